@@ -1,0 +1,35 @@
+"""The tap: how a value inside the forward pass gets a name.
+
+Forward functions take a ``tap`` and pass every value worth naming through it,
+``q = tap("q", self.q(x))``. The default tap returns the value and does nothing else. A recorder
+(:mod:`viz_model.trace`) keeps what it is shown; an intervention returns another tensor.
+
+Traced code never works in place: what a recorder keeps are aliases, not copies.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Tap(Protocol):
+    """Sees each named value once, and returns the value to go on with."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor: ...
+
+    def at(self, prefix: str) -> Tap:
+        """The same tap with ``prefix.`` before every name."""
+        ...
+
+
+class _NoTap:
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return value
+
+    def at(self, prefix: str) -> _NoTap:
+        return self
+
+
+NO_TAP: Tap = _NoTap()

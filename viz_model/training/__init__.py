@@ -1,0 +1,1 @@
+"""Training of the bundled vocabulary and models: ``python -m viz_model.training --help``."""
