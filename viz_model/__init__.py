@@ -1,0 +1,29 @@
+"""viz-model: run a small real Transformer and see every value on the way.
+
+    >>> import viz_model as vm
+    >>> lm = vm.load("story-pre-ln")
+    >>> trace = lm.trace("The cat sat")
+    >>> trace["blocks.0.attn.pattern"].shape  # [H, Tq, Tk]
+    torch.Size([6, 3, 3])
+"""
+
+from viz_model.checkpoints.registry import ModelError, load, models
+from viz_model.config import ConfigError, ModelConfig
+from viz_model.generation import Generation, Sampling
+from viz_model.language_model import LanguageModel
+from viz_model.tokenizer import TextError, Token
+from viz_model.trace import Trace
+
+__all__ = [
+    "ConfigError",
+    "Generation",
+    "LanguageModel",
+    "ModelConfig",
+    "ModelError",
+    "Sampling",
+    "TextError",
+    "Token",
+    "Trace",
+    "load",
+    "models",
+]

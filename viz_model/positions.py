@@ -21,7 +21,8 @@ class Sinusoidal(nn.Module):
 
     def forward(self, start: int, length: int) -> Tensor:
         """The rows [T, D] of positions start … start + length − 1."""
-        return self.waves[start : start + length]
+        # A copy, because a trace keeps what it is given and the table belongs to the model.
+        return self.waves[start : start + length].clone()
 
 
 def build(position: config.Position, n_context: int, d_model: int) -> Sinusoidal:

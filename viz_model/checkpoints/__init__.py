@@ -1,0 +1,1 @@
+"""Where models come from: the folders shipped with the package, or a folder you name."""

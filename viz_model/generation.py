@@ -1,0 +1,182 @@
+"""From logits to text: what temperature, top-k and top-p keep, and the loop that draws tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from viz_model.attention import LayerCache
+from viz_model.model import Transformer
+from viz_model.tokenizer import Token, Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How the next token is chosen.
+
+    ``temperature`` divides the logits; 0 means greedy, the most probable token. ``top_k`` keeps
+    the k most probable tokens, then ``top_p`` the fewest of those whose probabilities reach p
+    (Holtzman et al. 2020). None keeps all.
+
+    Raises:
+        ValueError: a parameter is out of range; the message begins with its name.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature: expected a number of at least 0, got {self.temperature!r}")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k: expected at least 1, got {self.top_k!r}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p: expected more than 0 and at most 1, got {self.top_p!r}")
+
+
+class Distribution(NamedTuple):
+    """The next token's distribution, before and after the choice of what to keep. Each is [V].
+
+    ``probs`` is the softmax over the full vocabulary at this temperature, ``kept`` what top-k and
+    top-p leave, ``final`` the kept probabilities divided by their sum.
+    """
+
+    probs: Tensor
+    kept: Tensor
+    final: Tensor
+
+    @property
+    def kept_mass(self) -> float:
+        """The share of ``probs`` that is kept; the rest is dropped."""
+        return self.probs[self.kept].sum().item()
+
+
+def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
+    """Logits [V] -> the distribution that ``sampling`` draws from."""
+    if sampling.temperature == 0:
+        probs = logits.softmax(-1)
+        kept = torch.zeros_like(probs, dtype=torch.bool)
+        kept[logits.argmax()] = True
+        return Distribution(probs, kept, kept.to(probs.dtype))
+    # The maximum is subtracted before dividing, or a tiny temperature would overflow to inf.
+    probs = ((logits - logits.max()) / sampling.temperature).softmax(-1)
+    ordered, order = probs.sort(descending=True, stable=True)
+    kept_in_order = torch.ones_like(ordered, dtype=torch.bool)
+    if sampling.top_k is not None:
+        kept_in_order[sampling.top_k :] = False
+    if sampling.top_p is not None:
+        remaining = ordered * kept_in_order
+        before = remaining.cumsum(-1) - remaining
+        # The token that carries the sum past p is kept, so at least one always is.
+        kept_in_order &= before < sampling.top_p * remaining.sum()
+        kept_in_order[0] = True
+    kept = torch.zeros_like(kept_in_order).scatter(0, order, kept_in_order)
+    final = probs * kept
+    return Distribution(probs, kept, final / final.sum())
+
+
+class Step(NamedTuple):
+    """One drawn token: its probability before and after filtering, and the number drawn in [0, 1)."""
+
+    token: Token
+    probability: float
+    final_probability: float
+    drawn: float
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What :func:`generate` drew. ``text`` is the continuation alone."""
+
+    text: str
+    steps: tuple[Step, ...]
+    stopped: Literal["length", "end_of_text"]
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        return tuple(step.token for step in self.steps)
+
+
+class Decoder:
+    """The next token's logits for a growing text, with a KV cache.
+
+    A cache spares the keys and values of the past: a new token costs one position instead of all
+    of them. When the context is full the older half of the text is forgotten and the rest is
+    read again from position 0, because sinusoids give a position its number, not its distance.
+    """
+
+    def __init__(self, model: Transformer, ids: Sequence[int]) -> None:
+        self._model = model
+        self.ids = list(ids)[-model.config.n_context :]
+        self.logits = self._read(self.ids, fresh=True)
+
+    def append(self, id: int) -> Tensor:
+        """Add a token and return the logits [V] of the one after it."""
+        context = self._model.config.n_context
+        self.ids.append(id)
+        if len(self.ids) > context:
+            self.ids = self.ids[-max(1, context // 2) :]
+            self.logits = self._read(self.ids, fresh=True)
+        else:
+            self.logits = self._read([id], fresh=False)
+        return self.logits
+
+    @torch.inference_mode()
+    def _read(self, ids: Sequence[int], *, fresh: bool) -> Tensor:
+        if fresh:
+            self.cache = [LayerCache() for _ in range(self._model.config.n_layers)]
+        return self._model(torch.tensor([ids]), cache=self.cache)[0, -1]
+
+
+def draw(distribution: Distribution, number: float) -> int:
+    """The token whose interval of the cumulative distribution holds ``number``, in [0, 1).
+
+    Intervals stand in order of falling probability.
+    """
+    ordered, order = distribution.final.double().sort(descending=True, stable=True)
+    position = torch.searchsorted(ordered.cumsum(-1), torch.tensor(number, dtype=torch.float64), right=True)
+    last = int((ordered > 0).sum()) - 1
+    return int(order[min(int(position), last)])
+
+
+def steps(
+    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int
+) -> Iterator[Step]:
+    """Draw tokens one after the other, without end; end-of-text is yielded like any other."""
+    numbers = torch.Generator().manual_seed(seed)
+    decoder = Decoder(model, ids)
+    while True:
+        choice = distribution(decoder.logits, sampling)
+        number = torch.rand((), generator=numbers, dtype=torch.float64).item()
+        id = draw(choice, number)
+        yield Step(tokenizer.token(id), choice.probs[id].item(), choice.final[id].item(), number)
+        decoder.append(id)
+
+
+def generate(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    *,
+    max_new_tokens: int,
+    sampling: Sampling,
+    seed: int,
+) -> Generation:
+    """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text."""
+    drawn: list[Step] = []
+    stopped: Literal["length", "end_of_text"] = "length"
+    if max_new_tokens > 0:
+        for step in steps(model, tokenizer, ids, sampling, seed):
+            if step.token.id == tokenizer.end_of_text:
+                stopped = "end_of_text"
+                break
+            drawn.append(step)
+            if len(drawn) == max_new_tokens:
+                break
+    return Generation(tokenizer.decode(step.token.id for step in drawn), tuple(drawn), stopped)
