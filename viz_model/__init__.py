@@ -1,10 +1,10 @@
 """viz-model: run a small real Transformer and see every value on the way.
 
-    >>> import viz_model as vm
-    >>> lm = vm.load("story-pre-ln")
-    >>> trace = lm.trace("The cat sat")
-    >>> trace["blocks.0.attn.pattern"].shape  # [H, Tq, Tk]
-    torch.Size([6, 3, 3])
+>>> import viz_model as vm
+>>> lm = vm.load("story-pre-ln")
+>>> trace = lm.trace("The cat sat")
+>>> trace["blocks.0.attn.pattern"].shape  # [H, Tq, Tk]
+torch.Size([6, 3, 3])
 """
 
 from viz_model.checkpoints.registry import ModelError, load, models

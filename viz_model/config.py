@@ -8,6 +8,7 @@ that is all it does.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -37,6 +38,8 @@ class Dense:
     activation: Literal["relu"] = "relu"
 
 
+ACTIVATIONS = ("relu",)
+
 Norm: TypeAlias = LayerNorm
 Position: TypeAlias = Sinusoidal
 FeedForward: TypeAlias = Dense
@@ -56,6 +59,10 @@ LIMITS = {
     "n_heads": 2**10,
     "d_ffn": 2**18,
 }
+
+
+# No checkpoint stores the waves, so nothing but this bounds them: 256 MB in single precision.
+MAX_POSITION_TABLE = 2**26
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +108,17 @@ class ModelConfig:
         for field, choices in (("norm_at", ("pre", "post")), ("kind", ("decoder",))):
             if getattr(self, field) not in choices:
                 raise ConfigError(f"{field}: expected one of {choices}, got {getattr(self, field)!r}")
+        for field in ("tie_embeddings", "scale_embedding"):
+            if not isinstance(getattr(self, field), bool):
+                raise ConfigError(f"{field}: expected true or false, got {getattr(self, field)!r}")
         if not (isinstance(self.norm.eps, float) and 0 < self.norm.eps < 1):
             raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.norm.eps!r}")
+        if not (isinstance(self.position.base, (int, float)) and 1 < self.position.base < math.inf):
+            raise ConfigError(f"position: base must be a number above 1, got {self.position.base!r}")
+        if self.ffn.activation not in ACTIVATIONS:
+            raise ConfigError(f"ffn: expected an activation of {ACTIVATIONS}, got {self.ffn.activation!r}")
+        if self.n_context * self.d_model > MAX_POSITION_TABLE:
+            raise ConfigError(f"n_context: {self.n_context} positions of {self.d_model} are too large a table")
 
     @property
     def d_head(self) -> int:
@@ -126,17 +142,19 @@ class ModelConfig:
         Raises:
             ConfigError: an unknown field, a missing one, or an unknown variant.
         """
-        known = {field.name for field in dataclasses.fields(cls)}
-        if unknown := sorted(set(plain) - known):
+        if not isinstance(plain, dict):
+            raise ConfigError(f"config: expected an object, got {plain!r}")
+        fields = dataclasses.fields(cls)
+        if unknown := sorted(set(plain) - {field.name for field in fields}):
             raise ConfigError(f"{unknown[0]}: no such field")
+        for required in fields:
+            if required.default is dataclasses.MISSING and required.name not in plain:
+                raise ConfigError(f"{required.name}: missing")
         values = dict(plain)
         for field, members in VARIANTS.items():
             if field in values:
                 values[field] = _variant(field, values[field], members)
-        try:
-            return cls(**values)
-        except TypeError as missing:
-            raise ConfigError(str(missing).replace("ModelConfig.__init__() ", "")) from None
+        return cls(**values)
 
 
 def _variant(field: str, plain: Any, members: tuple[type, ...]) -> Any:

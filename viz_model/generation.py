@@ -34,8 +34,8 @@ class Sampling:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
             raise ValueError(f"temperature: expected a number of at least 0, got {self.temperature!r}")
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k: expected at least 1, got {self.top_k!r}")
+        if self.top_k is not None and not (isinstance(self.top_k, int) and self.top_k >= 1):
+            raise ValueError(f"top_k: expected a whole number of at least 1, got {self.top_k!r}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ValueError(f"top_p: expected more than 0 and at most 1, got {self.top_p!r}")
 
@@ -59,18 +59,21 @@ class Distribution(NamedTuple):
 
 def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
     """Logits [V] -> the distribution that ``sampling`` draws from."""
+    # Sums over a whole vocabulary run in double precision: in single, rounding alone is larger
+    # than the tail that top-p has to tell apart.
+    logits = logits.double()
     if sampling.temperature == 0:
         probs = logits.softmax(-1)
         kept = torch.zeros_like(probs, dtype=torch.bool)
         kept[logits.argmax()] = True
-        return Distribution(probs, kept, kept.to(probs.dtype))
+        return Distribution(probs.float(), kept, kept.float())
     # The maximum is subtracted before dividing, or a tiny temperature would overflow to inf.
     probs = ((logits - logits.max()) / sampling.temperature).softmax(-1)
     ordered, order = probs.sort(descending=True, stable=True)
     kept_in_order = torch.ones_like(ordered, dtype=torch.bool)
     if sampling.top_k is not None:
         kept_in_order[sampling.top_k :] = False
-    if sampling.top_p is not None:
+    if sampling.top_p is not None and sampling.top_p < 1:  # 1 keeps all, however the sum rounds
         remaining = ordered * kept_in_order
         before = remaining.cumsum(-1) - remaining
         # The token that carries the sum past p is kept, so at least one always is.
@@ -78,7 +81,7 @@ def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
         kept_in_order[0] = True
     kept = torch.zeros_like(kept_in_order).scatter(0, order, kept_in_order)
     final = probs * kept
-    return Distribution(probs, kept, final / final.sum())
+    return Distribution(probs.float(), kept, (final / final.sum()).float())
 
 
 class Step(NamedTuple):

@@ -34,6 +34,11 @@ class Block(nn.Module):
         self.ffn_norm = norms.build(config.norm, config.d_model)
         self.ffn = feedforward.build(config.ffn, config.d_model, config.d_ffn)
 
+    @staticmethod
+    def norm_inputs(x: Tensor, attn_out: Tensor, mid: Tensor, ffn_out: Tensor) -> tuple[Tensor, Tensor]:
+        """What the two norms of the block read, from the recorded values around them."""
+        raise NotImplementedError
+
 
 class PreNormBlock(Block):
     """The norm reads the stream before each sub-layer (Xiong et al. 2020, figure 1b)."""
@@ -47,7 +52,6 @@ class PreNormBlock(Block):
 
     @staticmethod
     def norm_inputs(x: Tensor, attn_out: Tensor, mid: Tensor, ffn_out: Tensor) -> tuple[Tensor, Tensor]:
-        """What the two norms of the block read, from the recorded values around them."""
         return x, mid
 
 
@@ -63,7 +67,6 @@ class PostNormBlock(Block):
 
     @staticmethod
     def norm_inputs(x: Tensor, attn_out: Tensor, mid: Tensor, ffn_out: Tensor) -> tuple[Tensor, Tensor]:
-        """What the two norms of the block read, from the recorded values around them."""
         return x + attn_out, mid + ffn_out
 
 

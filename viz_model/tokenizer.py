@@ -90,7 +90,10 @@ class Tokenizer:
         Raises:
             KeyError: there is no such id.
         """
-        raw = self.encoding.decode_single_token_bytes(int(id))
+        try:
+            raw = self.encoding.decode_single_token_bytes(int(id))
+        except (KeyError, OverflowError):
+            raise KeyError(f"no token {id} in the vocabulary {self.name}") from None
         return Token(int(id), raw, raw.decode("utf-8", errors=_HEX))
 
     def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
@@ -123,6 +126,10 @@ def make_visible(text: str) -> str:
 
 _NAMED = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u3000": "□"}
 
+# A typed replacement character must not look like damage, and these five are letters or symbols
+# to Unicode, yet draw nothing: the Hangul fillers and the Braille blank.
+_BY_CODE = frozenset("\ufffd\u115f\u1160\u3164\uffa0\u2800")
+
 
 def _visible(character: str) -> str:
     if character in _NAMED:
@@ -131,7 +138,7 @@ def _visible(character: str) -> str:
     if category == "Cc":
         code = ord(character)
         return chr(0x2400 + code) if code < 0x20 else f"U+{code:04X}"
-    if category in ("Cf", "Zs", "Zl", "Zp", "Co", "Cn", "Cs"):
+    if category in ("Cf", "Zs", "Zl", "Zp", "Co", "Cn", "Cs") or character in _BY_CODE:
         return f"U+{ord(character):04X}"
     if category == "Mn" or category == "Me":
         return "◌" + character

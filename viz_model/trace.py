@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from viz_model import ops, sites
-from viz_model.model import Transformer
+from viz_model.model import Block, Transformer
+from viz_model.norms import LayerNorm
 from viz_model.tokenizer import Token, Tokenizer
 
 
@@ -134,9 +136,7 @@ class Trace:
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         top = self.values["logits"][position].softmax(-1).topk(min(k, self.model.config.n_vocab))
-        return [
-            (self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)
-        ]
+        return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     def norm_input(self, name: str) -> Tensor:
         """What a norm reads, [T, D]; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``."""
@@ -145,22 +145,26 @@ class Trace:
             return self.values[f"blocks.{self.model.config.n_layers - 1}.resid.out"]
         at = f"blocks.{layer}."
         around = (self.values[at + site] for site in ("resid.in", "attn.out", "resid.mid", "ffn.out"))
-        attn, ffn = self.model.blocks[layer].norm_inputs(*around)
+        attn, ffn = self._block(layer).norm_inputs(*around)
         return attn if rest.startswith("attn.") else ffn
 
     def _output(self, name: str) -> Tensor:
         if name == "probs":
             return self.values["logits"].softmax(-1)
+        assert self.model.final_norm is not None  # or the registry has no such site
         return self._moment(name, self.model.final_norm)
 
-    def _moment(self, name: str, norm: torch.nn.Module) -> Tensor:
+    def _block(self, layer: int) -> Block:
+        return cast(Block, self.model.blocks[layer])
+
+    def _moment(self, name: str, norm: LayerNorm) -> Tensor:
         """``….norm.mean`` or ``….norm.scale``: [T, 1]."""
         site, _, which = name.rpartition(".")
         mean, scale = norm.moments(self.norm_input(site))
         return mean if which == "mean" else scale
 
     def _derive(self, layer: int, rest: str, heads: slice = slice(None)) -> Tensor:
-        block = self.model.blocks[layer]
+        block = self._block(layer)
         if rest.startswith("attn.norm."):
             return self._moment(f"blocks.{layer}.{rest}", block.attn_norm)
         if rest.startswith("ffn.norm."):

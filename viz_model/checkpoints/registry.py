@@ -64,6 +64,7 @@ def load_folder(folder: Path) -> LanguageModel:
     except (KeyError, TypeError) as error:
         raise ModelError(f"{folder / 'config.json'}: config or tokenizer is missing or unknown: {error}") from None
     _check_vocabulary(folder, config, tokenizer)
+    _check_weights(config, folder / "model.safetensors")
     model = Transformer(config)
     _load_weights(model, folder / "model.safetensors")
     model.eval().requires_grad_(False)
@@ -80,10 +81,16 @@ def stored_tensors(model: Transformer) -> dict[str, Tensor]:
     return state
 
 
-def _load_weights(model: Transformer, path: Path) -> None:
-    expected = stored_tensors(model)
+def _check_weights(config: ModelConfig, path: Path) -> None:
+    """Compare the names and shapes in a checkpoint with what ``config`` asks for.
+
+    The model they are compared with has shapes and no memory, so that a config far larger than
+    its weights is refused before it is built.
+    """
+    with torch.device("meta"):
+        expected = stored_tensors(Transformer(config))
     try:
-        with safe_open(path, framework="pt") as file, torch.no_grad():
+        with safe_open(path, framework="pt") as file:
             found = set(file.keys())
             if missing := sorted(set(expected) - found):
                 raise ModelError(f"{path}: tensor {missing[0]!r} is missing")
@@ -93,9 +100,14 @@ def _load_weights(model: Transformer, path: Path) -> None:
                 shape = file.get_slice(name).get_shape()
                 if list(parameter.shape) != shape:
                     raise ModelError(f"{path}: {name} has shape {shape}, the config asks {list(parameter.shape)}")
-                parameter.copy_(file.get_tensor(name))
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: {error}") from None
+
+
+def _load_weights(model: Transformer, path: Path) -> None:
+    with safe_open(path, framework="pt") as file, torch.no_grad():
+        for name, parameter in stored_tensors(model).items():
+            parameter.copy_(file.get_tensor(name))
 
 
 def _check_vocabulary(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from viz_model.model import Transformer
-from viz_model.training.corpus import Corpus, HeldOut, windows_of_step
+from viz_model.training.corpus import Corpus, CorpusError, HeldOut, windows_of_step
 from viz_model.training.recipes import Recipe
 
 SAVE_EVERY_SECONDS = 60.0
@@ -51,12 +51,17 @@ def bits_per_byte(model: Transformer, held_out: HeldOut, max_windows: int | None
     """Cross-entropy on held-out text, in bits for each UTF-8 byte of that text.
 
     Windows do not overlap, so the first tokens of each are predicted from little context: an
-    upper bound on the model's true figure. Every token but the first of the stream is counted,
-    end-of-text included.
+    upper bound on the model's true figure. Every token of whole windows but the first of the
+    stream is counted, end-of-text included.
+
+    Raises:
+        CorpusError: the text does not fill one window.
     """
     window = model.config.n_context
     ids = torch.from_numpy(held_out.ids.astype(np.int64))
     n_windows = (len(ids) - 1) // window
+    if n_windows < 1:
+        raise CorpusError(f"held-out text ({held_out.language}): {len(ids)} tokens do not fill a window of {window}")
     if max_windows is not None:
         n_windows = min(n_windows, max_windows)
     nats, counted = 0.0, 0
@@ -71,15 +76,15 @@ def bits_per_byte(model: Transformer, held_out: HeldOut, max_windows: int | None
     return nats / counted / math.log(2) / bytes_per_token
 
 
-def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Iterator[StepReport]:
+def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Generator[StepReport, None, None]:
     """Train from the last checkpoint in ``folder``, or from the beginning; yield every step.
 
     A checkpoint holds weights, optimiser and step, and is replaced in one move: a run killed at
     any moment goes on from the last one and repeats the same steps. Closing the generator saves.
 
     Raises:
-        TrainingError: the loss is no longer a number, or the folder belongs to another recipe.
-        CorpusError: the corpus is too small for one step.
+        TrainingError: the loss or its gradient is no longer a number, or the folder belongs to another recipe.
+        CorpusError: the corpus is too small for one step, or its held-out text for one window.
     """
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / "checkpoint.pt"
@@ -132,6 +137,8 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Iterator[StepReport]:
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            if not torch.isfinite(norm):  # or the update would reach the next checkpoint
+                raise TrainingError(f"step {step}: the gradient's norm is {norm.item()}")
             optimiser.step()
 
             last = step + 1 == recipe.steps

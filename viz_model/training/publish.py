@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -18,7 +19,7 @@ from viz_model.training.recipes import RECIPES, Recipe
 PROMPTS = ("Once upon a time, there was a little girl named", "One day, Tom", "从前，有一只小", "我爱深度学习")
 
 
-def read_log(path: Path) -> list[dict]:
+def read_log(path: Path) -> list[dict[str, Any]]:
     """The step reports of a training log, one a step: a resumed run's repeats replace earlier ones."""
     reports = {report["step"]: report for report in map(json.loads, path.read_text().splitlines())}
     return [reports[step] for step in sorted(reports)]
@@ -53,7 +54,7 @@ def publish(name: str, run: Path, data: Path, cache: Path, target: Path) -> None
     (target / "README.md").write_text(card(name, recipe, figures, samples, log, tensors), encoding="utf-8")
 
 
-def _thin(report: dict) -> dict:
+def _thin(report: dict[str, Any]) -> dict[str, Any]:
     """A step report with the digits that a plot can show."""
     return {
         "step": report["step"],
@@ -70,7 +71,7 @@ def card(
     recipe: Recipe,
     figures: dict[str, float],
     samples: dict[str, str],
-    log: list[dict],
+    log: list[dict[str, Any]],
     tensors: dict[str, torch.Tensor],
 ) -> str:
     """The model card, in Markdown."""
@@ -102,7 +103,7 @@ neurons and probabilities mean something. Its twin differs from it in one field,
 
 ## Held-out text
 
-Stories set aside before training, in bits for each UTF-8 byte, windows of {config.n_context} tokens that do not overlap:
+Stories set aside before training, in bits for each UTF-8 byte, windows of {config.n_context} tokens without overlap:
 
 | language | bits per byte |
 |---|---|

@@ -1,0 +1,139 @@
+"""Fixtures shared by all tests: tiny random models, the bundled twins, the running app, a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import torch
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.model import Transformer
+from viz_model.tokenizer import story_tokenizer
+
+ROOT = Path(__file__).resolve().parents[1]
+REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"
+CHROMIUM_ARGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+# The models here are so small that threads cost more than they bring.
+torch.set_num_threads(1)
+# A slow machine is no failure; a failing example is found again from the code it prints.
+hypothesis.settings.register_profile("viz-model", deadline=None, max_examples=60, print_blob=True)
+hypothesis.settings.load_profile("viz-model")
+
+
+@pytest.fixture(params=["pre", "post"])
+def config(request: pytest.FixtureRequest) -> ModelConfig:
+    """A tiny config, once for each place of the norm."""
+    return tiny_config(request.param)
+
+
+@pytest.fixture
+def model(config: ModelConfig) -> Transformer:
+    return random_model(config)
+
+
+@pytest.fixture(scope="session", params=["pre", "post"])
+def lm(request: pytest.FixtureRequest) -> vm.LanguageModel:
+    """A tiny random model with the bundled vocabulary, once for each place of the norm."""
+    tokenizer = story_tokenizer()
+    config = tiny_config(request.param, n_vocab=tokenizer.n_vocab)
+    return vm.LanguageModel(
+        name="tiny", model=random_model(config), tokenizer=tokenizer, twin=None, folder=Path("nowhere")
+    )
+
+
+@pytest.fixture(scope="session", params=["story-pre-ln", "story-post-ln"])
+def bundled(request: pytest.FixtureRequest) -> vm.LanguageModel:
+    """Each of the two models that come with the package."""
+    return vm.load(request.param)
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app, running. What it logs must hold no traceback when the tests are done."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("app") / "log.txt"
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", "app.py"),
+        "--server.headless=true",
+        f"--server.port={port}",
+        "--server.address=127.0.0.1",
+        "--server.fileWatcherType=none",
+        "--browser.gatherUsageStats=false",
+    ]
+    url = f"http://127.0.0.1:{port}"
+    with log.open("wb") as out:
+        app = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_healthy(f"{url}/_stcore/health", app, log)
+        yield url
+    finally:
+        app.terminate()
+        try:
+            app.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            app.kill()
+            app.wait()
+    text = log.read_text(errors="replace")
+    assert "Traceback" not in text, f"the app logged an error:\n{text}"
+
+
+def _wait_until_healthy(address: str, app: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if app.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A Chromium driven by Playwright.
+
+    Without one on this machine the tests that need it are skipped, or fail where
+    VIZ_MODEL_REQUIRE_BROWSER is set.
+    """
+    path = shutil.which("chromium")
+    if path is None:
+        reason = "no chromium on the PATH: install it to run the browser tests"
+        if os.environ.get(REQUIRE_BROWSER):
+            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGS))
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,114 @@
+"""viz_model.config: what it accepts, what it refuses, and that it survives JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from tiny_models import tiny_config
+
+from viz_model.config import LIMITS, ConfigError, LayerNorm, ModelConfig, Sinusoidal
+
+
+def test_json_round_trip(config: ModelConfig) -> None:
+    changed = dataclasses.replace(
+        config, norm=LayerNorm(eps=1e-3), position=Sinusoidal(base=500.0), tie_embeddings=False, scale_embedding=False
+    )
+    for each in (config, changed):
+        assert ModelConfig.from_dict(json.loads(json.dumps(each.to_dict()))) == each
+
+
+def test_variants_carry_their_type_and_parameters() -> None:
+    plain = tiny_config().to_dict()
+    assert plain["norm"] == {"type": "LayerNorm", "eps": 1e-5}
+    assert plain["position"] == {"type": "Sinusoidal", "base": 10_000.0}
+    assert plain["ffn"] == {"type": "Dense", "activation": "relu"}
+
+
+def test_head_width() -> None:
+    assert tiny_config(d_model=24, n_heads=3).d_head == 8
+
+
+def test_frozen(config: ModelConfig) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 8  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("field", LIMITS)
+@pytest.mark.parametrize("size", [0, -1, 1.5, "8", None, True])
+def test_sizes_are_positive_whole_numbers(field: str, size: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"^{field}: "):
+        tiny_config(**{field: size})
+
+
+@pytest.mark.parametrize("field", LIMITS)
+def test_sizes_are_bounded(field: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{field}: "):
+        tiny_config(**{field: LIMITS[field] + 1})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_heads", 5),
+        ("d_model", 25),
+        ("norm", "LayerNorm"),
+        ("norm", LayerNorm(eps=0.0)),
+        ("norm", LayerNorm(eps=float("nan"))),
+        ("norm", LayerNorm(eps="1e-5")),  # type: ignore[arg-type]
+        ("norm_at", "before"),
+        ("norm_at", ["pre"]),
+        ("position", None),
+        ("position", Sinusoidal(base=0.0)),
+        ("position", Sinusoidal(base=float("inf"))),
+        ("position", Sinusoidal(base="wide")),  # type: ignore[arg-type]
+        ("ffn", LayerNorm()),
+        ("kind", "encoder"),
+        ("tie_embeddings", "yes"),
+        ("scale_embedding", 1),
+        ("n_context", 2**20 * 4),
+    ],
+)
+def test_wrong_choices_name_their_field(field: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"^{field}: "):
+        tiny_config(n_heads=value if field == "n_heads" else 1, **{} if field == "n_heads" else {field: value})
+
+
+def test_the_table_of_waves_is_bounded() -> None:
+    with pytest.raises(ConfigError, match="^n_context: "):
+        tiny_config(n_context=2**20, d_model=2**10, n_heads=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"rope": True}, "rope"),
+        ({"norm": {"type": "BatchNorm"}}, "norm"),
+        ({"norm": {"eps": 1e-5}}, "norm"),
+        ({"norm": {"type": "LayerNorm", "momentum": 0.1}}, "norm"),
+        ({"norm": "LayerNorm"}, "norm"),
+        ({"position": {"type": "Sinusoidal", "base": None}}, "position"),
+        ({"ffn": {"type": "Dense", "activation": "cube"}}, "ffn"),
+        ({"ffn": {"type": ["Dense"]}}, "ffn"),
+    ],
+)
+def test_from_dict_names_the_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{field}: ") as error:
+        ModelConfig.from_dict({**tiny_config().to_dict(), **change})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("field", ["n_vocab", "n_layers", "d_ffn"])
+def test_from_dict_names_what_is_missing(field: str) -> None:
+    plain = tiny_config().to_dict()
+    del plain[field]
+    with pytest.raises(ConfigError, match=rf"^{field}: missing"):
+        ModelConfig.from_dict(plain)
+
+
+@pytest.mark.parametrize("plain", [None, 3, "config", [1]])
+def test_from_dict_wants_an_object(plain: Any) -> None:
+    with pytest.raises(ConfigError):
+        ModelConfig.from_dict(plain)

@@ -1,0 +1,81 @@
+"""viz_model.ops, against the definitions written out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from viz_model import ops
+from viz_model.attention import causal_attention
+
+
+@pytest.fixture
+def qkv() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    q, k, v = torch.randn(3, 4, 7, 5, generator=torch.Generator().manual_seed(0))
+    return q, k, v
+
+
+def test_heads_are_runs_of_neighbouring_columns() -> None:
+    x = torch.arange(2 * 3 * 8).view(2, 3, 8).float()
+    heads = ops.split_heads(x, 4)
+    assert heads.shape == (2, 4, 3, 2)
+    assert torch.equal(heads[1, 2, 0], x[1, 0, 4:6])
+    assert torch.equal(ops.merge_heads(heads), x)
+
+
+def test_scores_are_scaled_dot_products(qkv: tuple[torch.Tensor, ...]) -> None:
+    q, k, _ = qkv
+    expected = sum(q[1, 2, c] * k[1, 4, c] for c in range(5)) / math.sqrt(5)
+    torch.testing.assert_close(ops.scores(q, k)[1, 2, 4], expected)
+
+
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(1, 1), (4, 4), (1, 6), (3, 7)])
+def test_causal_mask(n_queries: int, n_keys: int) -> None:
+    mask = ops.causal_mask(n_queries, n_keys)
+    assert mask.shape == (n_queries, n_keys)
+    for i in range(n_queries):
+        for j in range(n_keys):
+            position = n_keys - n_queries + i
+            assert mask[i, j].item() == (0 if j <= position else -math.inf)
+
+
+def test_steps_agree_with_fused_attention(qkv: tuple[torch.Tensor, ...]) -> None:
+    q, k, v = qkv
+    for n_queries in (7, 3, 1):
+        queries = q[:, 7 - n_queries :]
+        pattern = ops.pattern(ops.scores(queries, k) + ops.causal_mask(n_queries, 7))
+        torch.testing.assert_close(ops.mix(pattern, v), causal_attention(queries, k, v), atol=1e-6, rtol=1e-5)
+
+
+def test_head_out_sums_to_the_projection() -> None:
+    numbers = torch.Generator().manual_seed(1)
+    z, w_o = torch.randn(3, 5, 4, generator=numbers), torch.randn(12, 8, generator=numbers)
+    out = ops.head_out(z, w_o)
+    assert out.shape == (3, 5, 8)
+    torch.testing.assert_close(out[1], z[1] @ w_o[4:8])
+    torch.testing.assert_close(out.sum(0), ops.merge_heads(z) @ w_o)
+
+
+def test_layer_norm_moments_by_hand() -> None:
+    mean, scale = ops.layer_norm_moments(torch.tensor([[1.0, 2.0, 3.0, 6.0]]), eps=0.5)
+    assert mean.tolist() == [[3.0]]
+    # (4 + 1 + 0 + 9) / 4 = 3.5, and ε stands inside the root.
+    assert scale.tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize(("d_model", "base"), [(2, 10_000.0), (8, 10_000.0), (6, 50.0)])
+def test_sinusoid_by_its_formula(d_model: int, base: float) -> None:
+    waves = ops.sinusoid(torch.arange(40), d_model, base)
+    assert waves.shape == (40, d_model)
+    for position in (0, 1, 7, 39):
+        for i in range(d_model // 2):
+            angle = position / base ** (2 * i / d_model)
+            assert waves[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-7)
+            assert waves[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
+
+
+def test_sinusoid_stays_exact_far_out() -> None:
+    wave = ops.sinusoid(torch.tensor([1_000_003]), 4, 10_000.0)[0]
+    assert wave[0].item() == pytest.approx(math.sin(1_000_003), abs=1e-6)
