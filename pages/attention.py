@@ -1,0 +1,68 @@
+"""Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
+
+import streamlit as st
+
+from viz_model.figures import attention, heatmap, theme
+from viz_model.ui import components, state
+from viz_model.ui.stage import open_stage
+
+stage = open_stage("attention")
+view, trace, t = stage.view, stage.trace, stage.t
+pattern_site = stage.at("attn.pattern")
+
+grid = attention.GridView.of(trace, view.layer)
+steps = attention.StepsView.of(trace, view.layer, view.head, stage.token)
+strongest = int(steps.pattern.argmax())
+
+picture, see = stage.split()
+with picture:
+    components.grid(
+        {
+            "size": grid.patterns.shape[-1],
+            "pool": grid.pool,
+            "labels": grid.labels,
+            "heads": [{"kind": stage.words(f"kind_{summary.kind}")} for summary in grid.summaries],
+            "selected": view.head,
+            "masked": True,
+            "colour": theme.rgb("pattern"),
+            "words": {key: stage.words(f"grid_{key}") for key in ("head", "hint", "masked")},
+        },
+        grid.patterns,
+        key="attention.grid",
+        on_pick=lambda head: state.update(head=head),
+    )
+    stage.source(pattern_site)
+with see:
+    stage.see(
+        token=stage.token_name(),
+        strongest=stage.token_name(strongest),
+        weight=f"{steps.pattern[strongest]:.0%}",
+        head=view.head,
+        layer=view.layer,
+        kind=stage.words(f"about_{grid.summaries[view.head].kind}"),
+    )
+    if grid.pool > 1:
+        st.caption(stage.words("pooled", pool=grid.pool))
+
+st.subheader(stage.words("one_head", head=view.head, layer=view.layer), anchor=False)
+large = attention.head_view(
+    trace, view.layer, view.head, stage.token, (t("common.axis_query"), t("common.axis_key"))
+)
+stage.figure(heatmap.draw(large), "head", stage.words("head_alt", head=view.head, layer=view.layer))
+stage.source(pattern_site)
+
+st.subheader(stage.words("five_steps", token=stage.token_name()), anchor=False)
+names = tuple(stage.words(f"step_{n}") for n in range(1, 6))
+stage.figure(attention.draw_steps(steps, names), "steps", stage.words("steps_alt"))
+stage.source(stage.at("attn.scores"), stage.at("attn.masked"), pattern_site, stage.at("attn.z"))
+
+formula, hand, code, numbers = stage.tabs()
+with formula:
+    stage.formula(*(stage.at(f"attn.{name}") for name in ("q", "k", "v", "scores", "mask", "pattern", "z", "out")))
+with hand:
+    stage.see("hand", **attention.by_hand(steps, strongest), token=stage.token_name(), key=stage.token_name(strongest))
+with code:
+    stage.code(layer=view.layer, head=view.head)
+with numbers:
+    stage.table(f"{pattern_site}[{view.head}]", trace.head(pattern_site, view.head).numpy(), *[stage.token_labels] * 2, "pattern")
+stage.question()

@@ -1,0 +1,1 @@
+from viz_model.ui import frame; frame.navigation()

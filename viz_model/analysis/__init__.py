@@ -1,0 +1,1 @@
+"""Numbers computed from a Trace that are not themselves values of the forward pass."""

@@ -1,0 +1,226 @@
+"""Attention: all heads of a layer, one head in large, and the five steps of one query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz_model.analysis import heads
+from viz_model.figures import heatmap, theme
+from viz_model.trace import Trace
+
+GRID_SIZE = 64
+"""Cells along a side of a small map; longer texts are pooled, so the payload stays the same."""
+
+
+class GridView(NamedTuple):
+    """All heads of a layer: patterns float32 [H, S, S], pooled by maximum from T to S ≤ 64 cells.
+
+    ``labels`` name the S rows and columns; ``pool`` tokens share one cell.
+    """
+
+    patterns: np.ndarray
+    labels: tuple[str, ...]
+    summaries: tuple[heads.HeadSummary, ...]
+    pool: int
+    site: str
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int) -> GridView:
+        site = f"blocks.{layer}.attn.pattern"
+        full = [trace.head(site, head).numpy() for head in range(trace.model.config.n_heads)]
+        pool = -(-len(trace) // GRID_SIZE)
+        labels = tuple(token.label for token in trace.tokens)
+        if pool > 1:
+            spans = [labels[i : i + pool] for i in range(0, len(labels), pool)]
+            labels = tuple(f"{span[0]} … {span[-1]}" if len(span) > 1 else span[0] for span in spans)
+        return cls(
+            patterns=np.stack([pool_max(pattern, pool) for pattern in full]).astype(np.float32),
+            labels=labels,
+            summaries=tuple(heads.summarise(pattern) for pattern in full),
+            pool=pool,
+            site=site,
+        )
+
+
+def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
+    """[T, T] -> [S, S]: the largest value of each pool × pool square, so that no spike is lost."""
+    if pool == 1:
+        return values
+    length = len(values)
+    size = -(-length // pool)
+    padded = np.zeros((size * pool, size * pool), dtype=values.dtype)
+    padded[:length, :length] = values
+    return padded.reshape(size, pool, size, pool).max(axis=(1, 3))
+
+
+def head_view(trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str]) -> heatmap.HeatmapView:
+    """One head's pattern, [Tq, Tk], the future masked. ``axes`` names rows and columns."""
+    site = f"blocks.{layer}.attn.pattern"
+    values = trace.head(site, head).numpy()
+    future = np.triu(np.ones_like(values, dtype=bool), k=1)
+    labels = tuple(t.label for t in trace.tokens)
+    return heatmap.HeatmapView(
+        values=np.where(future, np.nan, values),
+        rows=labels,
+        columns=labels,
+        site=f"{site}[{head}]",
+        role="pattern",
+        scale="probability",
+        row_axis=axes[0],
+        column_axis=axes[1],
+        selected_row=token,
+    )
+
+
+class StepsView(NamedTuple):
+    """One query's way from dot products to a mixed value. Arrays over the keys are [T].
+
+    ``products`` q·k, ``scores`` after ÷√K, ``mask`` 0 or −∞, ``masked`` their sum, ``pattern``
+    after softmax; ``values`` the value vectors [T, K], ``z`` their weighted sum [K].
+    """
+
+    labels: tuple[str, ...]
+    query: int
+    products: np.ndarray
+    scores: np.ndarray
+    mask: np.ndarray
+    masked: np.ndarray
+    pattern: np.ndarray
+    values: np.ndarray
+    z: np.ndarray
+    d_head: int
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, head: int, query: int) -> StepsView:
+        at = f"blocks.{layer}.attn."
+        row = {name: trace.head(at + name, head)[query].numpy() for name in ("scores", "mask", "masked", "pattern")}
+        q, k = trace.head(at + "q", head)[query], trace.head(at + "k", head)
+        return cls(
+            labels=tuple(token.label for token in trace.tokens),
+            query=query,
+            products=(k @ q).numpy(),
+            **row,
+            values=trace.head(at + "v", head).numpy(),
+            z=trace.head(at + "z", head)[query].numpy(),
+            d_head=trace.model.config.d_head,
+        )
+
+
+def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: int = 24) -> go.Figure:
+    """Four rows of aligned cells, one column a key, and the weighted value vectors as bars below.
+
+    Long texts show the ``around`` keys up to the query, and one masked key after it.
+    """
+    stop = min(len(view.labels), view.query + 2)
+    shown = slice(max(0, stop - around), stop)
+    labels = view.labels[shown]
+    columns = theme.unique(labels)
+    figure = make_subplots(
+        rows=5,
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.035,
+        row_heights=[1, 1, 1, 1, 2.2],
+    )
+    rows = (
+        (view.products, "query", "signed"),
+        (view.scores, "pattern", "signed"),
+        (view.masked, "pattern", "signed"),
+        (view.pattern, "pattern", "probability"),
+    )
+    for number, (values, role, scale) in enumerate(rows, start=1):
+        cells = values[shown]
+        finite = np.isfinite(cells)
+        top = float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
+        figure.add_trace(
+            go.Heatmap(
+                z=[np.where(finite, cells, np.nan).astype(np.float32)],
+                x=columns,
+                y=[names[number - 1]],
+                text=[[_cell(value) for value in cells]],
+                texttemplate="%{text}" if len(labels) <= 16 else None,
+                textfont={"size": 12},
+                zmin=0 if scale == "probability" else -top,
+                zmax=1 if scale == "probability" else top,
+                colorscale=theme.sequential(role) if scale == "probability" else theme.diverging(),
+                showscale=False,
+                hoverongaps=False,
+                xgap=2,
+                hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{theme.plain(names[number - 1])}</extra>",
+            ),
+            row=number,
+            col=1,
+        )
+        if not finite.all():
+            figure.add_trace(
+                go.Heatmap(
+                    z=[np.where(finite, np.nan, 1.0).astype(np.float32)],
+                    x=columns,
+                    y=[names[number - 1]],
+                    text=[["" if ok else "−∞" for ok in finite]],
+                    texttemplate="%{text}" if len(labels) <= 16 else None,
+                    colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
+                    showscale=False,
+                    hoverongaps=False,
+                    xgap=2,
+                    hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{theme.plain(names[number - 1])}</extra>",
+                ),
+                row=number,
+                col=1,
+            )
+    weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
+    figure.add_trace(
+        go.Bar(
+            x=columns,
+            y=weighted.astype(np.float32),
+            marker_color=theme.ROLES["value"],
+            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(names[4])}</extra>",
+        ),
+        row=5,
+        col=1,
+    )
+    figure.update_xaxes(type="category", **theme.ticks(labels))
+    figure.update_yaxes(title=theme.plain(names[4]), row=5, col=1)
+    theme.layout(figure, height=430)
+    figure.update_xaxes(showticklabels=False)
+    figure.update_xaxes(showticklabels=True, row=5, col=1)
+    return figure
+
+
+def _cell(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else ""
+
+
+def by_hand(view: StepsView, key: int) -> dict[str, str]:
+    """The arithmetic of one cell, for prose: the query's row and the given key.
+
+    Values are shown with as many digits as the sums need to come out.
+    """
+    exponentials = np.exp(view.masked - view.masked.max())
+    total = exponentials.sum()
+    contributions = view.pattern * view.values[:, 0]
+    terms = " + ".join(
+        f"{weight:.3f} \\cdot {_signed(value)}"
+        for weight, value in zip(view.pattern[: view.query + 1][-4:], view.values[: view.query + 1, 0][-4:], strict=True)
+    )
+    return {
+        "product": f"{view.products[key]:.4f}",
+        "d_head": str(view.d_head),
+        "root": f"{view.d_head**0.5:.4f}",
+        "score": f"{view.scores[key]:.4f}",
+        "top": f"{view.masked.max():.4f}",
+        "exponential": f"{exponentials[key]:.4f}",
+        "total": f"{total:.4f}",
+        "weight": f"{view.pattern[key]:.4f}",
+        "terms": ("\\dots + " if view.query >= 4 else "") + terms,
+        "z0": f"{contributions.sum():.4f}",
+        "recorded": f"{view.z[0]:.4f}",
+    }
+
+
+def _signed(value: float) -> str:
+    return f"({value:.3f})" if value < 0 else f"{value:.3f}"

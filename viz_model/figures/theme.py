@@ -1,0 +1,95 @@
+"""Colour as a language: one hue a role, the same in prose, formula and figure.
+
+The hues are those of Okabe and Ito, told apart with any colour vision. A scale runs from
+transparent to its hue, so that nothing is the page's own colour on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+import html
+
+import plotly.graph_objects as go
+
+ROLES = {
+    "query": "#0072B2",
+    "key": "#E69F00",
+    "value": "#009E73",
+    "pattern": "#8E5BB5",
+    "residual": "#8A8D96",
+    "ffn": "#D55E00",
+    "position": "#56B4E9",
+    "norm": "#CC79A7",
+    "token": "#8A8D96",
+    "output": "#8E5BB5",
+}
+NEGATIVE, POSITIVE = "#2166AC", "#C8501E"
+MASKED = "rgba(128, 132, 145, 0.28)"
+HIGHLIGHT = "#8E5BB5"
+
+# Marks for tokens: the position modulo the length picks one. Light enough to write on in both
+# themes when drawn with TOKEN_ALPHA.
+TOKENS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E5BB5", "#B8A900")
+
+FONT_SIZE = 13
+
+
+def rgba(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def rgb(role: str) -> tuple[int, ...]:
+    return tuple(int(ROLES[role][i : i + 2], 16) for i in (1, 3, 5))
+
+
+def sequential(role: str) -> list[list[float | str]]:
+    """From transparent at 0 to the role's hue at 1, for values that start at zero."""
+    return [[0.0, rgba(ROLES[role], 0.0)], [1.0, rgba(ROLES[role], 1.0)]]
+
+
+def diverging() -> list[list[float | str]]:
+    """Negative, transparent at zero, positive: use with a range symmetric about 0."""
+    return [[0.0, rgba(NEGATIVE, 1.0)], [0.5, rgba(NEGATIVE, 0.0)], [0.5, rgba(POSITIVE, 0.0)], [1.0, rgba(POSITIVE, 1.0)]]
+
+
+def token_colour(position: int) -> str:
+    return TOKENS[position % len(TOKENS)]
+
+
+def plain(text: str) -> str:
+    """``text`` for Plotly, which reads a subset of HTML in every label: shown to the letter."""
+    return html.escape(text, quote=False)
+
+
+def unique(labels: tuple[str, ...]) -> list[str]:
+    """Names for a category axis, which would draw equal labels as one: the position in front."""
+    return [f"{i}: {plain(label)}" for i, label in enumerate(labels)]
+
+
+def ticks(labels: tuple[str, ...], most: int = 40) -> dict[str, list[object]]:
+    """Axis ticks for labels; beyond ``most`` only every n-th is written. Placed by index."""
+    shown = range(0, len(labels), -(-len(labels) // most))
+    return {"tickvals": list(shown), "ticktext": [shorten(labels[i]) for i in shown]}
+
+
+def shorten(label: str, most: int = 14) -> str:
+    """A label that fits an axis, cut in the middle."""
+    return plain(label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}")
+
+
+def layout(figure: go.Figure, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> go.Figure:
+    """The look that all figures share. Fonts and text colours come from the page's theme."""
+    figure.update_layout(
+        height=height,
+        title={"text": plain(title), "font": {"size": FONT_SIZE + 1}, "x": 0, "xanchor": "left"} if title else None,
+        margin={"l": 8, "r": 8, "t": 34 if title else 8, "b": 8, **(margin or {})},
+        font={"size": FONT_SIZE},
+        hoverlabel={"font": {"size": FONT_SIZE, "family": "monospace"}},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        dragmode=False,
+    )
+    figure.update_xaxes(automargin=True, showgrid=False, zeroline=False)
+    figure.update_yaxes(automargin=True, showgrid=False, zeroline=False)
+    return figure

@@ -1,0 +1,65 @@
+"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid.
+
+Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Python sends, with
+``textContent`` only, and send back which thing was clicked.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+_FOLDER = Path(__file__).parent
+
+
+def _component(name: str) -> Callable[..., Any]:
+    return st.components.v2.component(
+        f"viz_model.{name}",
+        js=(_FOLDER / f"{name}.js").read_text(encoding="utf-8"),
+        css=(_FOLDER / f"{name}.css").read_text(encoding="utf-8"),
+        html='<div class="root"></div>\n',
+    )
+
+
+_RIBBON, _MAP, _GRID = _component("ribbon"), _component("map"), _component("grid")
+
+
+def _callback(key: str, on_pick: Callable[[Any], None]) -> Callable[[], None]:
+    def changed() -> None:
+        picked = st.session_state[key].picked
+        if picked is not None:
+            on_pick(picked)
+
+    return changed
+
+
+def ribbon(
+    chips: Sequence[dict[str, Any]], *, selected: int, label: str, key: str, on_pick: Callable[[int], None]
+) -> None:
+    """The sentence as chips. A chip has ``label``, ``id``, ``bytes`` and ``colour``."""
+    data = {"chips": list(chips), "selected": selected, "label": label}
+    _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
+
+
+def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
+    """The whole machine as a strip of stations; ``picked`` is a station's id."""
+    _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
+
+
+def grid(
+    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]
+) -> None:
+    """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S].
+
+    Sent as one frame (length, JSON header, raw numbers): bytes inside a dictionary would arrive
+    as a string.
+    """
+    head = json.dumps(header).encode()
+    frame = struct.pack("<I", len(head)) + head + patterns.astype("<f4").tobytes()
+    _GRID(key=key, data=frame, on_picked_change=_callback(key, on_pick))

@@ -1,0 +1,30 @@
+// The token ribbon. Every run redraws from data alone; text only ever enters as textContent.
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const root = parentElement.querySelector(".root")
+  const list = document.createElement("div")
+  list.className = "chips"
+  list.setAttribute("role", "group")
+  list.setAttribute("aria-label", data.label)
+  data.chips.forEach((chip, position) => {
+    const button = document.createElement("button")
+    button.type = "button"
+    button.className = "chip"
+    button.style.setProperty("--chip", chip.colour)
+    button.setAttribute("aria-pressed", String(position === data.selected))
+    button.title = `${position}: ${chip.label} · ${chip.id} · ${chip.bytes}`
+    const text = document.createElement("span")
+    text.className = chip.whole ? "text" : "text bytes"
+    text.textContent = chip.label
+    const id = document.createElement("span")
+    id.className = "id"
+    id.textContent = chip.id
+    button.append(text, id)
+    button.onclick = () => setTriggerValue("picked", position)
+    list.append(button)
+  })
+  const before = root.querySelector(".chips")
+  const scrolled = before ? before.scrollTop : 0
+  root.replaceChildren(list)
+  list.scrollTop = scrolled
+}

@@ -1,0 +1,238 @@
+"""What every page shares: navigation, sidebar, the sentence, the token ribbon and the map.
+
+Every page opens the frame itself. On a fresh server Streamlit may run a file of ``pages/``
+directly, without ``app.py``; opening the frame twice in one run, as happens otherwise, changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.figures import theme
+from viz_model.tokenizer import END_OF_TEXT
+from viz_model.ui import components, runs, state
+from viz_model.ui.state import ViewState
+from viz_model.ui.texts import LANGUAGES, Texts, literal
+
+SECTIONS = {
+    "": ("overview",),
+    "section_input": ("tokens", "embedding", "position"),
+    "section_machine": ("attention", "block", "pre-post-ln"),
+    "section_output": ("next-token",),
+}
+EXAMPLES = (
+    state.DEFAULT_TEXT,
+    "The cat sat on the mat because it was",
+    "我爱深度学习",
+    "从前，有一只小兔子",
+    "Tom says 你好 to his friend 小明",
+)
+MAX_MAP_LAYERS = 6
+
+
+def navigation() -> dict[str, Any]:
+    """Declare the pages and the layout; returns the pages by name."""
+    st.set_page_config(layout="wide")
+    t = Texts(_language())
+    pages = {
+        name: st.Page(
+            f"pages/{name.replace('-', '_')}.py",
+            title=t(f"common.page_{name}"),
+            url_path=None if name == "overview" else name,
+            default=name == "overview",
+        )
+        for names in SECTIONS.values()
+        for name in names
+    }
+    sections = {
+        t(f"common.{section}") if section else "": [pages[name] for name in names] for section, names in SECTIONS.items()
+    }
+    pages["current"] = st.navigation(sections)
+    return pages
+
+
+def _language() -> str:
+    """The language of the navigation, which is declared before the view is read."""
+    asked = st.query_params.get("lang")
+    if "view" in st.session_state and (not asked or st.query_params.to_dict() == st.session_state.get("view.url")):
+        return st.session_state["view"].lang
+    if asked in LANGUAGES:
+        return asked
+    return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
+    """Language, model, norm, layer, head, link."""
+    with st.sidebar:
+        _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__)
+        names = vm.models()
+        state.follow("sidebar.model", "model", view.model)
+        st.selectbox(
+            t("common.model"), names, key="sidebar.model", on_change=state.on_change, args=("sidebar.model", "model")
+        )
+        _norm_toggle(view, lm, t)
+        _index("layer", t("common.layer"), lm.config.n_layers, view.layer, t("common.layer_help"))
+        _index("head", t("common.head"), lm.config.n_heads, view.head, t("common.head_help"))
+        with st.popover(t("common.share"), width="stretch"):
+            st.write(t("common.share_help"))
+            st.code(f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}", language=None, wrap_lines=True)
+
+
+def _choice(field: str, label: str, options: list[Any], value: Any, show: Any, help: str | None = None) -> None:
+    key = f"sidebar.{field}"
+    state.follow(key, field, value)
+    st.segmented_control(
+        label,
+        options,
+        key=key,
+        format_func=show,
+        help=help,
+        required=True,
+        on_change=state.on_change,
+        args=(key, field),
+    )
+
+
+def _index(field: str, label: str, size: int, value: int, help: str) -> None:
+    if size <= 8:
+        _choice(field, label, list(range(size)), value, str, help)
+        return
+    key = f"sidebar.{field}"
+    state.follow(key, field, value)
+    st.slider(label, 0, size - 1, key=key, help=help, on_change=state.on_change, args=(key, field))
+
+
+def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
+    """Pre-LN | Post-LN: swaps the model for its trained twin."""
+    key = "sidebar.norm_at"
+    state.follow(key, "norm_at", lm.config.norm_at)
+
+    def changed() -> None:
+        if lm.twin and st.session_state[key] != lm.config.norm_at:
+            state.update(model=lm.twin)
+
+    st.segmented_control(
+        t("common.norm_at"),
+        ["pre", "post"],
+        key=key,
+        format_func={"pre": "Pre-LN", "post": "Post-LN"}.__getitem__,
+        help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
+        disabled=lm.twin is None,
+        required=True,
+        on_change=changed,
+    )
+
+
+def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None:
+    """The sentence box with its examples, and the trace of what is in it; None if there is none."""
+    state.follow("frame.text", "text", view.text)
+    st.text_input(
+        t("common.sentence"),
+        key="frame.text",
+        live="400ms",
+        placeholder=t("common.sentence_placeholder"),
+        on_change=state.on_change,
+        args=("frame.text", "text"),
+    )
+    columns = st.columns([5, 2], vertical_alignment="center")
+    with columns[0], st.container(horizontal=True, gap="xsmall"):
+        for n, example in enumerate(EXAMPLES):
+            st.button(
+                example if len(example) < 24 else f"{example[:21]}…",
+                key=f"frame.example.{n}",
+                type="tertiary",
+                on_click=state.update,
+                kwargs={"text": example, "token": None},
+            )
+    text, n_replaced = runs.readable(view.text)
+    if not text:
+        st.info(t("common.empty"), icon=":material/edit:")
+        return None
+    trace = runs.trace(view.model, text)
+    with columns[1]:
+        _count(view, trace, t)
+    if n_replaced:
+        st.warning(t("common.surrogates", n=n_replaced))
+    if END_OF_TEXT in text:
+        st.caption(t("common.typed_end_of_text", token=literal(END_OF_TEXT)))
+    return trace
+
+
+def _count(view: ViewState, trace: vm.Trace, t: Texts) -> None:
+    context = trace.model.config.n_context
+    if trace.n_dropped or len(view.text) > runs.MAX_CHARACTERS:
+        more = "+" if len(view.text) > runs.MAX_CHARACTERS else ""
+        total = f"{len(trace) + trace.n_dropped:,}{more}"
+        st.markdown(f":orange[{t('common.truncated', total=total, context=context)}]", text_alignment="right")
+    else:
+        st.caption(t("common.count", n=len(trace), context=context), text_alignment="right")
+
+
+def ribbon(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
+    """The tokens as chips; a click selects one."""
+    chips = [
+        {
+            "label": token.label,
+            "id": token.id,
+            "bytes": token.bytes.hex(" ").upper(),
+            "colour": theme.token_colour(position),
+            "whole": _is_text(token.bytes),
+        }
+        for position, token in enumerate(trace.tokens)
+    ]
+    components.ribbon(
+        chips, selected=selected, label=t("common.tokens"), key=key, on_pick=lambda position: state.update(token=position)
+    )
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
+    """The strip of stations. A click opens that station's page."""
+    kinds = {
+        "tokens": "token",
+        "embedding": "residual",
+        "position": "position",
+        "norm": "norm",
+        "attention": "pattern",
+        "ffn": "ffn",
+        "logits": "output",
+        "softmax": "output",
+    }
+    data = {
+        "here": here,
+        "norm_at": lm.config.norm_at,
+        "layers": _map_layers(view.layer, lm.config.n_layers, here, t),
+        "labels": {kind: t(f"common.map_{kind}") for kind in kinds},
+        "colours": {kind: theme.ROLES[role] for kind, role in kinds.items()},
+        "titles": {name: t(f"common.page_{name}") for names in SECTIONS.values() for name in names},
+        "title": t("common.map"),
+        "centre": here in ("attention", "block"),
+    }
+    components.machine_map(data, key="frame.map", on_pick=lambda page: st.session_state.update({"frame.go": page}))
+
+
+def _map_layers(layer: int, n_layers: int, here: str, t: Texts) -> list[dict[str, Any]]:
+    """The blocks to draw: all of a small model; of a deep one the ends and the chosen block."""
+    if n_layers <= MAX_MAP_LAYERS:
+        shown = list(range(n_layers))
+    else:
+        shown = sorted({0, layer, n_layers - 1})
+    layers: list[dict[str, Any]] = []
+    for position, i in enumerate(shown):
+        if position and i > shown[position - 1] + 1:
+            layers.append({"folded": True})
+        lit = here in ("attention", "block") and i == layer
+        layers.append({"label": t("common.map_block", i=i), "here": lit, "folded": False})
+    return layers

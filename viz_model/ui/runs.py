@@ -1,0 +1,45 @@
+"""Loaded models and traced texts, shared by all visitors."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+import torch
+
+import viz_model as vm
+
+# Characters that are tokenised at the most. Far more than any context holds, few enough that a
+# pasted book costs milliseconds.
+MAX_CHARACTERS = 20_000
+
+# One run at a time: a second thread would only take the cores from the first.
+_RUNNING = threading.Lock()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def model(name: str) -> vm.LanguageModel:
+    # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
+    # for what one thread does in 7).
+    torch.set_num_threads(1)
+    return vm.load(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def trace(name: str, text: str) -> vm.Trace:
+    """The trace of a text that :func:`readable` has passed.
+
+    Keyed by name and text, never by tensors, and immutable, so that visitors can share it.
+    """
+    with _RUNNING:
+        return model(name).trace(text)
+
+
+def readable(text: str) -> tuple[str, int]:
+    """``text`` with every lone surrogate replaced by U+FFFD and cut to what is ever tokenised.
+
+    Returns it with the number of characters that were replaced.
+    """
+    head = text[:MAX_CHARACTERS]
+    clean = head.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)

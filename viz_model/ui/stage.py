@@ -1,0 +1,164 @@
+"""The shape of a stage page: a picture, what you see, and four tabs that take it apart."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+import viz_model as vm
+from viz_model import sites
+from viz_model.ui import frame, runs, state, texts
+from viz_model.ui.state import ViewState
+from viz_model.ui.texts import Texts, literal
+
+MAX_TABLE_CELLS = 50_000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An open page: the view, the trace it shows, and the places where its parts go.
+
+    ``token`` is the selected position, always one that the trace has.
+    """
+
+    name: str
+    view: ViewState
+    lm: vm.LanguageModel
+    trace: vm.Trace
+    t: Texts
+    token: int
+    pages: dict[str, Any]
+
+    # Values and their names
+
+    def at(self, site: str) -> str:
+        """The full name of a block's site in the selected layer."""
+        return f"blocks.{self.view.layer}.{site}"
+
+    def words(self, key: str, /, **values: object) -> str:
+        """A label of this page."""
+        return self.t(f"{self.name}.{key}", **values)
+
+    def token_name(self, position: int | None = None) -> str:
+        """A token of this sentence for prose: literal, whatever the visitor typed."""
+        return literal(self.trace.tokens[self.token if position is None else position].label)
+
+    @property
+    def token_labels(self) -> tuple[str, ...]:
+        return tuple(token.label for token in self.trace.tokens)
+
+    @property
+    def dimension_labels(self) -> tuple[str, ...]:
+        return tuple(str(d) for d in range(self.lm.config.d_model))
+
+    # Parts of the page
+
+    def split(self) -> tuple[Any, Any]:
+        """Two thirds for the picture, one for what you see."""
+        picture, see = st.columns([2, 1], gap="large")
+        return picture, see
+
+    def figure(self, figure: go.Figure, key: str, alt: str) -> None:
+        """Draw a figure; ``alt`` says in words what it shows."""
+        st.plotly_chart(figure, key=f"{self.name}.{key}", alt=alt, config={"displayModeBar": False})
+
+    def source(self, *names: str) -> None:
+        """Under a picture: which sites it shows, their shapes, and how to get them."""
+        config = self.lm.config
+        said = []
+        for name in names:
+            site = sites.find(name, config)
+            shape = " × ".join(map(str, site.shape(config, len(self.trace))))
+            said.append(f"{self.t.site_label(site)} {literal(name)} [{shape}]")
+        st.caption(" · ".join(said))
+
+    def see(self, section: str = "see", /, **values: object) -> None:
+        """What the picture shows, in this sentence's own tokens and numbers."""
+        st.markdown(self.t.prose(f"{self.name}.{section}", **values))
+
+    def tabs(self) -> Sequence[Any]:
+        """Formula, By hand, Code, Numbers: four containers."""
+        return st.tabs([self.t(f"common.tab_{tab}") for tab in ("formula", "hand", "code", "numbers")])
+
+    def formula(self, *names: str) -> None:
+        """The formulas of sites, from the registry, each with this run's sizes."""
+        config = self.lm.config
+        for name in names:
+            site = sites.find(name, config)
+            shape = " × ".join(
+                f"{axis} {size}" if axis != "1" else "1"
+                for axis, size in zip(site.axes, site.shape(config, len(self.trace)), strict=True)
+            )
+            left, right = st.columns([3, 2], vertical_alignment="center")
+            left.latex(site.formula)
+            right.markdown(f"**{self.t.site_label(site)}** · {literal(name)}  \n{shape}")
+
+    def code(self, **values: object) -> None:
+        """The stage's snippet, which runs as it stands for this sentence and model."""
+        st.code(texts.snippet(self.name, model=self.view.model, text=self.trace.text, **values), language="python")
+
+    def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
+        """A matrix as a table, and as a CSV file with every digit."""
+        shown = values[: max(1, MAX_TABLE_CELLS // max(1, values.shape[1]))]
+        names = [f"{i} {column}" for i, column in enumerate(columns)]
+        frame_ = pd.DataFrame(shown, columns=names)
+        frame_.insert(0, " ", [f"{i} {row}" for i, row in enumerate(rows[: len(shown)])])
+        st.dataframe(frame_, hide_index=True, key=f"{self.name}.{key}.table", height=min(420, 38 + 35 * len(shown)))
+        st.download_button(
+            self.t("common.download", site=site),
+            data=lambda: _csv(values, rows, columns),
+            file_name=f"{site}.csv",
+            mime="text/csv",
+            key=f"{self.name}.{key}.csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+    def question(self, section: str = "question", answer: str = "answer", /, **values: object) -> None:
+        """Something to find out by trying, with the answer folded away."""
+        st.divider()
+        st.markdown(f"**{self.t('common.try_it')}** {self.t.prose(f'{self.name}.{section}', **values)}")
+        with st.expander(self.t("common.answer")):
+            st.markdown(self.t.prose(f"{self.name}.{answer}", **values))
+
+
+def open_stage(name: str) -> Stage:
+    """Open the frame and the stage's page; ends the script where there is no text to run."""
+    pages = frame.navigation()
+    names = vm.models()
+    view = state.begin(names, {model: runs.model(model).config for model in names})
+    t, lm = Texts(view.lang), runs.model(view.model)
+    if destination := st.session_state.pop("frame.go", None):
+        st.switch_page(pages[destination])
+    frame.sidebar(view, lm, t)
+    for notice in state.notices():
+        st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
+    trace = frame.sentence(view, lm, t)
+    if trace is None:
+        st.stop()
+    last = len(trace) - 1
+    token = last if view.token is None else min(view.token, last)
+    if view.token is not None and view.token > last:
+        st.warning(t("common.token_beyond", asked=view.token, last=last))
+    frame.ribbon(trace, token, t, key="frame.ribbon")
+    frame.machine_map(name, view, lm, t)
+    st.header(t(f"common.page_{name}"), anchor=False)
+    st.markdown(t.prose(f"{name}.lead"))
+    return Stage(name=name, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
+
+
+def _csv(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["", *columns])
+    for row, numbers in zip(rows, values, strict=True):
+        writer.writerow([row, *(f"{number:.9g}" for number in numbers)])
+    return out.getvalue()

@@ -1,0 +1,142 @@
+"""What a visitor is looking at, and its address.
+
+One frozen :class:`ViewState` holds the whole view. It lives in the session, follows every widget,
+and is written to the URL on every run; a URL is only ever parsed into it, value by value, and what
+it asks for that does not exist becomes a default and a notice. Nothing from a URL is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from viz_model.config import ModelConfig
+from viz_model.ui.texts import LANGUAGES
+
+DEFAULT_TEXT = "Once upon a time, there was a little girl named"
+MAX_URL_TEXT = 2_000
+"""Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
+
+_SESSION, _WRITTEN, _NOTICES = "view", "view.url", "view.notices"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewState:
+    """The view. Layers, heads and tokens count from 0; token None is the last one."""
+
+    model: str
+    text: str = DEFAULT_TEXT
+    layer: int = 0
+    head: int = 0
+    token: int | None = None
+    lang: str = "en"
+
+    def query(self) -> dict[str, str]:
+        """The view as URL parameters; :func:`parse` is the inverse."""
+        plain = {
+            "model": self.model,
+            "text": self.text[:MAX_URL_TEXT],
+            "layer": str(self.layer),
+            "head": str(self.head),
+            "lang": self.lang,
+        }
+        return plain if self.token is None else {**plain, "token": str(self.token)}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something the address asked for that is not there: a key of the texts, and its values."""
+
+    key: str
+    values: Mapping[str, object]
+
+
+def parse(
+    query: Mapping[str, str], models: Sequence[str], configs: Mapping[str, ModelConfig], language: str
+) -> tuple[ViewState, list[Notice]]:
+    """URL parameters -> the view they describe, and a notice for each that describes none."""
+    notices: list[Notice] = []
+    model = query.get("model", models[0])
+    if model not in models:
+        notices.append(Notice("common.unknown_model", {"asked": model[:80], "shown": models[0]}))
+        model = models[0]
+    lang = query.get("lang", language)
+    if lang not in LANGUAGES:
+        notices.append(Notice("common.unknown_language", {"asked": lang[:80]}))
+        lang = language
+    config = configs[model]
+
+    def index(name: str, size: int) -> int:
+        asked = query.get(name, "0")
+        # isdecimal accepts other scripts' digits too, and int() reads them; length bounds the cost.
+        if asked.isdecimal() and len(asked) < 10 and int(asked) < size:
+            return int(asked)
+        notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
+        return 0
+
+    token: int | None = None
+    if "token" in query:  # whether the sentence is that long is for the page to say
+        token = index("token", config.n_context)
+    view = ViewState(
+        model=model,
+        text=query.get("text", DEFAULT_TEXT),
+        layer=index("layer", config.n_layers),
+        head=index("head", config.n_heads),
+        token=token,
+        lang=lang,
+    )
+    return view, notices
+
+
+def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewState:
+    """The view of this run: the session's, unless the address is one that we did not write.
+
+    A click on a page in the navigation empties the query; that keeps the session's view.
+    """
+    query = st.query_params.to_dict()
+    if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
+        preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+        view, notices = parse(query, models, configs, preferred)
+        st.session_state[_SESSION], st.session_state[_NOTICES] = view, notices
+    view = st.session_state[_SESSION]
+    write(view)
+    return view
+
+
+def notices() -> list[Notice]:
+    """Notices on the address, until the visitor changes something."""
+    return st.session_state.get(_NOTICES, [])
+
+
+def write(view: ViewState) -> None:
+    """Make the address say what is shown."""
+    query = view.query()
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state[_WRITTEN] = query
+
+
+def update(**changes: Any) -> None:
+    """Change the view; to be called from widget callbacks, before the next run begins."""
+    st.session_state[_SESSION] = replace(st.session_state[_SESSION], **changes)
+    st.session_state[_NOTICES] = []
+
+
+def follow(key: str, field: str, value: Any) -> None:
+    """Make a widget show ``value``, which is the view's ``field``; call it before the widget.
+
+    The widget is only written to when it differs. Writing the same value back would overwrite
+    what a visitor typed while the last run was still under way.
+    """
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+
+def on_change(key: str, field: str) -> None:
+    """Callback of a widget: its new value becomes the view's ``field``."""
+    value = st.session_state[key]
+    if value is not None:
+        update(**{field: value})

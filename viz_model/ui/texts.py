@@ -1,0 +1,84 @@
+"""Every sentence the app says, in every language it speaks.
+
+Labels stand in ``texts/<language>/<file>.toml``, prose in ``texts/<language>/<file>.md`` under
+``## section`` headings. Both are addressed as ``file.key``. ``{{name}}`` is filled in from the
+caller's values; braces of LaTeX are left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+
+from viz_model.sites import Site
+
+LANGUAGES = {"en": "English", "zh": "中文"}
+FOLDER = Path(__file__).parent / "texts"
+SNIPPETS = Path(__file__).parent / "snippets"
+
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+class Texts:
+    """The texts of one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The label ``file.key`` with its placeholders filled.
+
+        Raises:
+            KeyError: no such label, or a placeholder without a value.
+        """
+        file, _, name = key.partition(".")
+        return fill(labels(self.language, file)[name], values)
+
+    def prose(self, key: str, /, **values: object) -> str:
+        """The Markdown section ``file.section`` with its placeholders filled.
+
+        Raises:
+            KeyError: no such section, or a placeholder without a value.
+        """
+        file, _, section = key.partition(".")
+        return fill(sections(self.language, file)[section], values)
+
+    def site_label(self, site: Site) -> str:
+        """The label of a row of the registry, which itself speaks English."""
+        return site.label if self.language == "en" else labels(self.language, "sites")[site.name]
+
+
+@functools.cache
+def labels(language: str, file: str) -> dict[str, str]:
+    return tomllib.loads((FOLDER / language / f"{file}.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def sections(language: str, file: str) -> dict[str, str]:
+    """A Markdown file cut at its ``## `` headings: {heading: text}."""
+    parts = re.split(r"^## +(\w+) *$", (FOLDER / language / f"{file}.md").read_text(encoding="utf-8"), flags=re.M)
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def snippet(stage: str, /, **values: object) -> str:
+    """The runnable Python of a stage, ``{{name}}`` replaced by the value's Python literal."""
+    source = (SNIPPETS / f"{stage}.py.txt").read_text(encoding="utf-8")
+    return fill(source, {name: repr(value) for name, value in values.items()})
+
+
+def fill(template: str, values: dict[str, object]) -> str:
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+
+
+def literal(text: str) -> str:
+    """``text`` as a Markdown code span, shown to the letter whatever it holds.
+
+    Inside a code span nothing is markup: no HTML, no LaTeX, no emoji names. The fence is longer
+    than any run of backticks in the text, and line breaks have no place in one line.
+    """
+    line = " ".join(text.splitlines()) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line[0] in " `" or line[-1] in " `" else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
