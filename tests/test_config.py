@@ -77,7 +77,7 @@ def test_wrong_choices_name_their_field(field: str, value: Any) -> None:
 
 
 def test_the_table_of_waves_is_bounded() -> None:
-    with pytest.raises(ConfigError, match="^n_context: "):
+    with pytest.raises(ConfigError, match=r"^n_context: "):
         tiny_config(n_context=2**20, d_model=2**10, n_heads=1)
 
 

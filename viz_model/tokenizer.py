@@ -8,10 +8,10 @@ shown as those bytes in hexadecimal (E6 B7), never as a replacement character.
 from __future__ import annotations
 
 import base64
-import codecs
 import functools
 import hashlib
 import importlib
+import re
 import unicodedata
 from collections.abc import Iterable
 from importlib import resources
@@ -38,7 +38,9 @@ class Token(NamedTuple):
     """One entry of a vocabulary.
 
     ``text`` is the token read as UTF-8, with any incomplete character as its bytes in
-    hexadecimal; ``label`` is the same made visible: spaces as ·, newlines as ⏎.
+    hexadecimal; ``label`` is the same made visible: spaces as ·, newlines as ⏎. The gaps between
+    bytes are no-break spaces in a label, so that they are neither taken for a typed space nor
+    broken over two lines.
     """
 
     id: int
@@ -47,7 +49,9 @@ class Token(NamedTuple):
 
     @property
     def label(self) -> str:
-        return make_visible(self.text)
+        pieces = _LOOSE_BYTES.split(self.bytes.decode("utf-8", errors="surrogateescape"))
+        # Text and loose bytes alternate, and the first piece is text.
+        return "".join(_hex(piece, "\u00a0") if n % 2 else make_visible(piece) for n, piece in enumerate(pieces))
 
 
 class Tokenizer:
@@ -94,7 +98,8 @@ class Tokenizer:
             raw = self.encoding.decode_single_token_bytes(int(id))
         except (KeyError, OverflowError):
             raise KeyError(f"no token {id} in the vocabulary {self.name}") from None
-        return Token(int(id), raw, raw.decode("utf-8", errors=_HEX))
+        text = raw.decode("utf-8", errors="surrogateescape")
+        return Token(int(id), raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), text))
 
     def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
         return tuple(self.token(id) for id in ids)
@@ -145,14 +150,12 @@ def _visible(character: str) -> str:
     return character
 
 
-def _hex_bytes(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return " ".join(f"{byte:02X}" for byte in error.object[error.start : error.end]), error.end
+# A byte that is no UTF-8 decodes to U+DC00 + byte, which no text can hold otherwise.
+_LOOSE_BYTES = re.compile("([\udc80-\udcff]+)")
 
 
-_HEX = "viz_model.hex"
-codecs.register_error(_HEX, _hex_bytes)
+def _hex(loose: str, gap: str) -> str:
+    return gap.join(f"{ord(byte) - 0xDC00:02X}" for byte in loose)
 
 
 def load_ranks(path: Path) -> tiktoken.Encoding:
