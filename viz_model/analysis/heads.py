@@ -48,3 +48,14 @@ def summarise(pattern: np.ndarray) -> HeadSummary:
     if places[kind] < DOMINANT:
         kind = "broad" if entropy > BROAD else "content"
     return HeadSummary(kind, previous, first, itself, entropy)
+
+
+def sharpness(pattern: np.ndarray) -> float:
+    """How sharply a head looks back: the mean, over queries, of its largest weight on the past.
+
+    Causal pattern [T, T]; a query's own position does not count as past. 0 for a single token.
+    """
+    if len(pattern) == 1:
+        return 0.0
+    past = np.tril(pattern, k=-1)
+    return float(past[1:].max(-1).mean())

@@ -34,12 +34,17 @@ FONT_SIZE = 13
 
 
 def rgba(colour: str, alpha: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = channels(colour)
     return f"rgba({red},{green},{blue},{alpha})"
 
 
+def channels(colour: str) -> tuple[int, ...]:
+    """``#rrggbb`` -> (red, green, blue), 0 to 255."""
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
 def rgb(role: str) -> tuple[int, ...]:
-    return tuple(int(ROLES[role][i : i + 2], 16) for i in (1, 3, 5))
+    return channels(ROLES[role])
 
 
 def sequential(role: str) -> list[list[float | str]]:

@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,11 +34,13 @@ EXAMPLES = (
     "Tom says 你好 to his friend 小明",
 )
 MAX_MAP_LAYERS = 6
+_STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
 
 
 def navigation() -> dict[str, Any]:
     """Declare the pages and the layout; returns the pages by name."""
     st.set_page_config(layout="wide")
+    st.html(_STYLE)
     t = Texts(_language())
     pages = {
         name: st.Page(
@@ -139,11 +142,11 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
         on_change=state.on_change,
         args=("frame.text", "text"),
     )
-    columns = st.columns([5, 2], vertical_alignment="center")
+    columns = st.columns([4, 1], vertical_alignment="center")
     with columns[0], st.container(horizontal=True, gap="xsmall"):
         for n, example in enumerate(EXAMPLES):
             st.button(
-                example if len(example) < 24 else f"{example[:21]}…",
+                example if len(example) <= 18 else f"{example[:16].rstrip()}…",
                 key=f"frame.example.{n}",
                 type="tertiary",
                 on_click=state.update,
@@ -213,17 +216,29 @@ def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> N
     data = {
         "here": here,
         "norm_at": lm.config.norm_at,
-        "layers": _map_layers(view.layer, lm.config.n_layers, here, t),
+        "layers": _map_layers(view.layer, lm.config.n_layers, t),
+        "select": t("common.map_select"),
         "labels": {kind: t(f"common.map_{kind}") for kind in kinds},
         "colours": {kind: theme.ROLES[role] for kind, role in kinds.items()},
         "titles": {name: t(f"common.page_{name}") for names in SECTIONS.values() for name in names},
         "title": t("common.map"),
-        "centre": here in ("attention", "block"),
     }
-    components.machine_map(data, key="frame.map", on_pick=lambda page: st.session_state.update({"frame.go": page}))
+    components.machine_map(data, key="frame.map", on_pick=_picked_in_map)
 
 
-def _map_layers(layer: int, n_layers: int, here: str, t: Texts) -> list[dict[str, Any]]:
+def _picked_in_map(picked: dict[str, Any]) -> None:
+    if "layer" in picked:
+        state.update(layer=picked["layer"])
+    if "page" in picked:
+        go(picked["page"])
+
+
+def go(page: str) -> None:
+    """Open a page on the next run; a callback cannot switch pages itself."""
+    st.session_state["frame.go"] = page
+
+
+def _map_layers(layer: int, n_layers: int, t: Texts) -> list[dict[str, Any]]:
     """The blocks to draw: all of a small model; of a deep one the ends and the chosen block."""
     if n_layers <= MAX_MAP_LAYERS:
         shown = list(range(n_layers))
@@ -233,6 +248,5 @@ def _map_layers(layer: int, n_layers: int, here: str, t: Texts) -> list[dict[str
     for position, i in enumerate(shown):
         if position and i > shown[position - 1] + 1:
             layers.append({"folded": True})
-        lit = here in ("attention", "block") and i == layer
-        layers.append({"label": t("common.map_block", i=i), "here": lit, "folded": False})
+        layers.append({"index": i, "label": t("common.map_block", i=i), "open": i == layer, "folded": False})
     return layers

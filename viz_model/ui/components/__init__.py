@@ -27,7 +27,13 @@ def _component(name: str) -> Callable[..., Any]:
     )
 
 
-_RIBBON, _MAP, _GRID = _component("ribbon"), _component("map"), _component("grid")
+_RIBBON, _MAP, _GRID, _PIPELINE = map(_component, ("ribbon", "map", "grid", "pipeline"))
+
+
+def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
+    """One frame: length, JSON header, raw float32. Bytes inside a dictionary would arrive as text."""
+    head = json.dumps(header).encode()
+    return struct.pack("<I", len(head)) + head + numbers.astype("<f4").tobytes()
 
 
 def _callback(key: str, on_pick: Callable[[Any], None]) -> Callable[[], None]:
@@ -47,19 +53,16 @@ def ribbon(
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
-    """The whole machine as a strip of stations; ``picked`` is a station's id."""
+def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+    """The whole machine as a strip; ``picked`` holds the ``page`` of a station, or a ``layer``."""
     _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def grid(
-    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]
-) -> None:
-    """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S].
+def grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+    """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S]; ``picked`` is a head."""
+    _GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
 
-    Sent as one frame (length, JSON header, raw numbers): bytes inside a dictionary would arrive
-    as a string.
-    """
-    head = json.dumps(header).encode()
-    frame = struct.pack("<I", len(head)) + head + patterns.astype("<f4").tobytes()
-    _GRID(key=key, data=frame, on_picked_change=_callback(key, on_pick))
+
+def pipeline(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+    """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
+    _PIPELINE(key=key, data=_frame(header, numbers), on_picked_change=_callback(key, on_pick))

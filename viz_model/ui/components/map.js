@@ -1,7 +1,7 @@
 // The machine as one strip: the residual stream is the rail, attention and feed-forward are
-// branches off it, and each norm stands where this model has it.
+// branches off it, and each norm stands where this model has it. The chosen block is drawn open.
 const NS = "http://www.w3.org/2000/svg"
-const RAIL = 74, BRANCH = 30, HEIGHT = 104
+const RAIL = 78, BRANCH = 32, HEIGHT = 108, GAP = 9
 
 function element(name, attributes, parent) {
   const node = document.createElementNS(NS, name)
@@ -15,21 +15,24 @@ export default function (component) {
   const root = parentElement.querySelector(".root")
   const svg = document.createElementNS(NS, "svg")
   const rails = element("g", {}, svg)
-  const width = label => [...label].reduce((sum, c) => sum + (c.charCodeAt(0) > 0x2e80 ? 12.5 : 7), 14)
+  const width = label => [...label].reduce((sum, c) => sum + (c.charCodeAt(0) > 0x2e80 ? 12.5 : 6.6), 13)
 
-  function station(kind, page, x, y) {
-    const label = data.labels[kind], w = width(label), h = 24
-    const here = data.here === page
-    const group = element("g", { class: "station" + (here ? " here" : ""), tabindex: 0, role: "link" }, svg)
-    group.style.setProperty("--colour", data.colours[kind])
+  function box(label, x, y, options) {
+    const w = width(label), h = options.height ?? 24
+    const group = element("g", { class: "station" + (options.here ? " here" : ""), tabindex: 0, role: "link" }, svg)
+    group.style.setProperty("--colour", options.colour)
     element("rect", { x, y: y - h / 2, width: w, height: h, rx: 6 }, group)
     element("text", { x: x + w / 2, y: y + 0.5 }, group).textContent = label
-    element("title", {}, group).textContent = data.titles[page]
-    const go = () => setTriggerValue("picked", page)
+    element("title", {}, group).textContent = options.title
+    const go = () => setTriggerValue("picked", options.picked)
     group.onclick = go
     group.onkeydown = event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go() } }
     return x + w
   }
+
+  const station = (kind, page, x, y) => box(data.labels[kind], x, y, {
+    here: data.here === page, colour: data.colours[kind], title: data.titles[page], picked: { page },
+  })
 
   function plus(x) {
     const group = element("g", { class: "plus" }, svg)
@@ -40,56 +43,60 @@ export default function (component) {
   // A sub-layer leaves the rail, passes its stations, and is added back at the plus.
   function branch(x, stations) {
     const start = x
-    let at = x + 14
-    for (const [kind, page] of stations) at = station(kind, page, at, BRANCH) + 8
-    const end = at + 10
+    let at = x + 11
+    for (const [kind, page] of stations) at = station(kind, page, at, BRANCH) + 7
+    const end = at + 5
     element("path", { class: "branch", d: `M${start},${RAIL} V${BRANCH + 10} Q${start},${BRANCH} ${start + 10},${BRANCH} H${end - 10} Q${end},${BRANCH} ${end},${BRANCH + 10} V${RAIL}` }, rails)
     plus(end)
-    return end + 14
+    return end + 13
   }
 
-  let x = 4
-  x = station("tokens", "tokens", x, RAIL) + 10
-  x = station("embedding", "embedding", x, RAIL) + 10
-  const join = x + 10
+  let x = 2
+  x = station("tokens", "tokens", x, RAIL) + GAP
+  x = station("embedding", "embedding", x, RAIL) + GAP
+  const join = x + 9
   const positionX = Math.max(4, join - width(data.labels.position) / 2)
   station("position", "position", positionX, BRANCH)
   element("path", { class: "branch", d: `M${join},${BRANCH} V${RAIL}` }, rails)
   plus(join)
-  x = Math.max(join + 18, positionX + width(data.labels.position) + 10)
+  x = join + 8 + GAP
 
   const pre = data.norm_at === "pre"
   for (const layer of data.layers) {
-    const left = x
     if (layer.folded) {
-      element("text", { class: "caption", x: x + 14, y: RAIL - 14 }, svg).textContent = "⋯"
-      x += 34
+      element("text", { class: "caption", x: x + 9, y: RAIL - 14 }, svg).textContent = "⋯"
+      x += 26
       continue
     }
-    x += 12
+    if (!layer.open) {
+      x = box(layer.label, x, RAIL, {
+        here: false, colour: "var(--st-border-color)", title: data.select, picked: { layer: layer.index }, height: 34,
+      }) + GAP
+      continue
+    }
+    const left = x = Math.max(x, positionX + width(data.labels.position) + 6)
+    x += 10
     x = branch(x, pre ? [["norm", "block"], ["attention", "attention"]] : [["attention", "attention"]])
     if (!pre) x = station("norm", "block", x, RAIL) + 8
     x = branch(x, pre ? [["norm", "block"], ["ffn", "block"]] : [["ffn", "block"]])
-    if (!pre) x = station("norm", "block", x, RAIL) + 8
-    element("rect", { class: "frame" + (layer.here ? " here" : ""), x: left, y: 12, width: x - left, height: 80, rx: 8 }, rails)
-    element("text", { class: "caption", x: (left + x) / 2, y: 101 }, svg).textContent = layer.label
-    x += 10
+    x = pre ? x : station("norm", "block", x, RAIL) + 8
+    element("rect", { class: "frame", x: left, y: 14, width: x - left, height: 80, rx: 8 }, rails)
+    element("text", { class: "caption", x: (left + x) / 2, y: 105 }, svg).textContent = layer.label
+    x += GAP
   }
-  if (pre) x = station("norm", "block", x, RAIL) + 10
-  x = station("logits", "next-token", x, RAIL) + 10
+  if (pre) x = station("norm", "block", x, RAIL) + GAP
+  x = station("logits", "next-token", x, RAIL) + GAP
   x = station("softmax", "next-token", x, RAIL)
-  element("path", { class: "rail", d: `M8,${RAIL} H${x - 6}` }, rails)
-  svg.setAttribute("width", x + 4)
-  svg.setAttribute("height", HEIGHT)
-  svg.setAttribute("viewBox", `0 0 ${x + 4} ${HEIGHT}`)
+  rails.prepend(element("path", { class: "rail", d: `M8,${RAIL} H${x - 6}` }, rails))
+
+  // Shrunk a little to fit, but never so far that its 12.5 px letters fall under 11.
+  svg.setAttribute("viewBox", `0 0 ${x + 2} ${HEIGHT}`)
+  svg.style.width = "100%"
+  svg.style.minWidth = `${Math.round(0.9 * (x + 2))}px`
+  svg.style.maxWidth = `${x + 2}px`
   svg.setAttribute("role", "navigation")
   svg.setAttribute("aria-label", data.title)
-
   const scrolled = root.scrollLeft
   root.replaceChildren(svg)
-  const lit = svg.querySelector(".frame.here")
   root.scrollLeft = scrolled
-  if (lit && !scrolled && root.scrollWidth > root.clientWidth + 4 && data.centre) {
-    root.scrollLeft = Math.max(0, Number(lit.getAttribute("x")) - 60)
-  }
 }
