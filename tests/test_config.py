@@ -45,8 +45,9 @@ def test_sizes_are_positive_whole_numbers(field: str, size: Any) -> None:
 
 @pytest.mark.parametrize("field", LIMITS)
 def test_sizes_are_bounded(field: str) -> None:
+    beyond: dict[str, Any] = {field: LIMITS[field] + 1}
     with pytest.raises(ConfigError, match=rf"^{field}: "):
-        tiny_config(**{field: LIMITS[field] + 1})
+        tiny_config(**beyond)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def made_up_numbers(module: ast.Module) -> Iterator[str]:
             parts = name.split(".")
             of_torch = parts[0] == "torch" and parts[-1].startswith(("rand", "normal", "bernoulli", "multinomial"))
             if parts[0] in ("random", "secrets") or parts[:2] in (["np", "random"], ["numpy", "random"]) or of_torch:
-                yield f"line {node.lineno}: {name}"
+                yield name
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             numbers = sum(
                 isinstance(part, ast.Constant) and type(part.value) in (int, float, complex) for part in ast.walk(node)

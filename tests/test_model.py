@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 import torch
-from tiny_models import random_model, tiny_config
+from tiny_models import close, random_model, tiny_config
 from torch import Tensor, nn
 
 import viz_model as vm
@@ -15,8 +15,6 @@ from viz_model.attention import LayerCache
 from viz_model.config import LayerNorm, ModelConfig
 from viz_model.model import Block, Transformer
 from viz_model.trace import record
-
-EXACT = {"atol": 1e-5, "rtol": 1e-5}
 
 
 def reference_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:
@@ -80,11 +78,11 @@ def reference_run(model: Transformer, ids: list[int]) -> tuple[list[Tensor], Ten
 def assert_parity(lm: vm.LanguageModel, ids: list[int]) -> None:
     trace = record(lm.model, lm.tokenizer, ids)
     hidden, logits = reference_run(lm.model, ids)
-    torch.testing.assert_close(trace["embed.out"], hidden[0], **EXACT)
+    close(trace["embed.out"], hidden[0])
     for i in range(lm.config.n_layers):
-        torch.testing.assert_close(trace[f"blocks.{i}.resid.in"], hidden[i], **EXACT)
-        torch.testing.assert_close(trace[f"blocks.{i}.resid.out"], hidden[i + 1], **EXACT)
-    torch.testing.assert_close(trace["logits"], logits, **EXACT)
+        close(trace[f"blocks.{i}.resid.in"], hidden[i])
+        close(trace[f"blocks.{i}.resid.out"], hidden[i + 1])
+    close(trace["logits"], logits)
 
 
 @pytest.mark.parametrize("norm_at", ["pre", "post"])
@@ -132,14 +130,14 @@ def test_a_batch_is_its_rows(model: Transformer) -> None:
     ids = torch.tensor([[1, 2, 3, 4], [9, 8, 7, 6]])
     together = model(ids)
     for row in range(2):
-        torch.testing.assert_close(together[row], model(ids[row : row + 1])[0], **EXACT)
+        close(together[row], model(ids[row : row + 1])[0])
 
 
 def test_the_future_is_not_seen(model: Transformer) -> None:
     ids = torch.tensor([[1, 2, 3, 4, 5]])
     changed = torch.tensor([[1, 2, 3, 90, 91]])
     before, after = model(ids)[0], model(changed)[0]
-    torch.testing.assert_close(before[:3], after[:3], **EXACT)
+    close(before[:3], after[:3])
     assert not torch.allclose(before[3], after[3])
 
 
@@ -148,7 +146,7 @@ def test_the_cache_changes_nothing(model: Transformer, pieces: list[int]) -> Non
     ids = torch.randint(101, (1, 9), generator=torch.Generator().manual_seed(0))
     cache = [LayerCache() for _ in model.blocks]
     read = [model(piece, cache=cache) for piece in ids.split(pieces, dim=1)]
-    torch.testing.assert_close(torch.cat(read, dim=1), model(ids), **EXACT)
+    close(torch.cat(read, dim=1), model(ids))
     assert [len(layer) for layer in cache] == [9] * len(cache)
 
 

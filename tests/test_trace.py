@@ -7,12 +7,12 @@ import math
 
 import pytest
 import torch
+from tiny_models import close
 
 import viz_model as vm
 from viz_model import sites
+from viz_model.model import Block
 from viz_model.trace import Recorder, Trace, record
-
-EXACT = {"atol": 1e-5, "rtol": 1e-5}
 
 
 @pytest.fixture
@@ -24,6 +24,12 @@ def trace(lm: vm.LanguageModel) -> Trace:
 
 def blocks(trace: Trace) -> list[str]:
     return [f"blocks.{i}." for i in range(trace.model.config.n_layers)]
+
+
+def block(trace: Trace, layer: int) -> Block:
+    found = trace.model.blocks[layer]
+    assert isinstance(found, Block)
+    return found
 
 
 def test_the_tap_does_not_change_the_logits(lm: vm.LanguageModel, trace: Trace) -> None:
@@ -49,13 +55,13 @@ def test_pattern_rows_sum_to_one_and_the_future_is_zero(trace: Trace) -> None:
 def test_the_pattern_mixes_the_values(trace: Trace) -> None:
     for at in blocks(trace):
         mixed = trace[at + "attn.pattern"] @ trace[at + "attn.v"]
-        torch.testing.assert_close(mixed, trace[at + "attn.z"], **EXACT)
+        close(mixed, trace[at + "attn.z"])
 
 
 def test_heads_and_bias_make_the_attention_output(trace: Trace) -> None:
     for layer, at in enumerate(blocks(trace)):
-        bias = trace.model.blocks[layer].attn.o.bias  # type: ignore[union-attr]
-        torch.testing.assert_close(trace[at + "attn.head_out"].sum(0) + bias, trace[at + "attn.out"], **EXACT)
+        bias = block(trace, layer).attn.o.bias
+        close(trace[at + "attn.head_out"].sum(0) + bias, trace[at + "attn.out"])
 
 
 def test_the_residual_stream_adds_up(trace: Trace) -> None:
@@ -76,14 +82,14 @@ def test_the_residual_stream_adds_up(trace: Trace) -> None:
 def test_norms_are_rebuilt_from_their_moments(trace: Trace) -> None:
     model, norms = trace.model, []
     for i, at in enumerate(blocks(trace)):
-        norms.append((at + "attn.norm", model.blocks[i].attn_norm))
-        norms.append((at + "ffn.norm", model.blocks[i].ffn_norm))
+        norms.append((at + "attn.norm", block(trace, i).attn_norm))
+        norms.append((at + "ffn.norm", block(trace, i).ffn_norm))
     if model.final_norm is not None:
         norms.append(("final.norm", model.final_norm))
     for name, norm in norms:
         x = trace.norm_input(name)
         normalised = (x - trace[name + ".mean"]) / trace[name + ".scale"]
-        torch.testing.assert_close(normalised * norm.weight + norm.bias, trace[name + ".out"], **EXACT)  # type: ignore[operator]
+        close(normalised * norm.weight + norm.bias, trace[name + ".out"])
 
 
 def test_what_the_norms_read(trace: Trace) -> None:
@@ -104,7 +110,7 @@ def test_neurons_are_rectified(trace: Trace) -> None:
 def test_probabilities_sum_to_one(trace: Trace) -> None:
     probs = trace["probs"]
     torch.testing.assert_close(probs.sum(-1), torch.ones(len(trace)))
-    torch.testing.assert_close(probs.log(), trace["logits"].log_softmax(-1), **EXACT)
+    close(probs.log(), trace["logits"].log_softmax(-1))
 
 
 def test_a_head_is_a_slice_of_the_whole(trace: Trace) -> None:

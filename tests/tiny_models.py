@@ -28,3 +28,8 @@ def random_model(config: ModelConfig, seed: int = 0) -> Transformer:
             else:
                 parameter.copy_(float("norm.weight" in name) + 0.3 * noise)
     return model.eval().requires_grad_(False)
+
+
+def close(found: torch.Tensor, expected: torch.Tensor) -> None:
+    """Assert that two computations of the same values differ by no more than rounding."""
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
