@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from typing import Any
 
 import streamlit as st
 import torch
 
 import viz_model as vm
+from viz_model.analysis.gradients import StreamGradients, stream_gradients
+from viz_model.generation import Step, steps
+from viz_model.training.publish import read_log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
@@ -43,3 +48,34 @@ def readable(text: str) -> tuple[str, int]:
     head = text[:MAX_CHARACTERS]
     clean = head.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def gradients(name: str, text: str) -> StreamGradients:
+    """∂loss/∂r along the residual stream, for a text of at least 2 tokens."""
+    run = trace(name, text)
+    with _RUNNING:
+        return stream_gradients(run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def training_log(name: str) -> list[dict[str, Any]]:
+    """The log that lies beside a model's weights; empty where none does."""
+    path = model(name).folder / "log.jsonl"
+    return read_log(path) if path.exists() else []
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def drawn(name: str, text: str, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
+    """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
+
+    An end-of-text token is the last one.
+    """
+    lm, ids = model(name), trace(name, text).ids
+    found: list[Step] = []
+    with _RUNNING:
+        for step in itertools.islice(steps(lm.model, lm.tokenizer, ids, sampling, seed), count):
+            found.append(step)
+            if step.token.id == lm.tokenizer.end_of_text:
+                break
+    return tuple(found)
