@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -72,11 +73,24 @@ def bundled(request: pytest.FixtureRequest) -> vm.LanguageModel:
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app, running. What it logs must hold no traceback when the tests are done."""
+    """The address of the app, running for all tests of the session."""
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt") as url:
+        yield url
+
+
+@pytest.fixture
+def fresh_app_url(tmp_path: Path) -> Iterator[str]:
+    """The address of an app that nobody has visited yet."""
+    with running_app(tmp_path / "log.txt") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def running_app(log: Path) -> Iterator[str]:
+    """Start the app, yield its address, stop it. What it logged must hold no traceback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("app") / "log.txt"
     command = [
         *(sys.executable, "-m", "streamlit", "run", "app.py"),
         "--server.headless=true",

@@ -138,7 +138,7 @@ def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: i
         top = float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
         figure.add_trace(
             go.Heatmap(
-                z=[np.where(finite, cells, np.nan).astype(np.float32)],
+                z=np.where(finite, cells, np.nan).astype(np.float32)[None],
                 x=columns,
                 y=[names[number - 1]],
                 text=[[_cell(value) for value in cells]],
@@ -158,7 +158,7 @@ def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: i
         if not finite.all():
             figure.add_trace(
                 go.Heatmap(
-                    z=[np.where(finite, np.nan, 1.0).astype(np.float32)],
+                    z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
                     x=columns,
                     y=[names[number - 1]],
                     text=[["" if ok else "−∞" for ok in finite]],

@@ -1,0 +1,242 @@
+"""What only a real browser can show: painting, clicking, typing, links, narrow and dark screens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, quote, urlparse
+
+import pytest
+
+from viz_model.ui.frame import SECTIONS
+
+pytestmark = pytest.mark.browser
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+WIDE = {"viewport": {"width": 1280, "height": 860}}
+NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+
+# Sizes and words of the page that a person cannot read, and how far it scrolls sideways.
+MEASURE = """() => {
+  const small = new Set(), look = (root) => {
+    for (const e of root.querySelectorAll('*')) {
+      if (e.shadowRoot) look(e.shadowRoot)
+      const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
+      const box = e.getBoundingClientRect()
+      if (own && box.width && box.height && !e.closest('[aria-hidden=true]')) {
+        const drawn = e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width
+          / (e.ownerSVGElement.viewBox.baseVal?.width || e.ownerSVGElement.getBoundingClientRect().width) : 1
+        const size = parseFloat(getComputedStyle(e).fontSize) * drawn
+        if (size < 10.99) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
+      }
+    }
+  }
+  look(document.querySelector('[data-testid=stMain]'))
+  return {overflow: document.documentElement.scrollWidth - innerWidth, small: [...small]}
+}"""
+
+Visit = Callable[..., Any]
+
+
+@pytest.fixture
+def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
+    """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
+    contexts, wrong = [], []
+
+    def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        # Streamlit probes for its base path under a page's address and gets 404s by design.
+        page.on(
+            "console",
+            lambda m: wrong.append(m.text) if m.type == "error" and not m.text.startswith("Failed to load") else None,
+        )
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda r: wrong.append(f"foreign request: {r.url}")
+            if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
+            else None,
+        )
+        encoded = "&".join(f"{name}={quote(value)}" for name, value in query.items())
+        page.goto(f"{base}{path}?{encoded}" if encoded else base + path)
+        settle(page)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert not wrong, wrong
+
+
+def settle(page: Any) -> None:
+    """Until the header stands and Streamlit is neither running nor waiting for elements."""
+    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
+    page.wait_for_function(
+        """() => {
+          const busy = document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]')
+          const now = document.querySelector('[data-testid=stMain]').innerText.length
+          const calm = !busy && now === window.__before
+          window.__before = now
+          return calm
+        }""",
+        polling=250,
+        timeout=60_000,
+    )
+
+
+def query(page: Any) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query, keep_blank_values=True).items()}
+
+
+def wait_for_query(page: Any, **expected: str) -> None:
+    for name, value in expected.items():
+        page.wait_for_url(lambda url, n=name, v=value: parse_qs(urlparse(url).query).get(n) == [v], timeout=30_000)
+    settle(page)
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(chromium: Any, visit: Visit, fresh_app_url: str) -> None:
+    asked = {"model": "story-post-ln", "layer": "2", "head": "3", "text": "The cat sat on the mat"}
+    page = visit("/attention", base=fresh_app_url, **asked)
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "Attention"
+    assert page.locator("[data-testid=stSidebarNav]").count() == 1
+    assert page.locator("[role=dialog]").count() == 0
+    assert page.get_by_text("Head 3 of layer 2 in large").count() == 1
+    assert page.locator(".chip").all_inner_texts()[0].startswith("The")
+    assert asked.items() <= query(page).items()
+
+
+def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
+    page = visit("/")
+    painted = page.locator("canvas[role=img]").evaluate(
+        """canvas => {
+          const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data
+          const colours = new Set()
+          for (let i = 0; i < pixels.length; i += 4) colours.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2])
+          return colours.size
+        }"""
+    )
+    assert painted > 100
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+@pytest.mark.parametrize("options", [WIDE, NARROW], ids=["wide light", "narrow dark"])
+def test_every_page_fits_and_can_be_read(page_name: str, options: dict[str, Any], visit: Visit) -> None:
+    path = "/" if page_name == "overview" else f"/{page_name}"
+    language = "en" if options is WIDE else "zh"
+    page = visit(path, options=options, text="Tom says 你好 to his 🙂 friend", layer="1", lang=language)
+    assert page.locator("[data-testid=stException]").count() == 0
+    found = page.evaluate(MEASURE)
+    assert found["overflow"] <= 2
+    assert not found["small"]
+
+
+def test_a_click_picks_a_head(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat")
+    page.locator(".head").nth(4).click()
+    wait_for_query(page, head="4")
+    assert page.get_by_text("Head 4 of layer 0 in large").count() == 1
+    assert page.locator(".head").nth(4).get_attribute("aria-pressed") == "true"
+
+
+def test_hovering_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat")
+    canvas = page.locator(".head canvas").nth(0)
+    box = canvas.bounding_box()
+    cell = box["width"] / 6
+    page.mouse.move(box["x"] + 1.5 * cell, box["y"] + 3.5 * cell)
+    said = page.locator(".readout").inner_text()
+    assert re.search(r"·on → ·cat · 0\.\d{4}$", said)
+
+
+def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat")
+    page.locator(".chip").nth(2).click()
+    wait_for_query(page, token="2")
+    assert page.locator(".chip").nth(2).get_attribute("aria-pressed") == "true"
+    assert "·sat" in page.locator("h3").nth(1).inner_text()
+
+
+def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
+    page = visit("/", text="The cat")
+    box = page.get_by_role("textbox").first
+    box.press("End")
+    box.type(" sat on the mat", delay=30)
+    wait_for_query(page, text="The cat sat on the mat")
+    assert page.locator(".chip").count() == 6
+    assert box.input_value() == "The cat sat on the mat"
+
+
+def test_the_norm_toggle_moves_the_norm_and_stays_on_every_page(visit: Visit) -> None:
+    page = visit("/block", text="The cat sat", layer="1")
+    stations = page.locator(".station").all_inner_texts()
+    page.get_by_text("Post-LN", exact=True).first.click()
+    wait_for_query(page, model="story-post-ln")
+    moved = page.locator(".station").all_inner_texts()
+    assert sorted(set(stations)) == sorted(set(moved)) and stations != moved
+    page.get_by_role("link", name="Attention").click()
+    wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
+
+
+def test_a_station_of_the_map_opens_its_page(visit: Visit) -> None:
+    page = visit("/", text="The cat sat", head="2")
+    page.locator(".station", has_text="attention").click()
+    page.wait_for_url(re.compile("/attention"))
+    wait_for_query(page, text="The cat sat", head="2")
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "Attention"
+
+
+def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat")
+    page.locator(".head").nth(5).click()
+    wait_for_query(page, head="5")
+    friend = visit(urlparse(page.url).path, **query(page))
+    read = "() => document.querySelector('[data-testid=stMain]').innerText"
+    assert page.evaluate(read) == friend.evaluate(read)
+
+
+def test_the_language_switches_in_place(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat", head="1")
+    page.get_by_text("中文", exact=True).click()
+    wait_for_query(page, lang="zh", head="1")
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "注意力"
+    assert page.get_by_role("link", name="总览").count() == 1
+
+
+def test_the_language_of_the_browser_is_the_default(visit: Visit) -> None:
+    page = visit("/", options={**WIDE, "locale": "zh-CN"})
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "总览"
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+def test_markup_is_shown_as_text(page_name: str, visit: Visit) -> None:
+    typed = '<img src=x onerror=alert(1)><b id="typed">bold</b> $x$ **y** :smile: [a](b) `c`'
+    path = "/" if page_name == "overview" else f"/{page_name}"
+    page = visit(path, text=typed)
+    inside = """() => {
+      const found = [], look = root => {
+        found.push(...root.querySelectorAll('#typed, img[src="x"]'))
+        for (const e of root.querySelectorAll('*')) if (e.shadowRoot) look(e.shadowRoot)
+      }
+      look(document)
+      return found.length
+    }"""
+    assert page.evaluate(inside) == 0
+    assert page.get_by_role("textbox").first.input_value() == typed
+    shown = "".join(text.partition("\n")[0] for text in page.locator(".chip").all_inner_texts())
+    assert shown.replace("·", " ") == typed
+
+
+def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:
+    page = visit("/")
+    paste = "word " * 200_000
+    page.get_by_role("textbox").first.fill(paste)
+    page.get_by_text("the model reads the first 256").wait_for(timeout=60_000)
+    settle(page)
+    assert len(page.get_by_role("textbox").first.input_value()) == len(paste)
+    page.get_by_role("textbox").first.fill("The cat sat")
+    wait_for_query(page, text="The cat sat")
