@@ -1,0 +1,432 @@
+"""Position: the waves, the matrix they form, how alike two positions are, and the sum with the embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz_model.analysis import position as analysis
+from viz_model.figures import heatmap, theme
+from viz_model.trace import Trace
+
+MAX_CELLS = 2**16
+"""Cells of a matrix that go to the browser; of a longer text every n-th position is drawn."""
+SHORTEST_AXIS = 16
+CURVE_POINTS = 480
+MAX_TICKS = 24
+
+
+class WavesView(NamedTuple):
+    """One pair of dimensions, 2i and 2i+1: the curves, and the values that the run recorded on them.
+
+    ``at`` [P] are places along the axis, ``sine`` and ``cosine`` [P] the curves over them;
+    ``slower`` and ``faster`` hold the sines of two pairs further along, or None at either end.
+    ``recorded`` is [T, 2]: columns 2i and 2i+1 of ``embed.position``.
+    """
+
+    labels: tuple[str, ...]
+    token: int
+    pair: int
+    wavelength: float
+    n_context: int
+    at: np.ndarray
+    sine: np.ndarray
+    cosine: np.ndarray
+    faster: tuple[int, np.ndarray] | None
+    slower: tuple[int, np.ndarray] | None
+    recorded: np.ndarray
+
+    @classmethod
+    def of(cls, trace: Trace, token: int, pair: int, *, whole_context: bool = False) -> WavesView:
+        config = trace.model.config
+        stop = config.n_context * 1.15 if whole_context else max(len(trace), SHORTEST_AXIS) - 0.5
+        at = np.linspace(-0.5, stop, CURVE_POINTS)
+        curves = analysis.waves(at, config.d_model, config.position.base)
+        step, last = max(1, config.d_model // 16), config.d_model // 2 - 1
+        faster, slower = (
+            (other, curves[:, 2 * other]) if 0 <= other <= last else None for other in (pair - step, pair + step)
+        )
+        return cls(
+            labels=tuple(t.label for t in trace.tokens),
+            token=token,
+            pair=pair,
+            wavelength=analysis.wavelength(config, pair),
+            n_context=config.n_context,
+            at=at,
+            sine=curves[:, 2 * pair],
+            cosine=curves[:, 2 * pair + 1],
+            faster=faster,
+            slower=slower,
+            recorded=trace["embed.position"][:, 2 * pair : 2 * pair + 2].numpy(),
+        )
+
+
+def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
+    """Sine and cosine of one pair, a dot where a token reads them, two other pairs faint behind."""
+    colour = theme.ROLES["position"]
+    figure = go.Figure()
+    for other, dash in ((view.faster, "dot"), (view.slower, "dash")):
+        if other is not None:
+            index, values = other
+            figure.add_scatter(
+                x=view.at,
+                y=values.astype(np.float32),
+                mode="lines",
+                name=theme.plain(f"{words['pair']} {index}"),
+                line={"color": theme.rgba(theme.ROLES["residual"], 0.7), "width": 1.2, "dash": dash},
+                legendrank=1001,  # after the chosen pair, though drawn behind it
+                hoverinfo="skip",
+            )
+    for name, values, dash in (("sin", view.sine, "solid"), ("cos", view.cosine, "5px,3px")):
+        dimension = 2 * view.pair + (name == "cos")
+        figure.add_scatter(
+            x=view.at,
+            y=values.astype(np.float32),
+            mode="lines",
+            name=theme.plain(f"{name} · {words['dimension']} {dimension}"),
+            line={"color": colour, "width": 2.6, "dash": dash},
+            hoverinfo="skip",
+        )
+    positions = range(len(view.labels))
+    few = len(view.labels) <= 64
+    for position in positions if few else [view.token]:
+        chosen = position == view.token
+        figure.add_vline(
+            x=position,
+            line={
+                "color": theme.HIGHLIGHT if chosen else theme.rgba(theme.token_colour(position), 0.45),
+                "width": 2 if chosen else 1,
+            },
+            layer="below",
+        )
+    size = 7 if few else 3
+    for column, dimension in enumerate((2 * view.pair, 2 * view.pair + 1)):
+        figure.add_scatter(
+            x=list(positions),
+            y=view.recorded[:, column],
+            mode="markers",
+            showlegend=False,
+            marker={
+                "color": [theme.token_colour(position) for position in positions],
+                "size": [size + 5 if position == view.token else size for position in positions],
+                "line": {
+                    "color": theme.HIGHLIGHT,
+                    "width": [2 if position == view.token else 0 for position in positions],
+                },
+            },
+            text=theme.unique(view.labels),
+            hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>embed.position[…, {dimension}]</extra>",
+        )
+    if view.at[-1] > view.n_context:
+        figure.add_vrect(x0=view.n_context - 0.5, x1=view.at[-1], fillcolor=theme.MASKED, line_width=0, layer="below")
+        figure.add_annotation(
+            x=view.n_context,
+            y=1.0,
+            xref="x",
+            yref="paper",
+            text=theme.plain(words["beyond"]),
+            showarrow=False,
+            xanchor="right",
+            yanchor="bottom",
+            font={"size": 12},
+        )
+        figure.update_xaxes(title=theme.plain(words["axis"]))
+    else:
+        figure.update_xaxes(**theme.ticks(view.labels, MAX_TICKS))
+    figure.update_xaxes(range=[view.at[0], view.at[-1]])
+    figure.update_yaxes(range=[-1.12, 1.12], tickvals=[-1, 0, 1])
+    theme.layout(figure, height=360, margin={"t": 44})
+    figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
+    legend = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": 12}}
+    figure.update_layout(showlegend=True, legend=legend)
+    return figure
+
+
+def matrix_view(
+    trace: Trace, site: str, token: int, axes: tuple[str, str], limit: float | None = None
+) -> heatmap.HeatmapView:
+    """A T×D site of the embedding. ``axes`` names rows and columns; long texts are thinned out."""
+    values = trace[site].numpy()
+    every = -(-values.size // MAX_CELLS)
+    labels = tuple(t.label for t in trace.tokens)
+    return heatmap.HeatmapView(
+        values=values[::every],
+        rows=labels[::every],
+        columns=tuple(str(d) for d in range(values.shape[1])),
+        site=site,
+        role="position",
+        row_axis=axes[0],
+        column_axis=axes[1],
+        selected_row=token // every,
+        limit=limit,
+    )
+
+
+def draw_matrix(view: heatmap.HeatmapView, pair: int) -> go.Figure:
+    """The waves as a matrix, the chosen pair of columns framed."""
+    figure = heatmap.draw(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
+    figure.update_yaxes(**theme.ticks(view.rows, MAX_TICKS))
+    figure.update_xaxes(**theme.ticks(view.columns, 12), tickangle=0)
+    figure.add_shape(
+        type="rect",
+        x0=2 * pair - 0.5,
+        x1=2 * pair + 1.5,
+        y0=-0.5,
+        y1=len(view.rows) - 0.5,
+        line={"color": theme.HIGHLIGHT, "width": 2},
+    )
+    return figure
+
+
+class SimilarityView(NamedTuple):
+    """How alike position rows are: cosine of the text's rows [T, T], and by distance over all C positions.
+
+    ``distance`` holds one value for each distance from 0 to C − 1; ``spread`` is the largest
+    difference between two pairs of positions that are equally far apart.
+    """
+
+    labels: tuple[str, ...]
+    token: int
+    cosine: np.ndarray
+    distance: np.ndarray
+    spread: float
+
+    @classmethod
+    def of(cls, trace: Trace, token: int) -> SimilarityView:
+        config = trace.model.config
+        table = analysis.waves(np.arange(config.n_context), config.d_model, config.position.base)
+        distances = analysis.by_distance(analysis.similarity(table))
+        return cls(
+            labels=tuple(t.label for t in trace.tokens),
+            token=token,
+            cosine=analysis.similarity(trace["embed.position"].numpy()),
+            distance=distances.mean,
+            spread=float((distances.high - distances.low).max()),
+        )
+
+    def at(self, distance: int) -> float:
+        """The similarity at a distance, or at the largest there is."""
+        return float(self.distance[min(distance, len(self.distance) - 1)])
+
+
+def draw_similarity(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
+    """The square of similarities. Every stripe parallel to the diagonal has one colour."""
+    square = heatmap.HeatmapView(
+        values=view.cosine,
+        rows=view.labels,
+        columns=view.labels,
+        site="cos(embed.position[s], embed.position[t])",
+        role="position",
+        scale="signed" if view.cosine.min() < 0 else "probability",  # that is, from 0 to 1
+        row_axis=axes[0],
+        column_axis=axes[1],
+        selected_row=view.token,
+        limit=1.0,
+    )
+    figure = heatmap.draw(square, height=380)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(**theme.ticks(view.labels, MAX_TICKS))
+    return figure
+
+
+def draw_by_distance(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
+    """Similarity over distance: the curve of the whole context, a dot for each distance in the text."""
+    colour = theme.ROLES["position"]
+    reach = range(len(view.labels))
+    shown = view.distance[: max(64, 2 * len(reach))]
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=np.arange(len(shown)),
+                y=shown.astype(np.float32),
+                mode="lines",
+                line={"color": colour, "width": 2.6},
+                hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
+            ),
+            go.Scatter(
+                x=list(reach),
+                y=view.cosine[0].astype(np.float32),
+                mode="markers",
+                marker={"color": [theme.token_colour(n) for n in reach], "size": 8 if len(reach) <= 64 else 4},
+                text=theme.unique(view.labels),
+                hovertemplate=f"%{{text}}<br>{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
+            ),
+        ]
+    )
+    figure.update_xaxes(title=theme.plain(axes[0]), range=[-1, len(shown)])
+    figure.update_yaxes(title=theme.plain(axes[1]), range=[min(0.0, float(shown.min())) - 0.02, 1.06])
+    theme.layout(figure, height=380)
+    figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
+    return figure
+
+
+class SumView(NamedTuple):
+    """embedding + position = input of one token: three rows of D values, ``strips`` [3, D].
+
+    ``lengths`` are the rows' L2 lengths, ``limit`` the largest magnitude in any of them.
+    """
+
+    sites: tuple[str, str, str]
+    strips: np.ndarray
+    lengths: tuple[float, ...]
+    limit: float
+
+    @classmethod
+    def of(cls, trace: Trace, token: int) -> SumView:
+        sites = ("embed.token", "embed.position", "embed.out")
+        strips = np.stack([trace[site][token].numpy() for site in sites])
+        return cls(
+            sites=sites,
+            strips=strips,
+            lengths=tuple(float(length) for length in np.linalg.norm(strips, axis=-1)),
+            limit=float(np.abs(strips).max()) or 1.0,
+        )
+
+
+def draw_sum(view: SumView, names: tuple[str, str, str], axis: str, pair: int) -> go.Figure:
+    """Three aligned strips on one colour scale: the third is the first plus the second."""
+    return _strips(
+        [row[None] for row in view.strips], [("",)] * 3, view.sites, names, axis, pair, view.limit, row_height=46
+    )
+
+
+def draw_sums(
+    trace_views: tuple[heatmap.HeatmapView, ...], names: tuple[str, str, str], axis: str, pair: int
+) -> go.Figure:
+    """The same for every token: three aligned matrices on one colour scale."""
+    limit = max(float(np.abs(view.values).max()) for view in trace_views) or 1.0
+    rows = len(trace_views[0].rows)
+    return _strips(
+        [view.values for view in trace_views],
+        [view.rows for view in trace_views],
+        tuple(view.site for view in trace_views),
+        names,
+        axis,
+        pair,
+        limit,
+        row_height=min(320, max(60, 18 * rows)),
+    )
+
+
+def _strips(
+    panels: list[np.ndarray],
+    rows: list[tuple[str, ...]],
+    sites: tuple[str, ...],
+    names: tuple[str, str, str],
+    axis: str,
+    pair: int,
+    limit: float,
+    row_height: int,
+) -> go.Figure:
+    gap, bottom, bar = 30, 40, 26
+    inner = len(panels) * row_height + (len(panels) - 1) * gap
+    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / inner)
+    for number, (values, labels, site, name) in enumerate(zip(panels, rows, sites, names, strict=True), start=1):
+        hover = f"<b>%{{z:.4f}}</b><br>{theme.plain(axis)} %{{x}}<br>%{{y}}<extra>{theme.plain(site)}</extra>"
+        figure.add_trace(
+            go.Heatmap(
+                z=values.astype(np.float32),
+                y=theme.unique(labels) if len(labels) > 1 else [theme.plain(name)],
+                coloraxis="coloraxis",
+                hovertemplate=hover,
+            ),
+            row=number,
+            col=1,
+        )
+        figure.update_yaxes(type="category", autorange="reversed", row=number, col=1)
+        ticks = theme.ticks(labels, max(1, row_height // 18)) if len(labels) > 1 else {"showticklabels": False}
+        figure.update_yaxes(**ticks, row=number, col=1)
+        figure.add_annotation(
+            text=theme.plain(name),
+            x=0,
+            xref="x domain",
+            xanchor="left",
+            y=1,
+            yref="y domain" if number == 1 else f"y{number} domain",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 13},
+        )
+        figure.add_vrect(
+            x0=2 * pair - 0.5,
+            x1=2 * pair + 1.5,
+            line={"color": theme.HIGHLIGHT, "width": 1.5},
+            row=cast(str, number),
+            col=cast(str, 1),
+        )
+    figure.update_xaxes(title=theme.plain(axis), title_standoff=4, row=len(panels), col=1)
+    theme.layout(figure, height=inner + gap + bottom + bar, margin={"t": gap - 4})
+    figure.update_layout(
+        coloraxis={
+            "colorscale": theme.diverging(),
+            "cmin": -limit,
+            "cmax": limit,
+            "colorbar": {
+                "orientation": "h",
+                "thickness": 8,
+                "len": 0.4,
+                "x": 1,
+                "xanchor": "right",
+                "y": 0,
+                "yref": "paper",
+                "yanchor": "top",
+                "ypad": 42,
+                "outlinewidth": 0,
+                "tickfont": {"size": 11},
+            },
+        }
+    )
+    return figure
+
+
+def by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
+    """The arithmetic of one position and pair for prose, and of the textbook case D = 4, position 1."""
+    config = trace.model.config
+    divisor = config.position.base ** (2 * pair / config.d_model)
+    angle = token / divisor
+    sine, cosine = (trace["embed.position"][token, 2 * pair + n].item() for n in (0, 1))
+    textbook = analysis.waves(np.array([1]), d_model=4, base=10_000.0)[0]
+    return {
+        "position": str(token),
+        "pair": str(pair),
+        "even": str(2 * pair),
+        "odd": str(2 * pair + 1),
+        "base": f"{config.position.base:g}",
+        "d_model": str(config.d_model),
+        "divisor": f"{divisor:.4f}",
+        "angle": f"{angle:.4f}",
+        "sine": f"{np.sin(angle):.4f}",
+        "cosine": f"{np.cos(angle):.4f}",
+        "recorded_sine": f"{sine:.4f}",
+        "recorded_cosine": f"{cosine:.4f}",
+        "embedding": f"{trace['embed.token'][token, 2 * pair].item():.4f}",
+        "signed_sine": f"({sine:.4f})" if sine < 0 else f"{sine:.4f}",
+        "sum": f"{trace['embed.out'][token, 2 * pair].item():.4f}",
+        "textbook_0": f"{textbook[0]:.4f}",
+        "textbook_1": f"{textbook[1]:.4f}",
+        "textbook_2": f"{textbook[2]:.7f}",
+        "textbook_3": f"{textbook[3]:.5f}",
+    }
+
+
+def ends(trace: Trace) -> dict[str, str]:
+    """The fastest and the slowest wave in words: their length in tokens, and how far the slowest gets."""
+    config = trace.model.config
+    last = config.d_model // 2 - 1
+    slowest = analysis.wavelength(config, last)
+    turning = sum(analysis.wavelength(config, pair) <= config.n_context for pair in range(last + 1))
+    return {
+        "turning": str(turning),
+        "pairs": str(last + 1),
+        "fastest": f"{analysis.wavelength(config, 0):.1f}",
+        "slowest": f"{slowest:,.0f}",
+        "last_pair": str(last),
+        "context": str(config.n_context),
+        "last_position": str(config.n_context - 1),
+        "turn": f"{(config.n_context - 1) / slowest:.2%}",
+        "length": f"{(config.d_model / 2) ** 0.5:.2f}",
+    }
