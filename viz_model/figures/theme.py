@@ -25,6 +25,9 @@ ROLES = {
 NEGATIVE, POSITIVE = "#2166AC", "#C8501E"
 MASKED = "rgba(128, 132, 145, 0.28)"
 HIGHLIGHT = "#8E5BB5"
+# For writing that is the content of a figure. Near black; on a Streamlit page this very value
+# stands for the strong text colour of the page's theme (streamlit_plotly_theme.GRAY_90).
+INK = "#000037"
 
 # Marks for tokens: the position modulo the length picks one. Light enough to write on in both
 # themes when drawn with TOKEN_ALPHA.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,21 @@ class Stage:
             file_name=f"{site}.csv",
             mime="text/csv",
             key=f"{self.name}.{key}.csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+    def records(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """Columns of any kind as a table, and as a CSV file."""
+        frame_ = pd.DataFrame(columns)
+        key = f"{self.name}.{name}"
+        st.dataframe(frame_, hide_index=True, key=f"{key}.table", height=min(420, 38 + 35 * len(frame_)))
+        st.download_button(
+            self.t("common.download", site=name),
+            data=lambda: frame_.to_csv(index=False),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            key=f"{key}.csv",
             on_click="ignore",
             icon=":material/download:",
         )

@@ -1,0 +1,107 @@
+"""How byte-pair encoding builds a token, and how two vocabularies cut the same bytes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from viz_model.tokenizer import Token, Tokenizer
+
+TUTORIAL = "Chapter 1: Building Rapport and Capturing"
+CHINESE = "我爱深度学习"
+
+
+class Merge(NamedTuple):
+    """One step of byte-pair encoding: the neighbours ``left`` and ``right`` become one part.
+
+    ``rank`` is the place of the joined part in the vocabulary, which is also its id; ``parts``
+    are all the parts after the step, ``at`` the index of the new one among them.
+    """
+
+    left: bytes
+    right: bytes
+    rank: int
+    parts: tuple[bytes, ...]
+    at: int
+
+
+def merges(ranks: Mapping[bytes, int], piece: bytes) -> tuple[Merge, ...]:
+    """Byte-pair encoding of ``piece``, step by step, from single bytes.
+
+    Of all neighbours whose join is in the vocabulary, those with the lowest rank (the leftmost,
+    if they are several) are joined, until no join is in it (Sennrich et al. 2016, section 3.2).
+    """
+    parts = [piece[i : i + 1] for i in range(len(piece))]
+    steps: list[Merge] = []
+    while True:
+        known = [(ranks[a + b], i) for i, (a, b) in enumerate(itertools.pairwise(parts)) if a + b in ranks]
+        if not known:
+            return tuple(steps)
+        rank, at = min(known)
+        left, right = parts[at : at + 2]
+        parts[at : at + 2] = [left + right]
+        steps.append(Merge(left, right, rank, tuple(parts), at))
+
+
+def ranks(tokenizer: Tokenizer) -> Mapping[bytes, int]:
+    """The vocabulary as {bytes: rank}. Control tokens are not in it: nothing is merged into them."""
+    return tokenizer.encoding._mergeable_ranks
+
+
+def spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """The bytes [start, stop) of each token in the text that they spell."""
+    edges = [0]
+    for token in tokens:
+        edges.append(edges[-1] + len(token.bytes))
+    return list(itertools.pairwise(edges))
+
+
+def recut(tokens: Sequence[Token], tokenizer: Tokenizer) -> tuple[Token, ...]:
+    """The text that ``tokens`` spell, cut by another vocabulary.
+
+    A text that was cut to a model's context may end in the middle of a character; what is left
+    of that character is no text, and is left out.
+    """
+    raw = b"".join(token.bytes for token in tokens)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        text = raw[: error.start].decode()
+    return tokenizer.tokens(tokenizer.encode(text))
+
+
+def characters(tokens: Sequence[Token]) -> list[str]:
+    """For each token the characters that its bytes belong to, whole or in part."""
+    raw = b"".join(token.bytes for token in tokens)
+    starts = character_starts(raw)
+    touched = []
+    for start, stop in spans(tokens):
+        first = max(s for s in starts if s <= start)
+        after = min((s for s in starts if s >= stop), default=len(raw))
+        touched.append(raw[first:after].decode(errors="backslashreplace"))
+    return touched
+
+
+def character_starts(raw: bytes) -> list[int]:
+    """Where characters begin in UTF-8: at every byte that does not continue one (10xxxxxx)."""
+    return [i for i, byte in enumerate(raw) if byte & 0xC0 != 0x80 or i == 0]
+
+
+def broken(tokens: Sequence[Token]) -> int:
+    """How many characters are spread over more than one token."""
+    inner = {stop for _, stop in spans(tokens)[:-1]}
+    starts = character_starts(b"".join(token.bytes for token in tokens))
+    inside = inner.difference(starts)
+    return len({max(s for s in starts if s < edge) for edge in inside})
+
+
+def kind(token: Token) -> Literal["bytes", "space", "blank", "text"]:
+    """What stands in a token: no whole text, a space with its word, only blanks, or plain text."""
+    try:
+        text = token.bytes.decode()
+    except UnicodeDecodeError:
+        return "bytes"
+    if text.isspace():
+        return "blank"
+    return "space" if text[0] == " " else "text"

@@ -1,0 +1,381 @@
+"""Tokens: the same bytes cut by two vocabularies, and the merges that build one token."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.analysis import tokens as cutting
+from viz_model.figures import theme
+from viz_model.tokenizer import Token, make_visible
+
+LINE = 40
+"""The width of a line, in widths of a letter; longer texts are wrapped."""
+
+SHORTEST = 16
+
+
+class Cut(NamedTuple):
+    """One vocabulary's tokens over N bytes.
+
+    ``starts`` and ``stops`` [tokens] are byte offsets; ``shared`` [tokens] is whether the other
+    vocabulary has a token of exactly these bytes; ``origin`` [tokens] is its position there, or −1.
+    """
+
+    name: str
+    tokens: tuple[Token, ...]
+    starts: np.ndarray
+    stops: np.ndarray
+    shared: np.ndarray
+    origin: np.ndarray
+
+    def table(self) -> tuple[list[int], list[str], list[int], list[str], list[str]]:
+        """Columns: position, label, id, bytes in hexadecimal, the characters these bytes belong to."""
+        return (
+            list(range(len(self.tokens))),
+            [token.label for token in self.tokens],
+            [token.id for token in self.tokens],
+            [token.bytes.hex(" ").upper() for token in self.tokens],
+            [make_visible(text) for text in cutting.characters(self.tokens)],
+        )
+
+
+class CutsView(NamedTuple):
+    """The same text in two vocabularies, laid out in lines.
+
+    Per byte, all [N]: its ``line``, its left edge ``x`` in that line and its ``width``, in widths
+    of a letter. ``selected`` is a position of the first vocabulary, or None.
+    """
+
+    upper: Cut
+    lower: Cut
+    line: np.ndarray
+    x: np.ndarray
+    width: np.ndarray
+    n_characters: int
+    n_bytes: int
+    selected: int | None
+
+    @property
+    def n_lines(self) -> int:
+        return int(self.line[-1]) + 1
+
+    @property
+    def n_shared(self) -> int:
+        """Tokens that both vocabularies cut alike."""
+        return int(self.upper.shared.sum())
+
+    @property
+    def characters(self) -> list[str]:
+        """For each token of the upper row the characters that its bytes belong to, made visible."""
+        return self.upper.table()[-1]
+
+    def over(self, position: int) -> list[Token]:
+        """The lower row's tokens that hold a byte of the upper row's token at ``position``."""
+        start, stop = self.upper.starts[position], self.upper.stops[position]
+        touched = np.flatnonzero((self.lower.starts < stop) & (self.lower.stops > start))
+        return [self.lower.tokens[i] for i in touched]
+
+    @classmethod
+    def of(
+        cls, upper: Sequence[Token], lower: Sequence[Token], names: tuple[str, str], selected: int | None = None
+    ) -> CutsView:
+        raw = b"".join(token.bytes for token in upper)
+        spans = [cutting.spans(tokens) for tokens in (upper, lower)]
+        width = _widths(raw, (upper, lower))
+        line = _lines(raw, width, spans)
+        x = np.concatenate([np.cumsum(width[line == n]) - width[line == n] for n in range(int(line[-1]) + 1)])
+        cuts = []
+        for n in (0, 1):
+            other = {span: position for position, span in enumerate(spans[1 - n])}
+            edges = np.array(spans[n]).reshape(-1, 2)
+            origin = np.array([other.get(span, -1) for span in spans[n]], dtype=int)
+            cuts.append(Cut(names[n], tuple((upper, lower)[n]), edges[:, 0], edges[:, 1], origin >= 0, origin))
+        return cls(
+            upper=cuts[0],
+            lower=cuts[1],
+            line=line,
+            x=x,
+            width=width,
+            n_characters=len(cutting.character_starts(raw)),
+            n_bytes=len(raw),
+            selected=selected,
+        )
+
+
+def columns(label: str) -> int:
+    """The width of a label in widths of a letter: wide characters count twice."""
+    return sum(_width(character) for character in label)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _label(raw: bytes) -> str:
+    """Any run of bytes as the label of a token would be."""
+    return Token(-1, raw, "").label
+
+
+def _widths(raw: bytes, vocabularies: Sequence[Sequence[Token]]) -> np.ndarray:
+    """[N]: a width for every byte, so that every token has room for its label and its id."""
+    width = np.zeros(len(raw))
+    starts = cutting.character_starts(raw)
+    for start, stop in zip(starts, [*starts[1:], len(raw)], strict=True):
+        width[start:stop] = columns(_label(raw[start:stop])) / (stop - start)
+    for tokens in vocabularies:
+        for token, (start, stop) in zip(tokens, cutting.spans(tokens), strict=True):
+            needs = max(columns(token.label), 0.75 * len(str(token.id))) + 0.7
+            width[start:stop] += max(0.0, needs - width[start:stop].sum()) / (stop - start)
+    return width
+
+
+def _lines(raw: bytes, width: np.ndarray, spans: Sequence[list[tuple[int, int]]]) -> np.ndarray:
+    """[N]: the line of every byte. Lines break where both vocabularies cut, as far as they can."""
+    stops = [{stop for _, stop in row} for row in spans]
+    common = sorted(stops[0] & stops[1] | {len(raw)})
+    starts = cutting.character_starts(raw)
+    line = np.zeros(len(raw), dtype=int)
+    now, used, begin = 0, 0.0, 0
+    for end in common:
+        if used and used + width[begin:end].sum() > LINE:
+            now, used = now + 1, 0.0
+        if width[begin:end].sum() <= LINE:
+            line[begin:end] = now
+            used += width[begin:end].sum()
+        else:  # a stretch in which the two never meet: it breaks between characters
+            inner = [s for s in starts if begin < s < end]
+            for a, b in zip([begin, *inner], [*inner, end], strict=True):
+                if used and used + width[a:b].sum() > LINE:
+                    now, used = now + 1, 0.0
+                line[a:b] = now
+                used += width[a:b].sum()
+        begin = end
+    return line
+
+
+class _Box(NamedTuple):
+    """A token, or the part of it that stands in one line: its bytes from ``start``, within [left, right]."""
+
+    token: int
+    line: int
+    left: float
+    right: float
+    start: int
+    raw: bytes
+    first: bool
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+
+def _boxes(view: CutsView, cut: Cut) -> list[_Box]:
+    boxes = []
+    for position, (start, stop) in enumerate(zip(cut.starts, cut.stops, strict=True)):
+        for n in np.unique(view.line[start:stop]):
+            inside = np.flatnonzero(view.line[start:stop] == n)
+            a, b = int(inside[0]), int(inside[-1])
+            left, right = float(view.x[start + a]), float(view.x[start + b] + view.width[start + b])
+            raw = cut.tokens[position].bytes[a : b + 1]
+            boxes.append(_Box(position, int(n), left, right, int(start) + a, raw, a == 0))
+    return boxes
+
+
+class _Glyph(NamedTuple):
+    x: float
+    y: float
+    text: str
+
+
+def _glyphs(view: CutsView, box: _Box, y: float) -> list[_Glyph]:
+    """What is written into a box: its label, or each wide character over its own bytes.
+
+    The same wide character then stands at the same place in both rows, though its box may be
+    stretched by what the other vocabulary needs room for.
+    """
+    try:
+        text = box.raw.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if not text or max(map(_width, text)) < 2:
+        return [_Glyph(box.middle, y, _label(box.raw))]
+    glyphs, at = [], box.start
+    for character in text:
+        end = at + len(character.encode())
+        glyphs.append(
+            _Glyph(float(view.x[at] + view.x[end - 1] + view.width[end - 1]) / 2, y, _label(character.encode()))
+        )
+        at = end
+    return glyphs
+
+
+def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
+    """Two rows of boxes a line, over the same bytes, with the ids beneath the labels.
+
+    A lower box has the colour of the upper one if it holds the same bytes, and is grey if not.
+    ``words`` names ``position``, ``id`` and ``bytes`` for the hover text, and the two rows as
+    ``upper`` and ``lower``.
+    """
+    widest = max(float((view.x + view.width).max()), SHORTEST)
+    text_size, band, gap = (19, 46, 18) if widest <= 24 else (15, 42, 16) if view.n_lines <= 6 else (13, 36, 12)
+    step, head = 2 * band + 3 + gap, 20
+    figure = go.Figure()
+    for cut, offset, name in ((view.upper, 0, words["upper"]), (view.lower, band + 3, words["lower"])):
+        boxes = _boxes(view, cut)
+        # The name of the lower row stands beneath the first line and pushes the others down.
+        tops = [head + b.line * step + (head if b.line else 0) + offset for b in boxes]
+        middles = [-(top + band / 2) for top in tops]
+        owners = [b.token if cut is view.upper else int(cut.origin[b.token]) for b in boxes]
+        colours = [theme.token_colour(owner) if owner >= 0 else theme.ROLES["token"] for owner in owners]
+        chosen = [owner >= 0 and owner == view.selected for owner in owners]
+        tokens = [cut.tokens[b.token] for b in boxes]
+        figure.add_trace(
+            go.Bar(
+                orientation="h",
+                base=[b.left + 0.06 for b in boxes],
+                x=[b.right - b.left - 0.12 for b in boxes],
+                y=middles,
+                width=band,
+                marker={
+                    "color": [theme.rgba(c, 0.5 if on else 0.22) for c, on in zip(colours, chosen, strict=True)],
+                    "line": {"color": colours, "width": [2.5 if on else 1 for on in chosen]},
+                },
+                customdata=[
+                    [theme.plain(token.label), box.token, token.id, token.bytes.hex(" ").upper()]
+                    for token, box in zip(tokens, boxes, strict=True)
+                ],
+                hovertemplate="<b>%{customdata[0]}</b>"
+                f"<br>{theme.plain(words['position'])} %{{customdata[1]}}"
+                f"<br>{theme.plain(words['id'])} %{{customdata[2]}}"
+                f"<br>{theme.plain(words['bytes'])} %{{customdata[3]}}<extra>{theme.plain(cut.name)}</extra>",
+            )
+        )
+        labels = [glyph for box, y in zip(boxes, middles, strict=True) for glyph in _glyphs(view, box, y + 7)]
+        ids = [
+            _Glyph(box.middle, y - band / 2 + 9, str(token.id))
+            for box, y, token in zip(boxes, middles, tokens, strict=True)
+            if box.first
+        ]
+        figure.add_trace(_writing(labels, text_size))
+        figure.add_trace(_writing(ids, 11))
+        under = cut is view.lower
+        figure.add_annotation(
+            x=0,
+            y=-(head + 2 * band + 5) if under else -(head - 3),
+            text=theme.plain(name),
+            font={"size": 12},
+            showarrow=False,
+            xanchor="left",
+            yanchor="top" if under else "bottom",
+        )
+    bottom = 2 * head + view.n_lines * step - gap + 4
+    figure.update_xaxes(range=[0, widest], visible=False, fixedrange=True)
+    figure.update_yaxes(range=[-bottom, 0], visible=False, fixedrange=True)
+    figure.update_layout(barmode="overlay")
+    return theme.layout(figure, height=bottom + 8, margin={"l": 2, "r": 2, "t": 4, "b": 4})
+
+
+def _writing(glyphs: Sequence[_Glyph], size: int) -> go.Scatter:
+    return go.Scatter(
+        x=[glyph.x for glyph in glyphs],
+        y=[glyph.y for glyph in glyphs],
+        text=[theme.plain(glyph.text) for glyph in glyphs],
+        mode="text",
+        textfont={"size": size, "family": "monospace", "color": theme.INK},
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+
+
+class MergesView(NamedTuple):
+    """How a token is built. Row 0 of ``parts`` are its single bytes, row n what is there after merge n.
+
+    ``left`` [n_bytes] and ``width`` [n_bytes] are the place of every byte, in widths of a letter;
+    ``new`` is the part of each row that the merge made (−1 in row 0), ``ranks`` its rank.
+    """
+
+    label: str
+    parts: tuple[tuple[bytes, ...], ...]
+    new: tuple[int, ...]
+    ranks: tuple[int, ...]
+    left: np.ndarray
+    width: np.ndarray
+    position: int
+
+    @classmethod
+    def of(cls, ranks: Mapping[bytes, int], token: Token, position: int) -> MergesView:
+        steps = cutting.merges(ranks, token.bytes)
+        rows = [tuple(token.bytes[i : i + 1] for i in range(len(token.bytes))), *(step.parts for step in steps)]
+        width = np.zeros(len(token.bytes))
+        for parts in rows:
+            at = 0
+            for part in parts:
+                span = slice(at, at := at + len(part))
+                width[span] += max(0.0, columns(_label(part)) + 1 - width[span].sum()) / len(part)
+        return cls(
+            label=token.label,
+            parts=tuple(rows),
+            new=(-1, *(step.at for step in steps)),
+            ranks=(-1, *(step.rank for step in steps)),
+            left=np.cumsum(width) - width,
+            width=width,
+            position=position,
+        )
+
+
+def draw_merges(view: MergesView, words: Mapping[str, str]) -> go.Figure:
+    """A row of boxes a step, bytes on top, the token at the bottom; each step's new part in colour.
+
+    ``words`` holds ``start``, the name of row 0, and ``step``, a format of {n} and {rank}.
+    """
+    band, grey = 30, theme.ROLES["token"]
+    colour = theme.token_colour(view.position)
+    figure = go.Figure()
+    lefts: list[float] = []
+    widths: list[float] = []
+    ys: list[float] = []
+    fills: list[str] = []
+    lines: list[str] = []
+    labels: list[str] = []
+    for n, (parts, new) in enumerate(zip(view.parts, view.new, strict=True)):
+        at = 0
+        for i, part in enumerate(parts):
+            end = at + len(part)
+            lefts.append(float(view.left[at]) + 0.08)
+            widths.append(float(view.width[at:end].sum()) - 0.16)
+            ys.append(-n * band)
+            fills.append(theme.rgba(colour, 0.45) if i == new else theme.rgba(grey, 0.12))
+            lines.append(colour if i == new else theme.rgba(grey, 0.6))
+            labels.append(_label(part))
+            at = end
+    figure.add_trace(
+        go.Bar(
+            orientation="h",
+            base=lefts,
+            x=widths,
+            y=ys,
+            width=band - 6,
+            marker={"color": fills, "line": {"color": lines, "width": 1}},
+            hoverinfo="skip",
+        )
+    )
+    glyphs = [_Glyph(a + b / 2, y, label) for a, b, y, label in zip(lefts, widths, ys, labels, strict=True)]
+    figure.add_trace(_writing(glyphs, 13))
+    names = [words["start"], *(words["step"].format(n=n, rank=f"{rank:,}") for n, rank in enumerate(view.ranks[1:], 1))]
+    figure.update_xaxes(range=[0, max(float(view.width.sum()), 2 * SHORTEST)], visible=False, fixedrange=True)
+    figure.update_yaxes(
+        range=[-(len(names) - 0.5) * band, band / 2],
+        tickvals=[-n * band for n in range(len(names))],
+        ticktext=[theme.plain(name) for name in names],
+        ticks="",
+        fixedrange=True,
+    )
+    figure.update_layout(barmode="overlay")
+    return theme.layout(figure, height=len(names) * band + 12, margin={"t": 4, "b": 4})
