@@ -45,11 +45,18 @@ with see:
         st.caption(stage.words("pooled", pool=grid.pool))
 
 st.subheader(stage.words("one_head", head=view.head, layer=view.layer), anchor=False)
-large = attention.head_view(
-    trace, view.layer, view.head, stage.token, (t("common.axis_query"), t("common.axis_key"))
+matrix = st.segmented_control(
+    stage.words("matrix"),
+    attention.MATRICES,
+    default="pattern",
+    required=True,
+    format_func=lambda name: stage.words(f"matrix_{name}"),
+    key="attention.matrix",
 )
+axes = t("common.axis_query"), t("common.axis_key")
+large = attention.head_view(trace, view.layer, view.head, stage.token, axes, matrix)
 stage.figure(heatmap.draw(large), "head", stage.words("head_alt", head=view.head, layer=view.layer))
-stage.source(pattern_site)
+stage.source(stage.at(f"attn.{matrix}"))
 
 st.subheader(stage.words("five_steps", token=stage.token_name()), anchor=False)
 names = tuple(stage.words(f"step_{n}") for n in range(1, 6))
@@ -58,11 +65,16 @@ stage.source(stage.at("attn.scores"), stage.at("attn.masked"), pattern_site, sta
 
 formula, hand, code, numbers = stage.tabs()
 with formula:
+    config = stage.lm.config
+    stage.see("heads", n_heads=config.n_heads, d_head=config.d_head, d_model=config.d_model)
     stage.formula(*(stage.at(f"attn.{name}") for name in ("q", "k", "v", "scores", "mask", "pattern", "z", "out")))
 with hand:
-    stage.see("hand", **attention.by_hand(steps, strongest), token=stage.token_name(), key=stage.token_name(strongest))
+    sums = attention.by_hand(steps, strongest) | attention.heads_by_hand(trace, view.layer, stage.token)
+    stage.see("hand", **sums, token=stage.token_name(), key=stage.token_name(strongest))
 with code:
     stage.code(layer=view.layer, head=view.head)
 with numbers:
-    stage.table(f"{pattern_site}[{view.head}]", trace.head(pattern_site, view.head).numpy(), *[stage.token_labels] * 2, "pattern")
+    shown = stage.at(f"attn.{matrix}")
+    labels = stage.token_labels
+    stage.table(f"{shown}[{view.head}]", trace.head(shown, view.head).numpy(), labels, labels, "matrix")
 stage.question()

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from viz_model.analysis import story
 from viz_model.figures import overview
 from viz_model.ui import components, frame, runs, state, texts
 from viz_model.ui.stage import open_stage
@@ -12,7 +11,7 @@ view, trace, lm = stage.view, stage.trace, stage.lm
 
 whole = overview.OverviewView.of(trace, stage.token)
 best, probability = trace.next_tokens(stage.token, 1)[0]
-look = story.strongest_look(trace, stage.token)
+look = whole.look
 said = {"before": stage.token_name(), "guess": texts.literal(best.label), "chance": f"{probability:.0%}"}
 if look is None:
     stage.see("finding_first", **said)

@@ -57,19 +57,31 @@ def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
     return padded.reshape(size, pool, size, pool).max(axis=(1, 3))
 
 
-def head_view(trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str]) -> heatmap.HeatmapView:
-    """One head's pattern, [Tq, Tk], the future masked. ``axes`` names rows and columns."""
-    site = f"blocks.{layer}.attn.pattern"
+MATRICES = ("scores", "mask", "masked", "pattern")
+"""The T×T values of a head, in the order in which they are made."""
+
+
+def head_view(
+    trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str], matrix: str = "pattern"
+) -> heatmap.HeatmapView:
+    """One of a head's :data:`MATRICES`, [Tq, Tk]. ``axes`` names rows and columns.
+
+    In the pattern the future is exactly 0 and shown as masked, because it is no small weight: the
+    softmax never had a choice there.
+    """
+    site = f"blocks.{layer}.attn.{matrix}"
     values = trace.head(site, head).numpy()
-    future = np.triu(np.ones_like(values, dtype=bool), k=1)
+    if matrix == "pattern":
+        future = np.triu(np.ones_like(values, dtype=bool), k=1)
+        values = np.where(future, np.nan, values)
     labels = tuple(t.label for t in trace.tokens)
     return heatmap.HeatmapView(
-        values=np.where(future, np.nan, values),
+        values=values,
         rows=labels,
         columns=labels,
         site=f"{site}[{head}]",
         role="pattern",
-        scale="probability",
+        scale="probability" if matrix == "pattern" else "signed",
         row_axis=axes[0],
         column_axis=axes[1],
         selected_row=token,
@@ -196,16 +208,11 @@ def _cell(value: float) -> str:
 
 
 def by_hand(view: StepsView, key: int) -> dict[str, str]:
-    """The arithmetic of one cell, for prose: the query's row and the given key.
-
-    Values are shown with as many digits as the sums need to come out.
-    """
+    """The arithmetic of one cell, for prose: the query's row and the given key."""
     exponentials = np.exp(view.masked - view.masked.max())
-    total = exponentials.sum()
-    contributions = view.pattern * view.values[:, 0]
+    weights, values = view.pattern[: view.query + 1], view.values[: view.query + 1, 0]
     terms = " + ".join(
-        f"{weight:.3f} \\cdot {_signed(value)}"
-        for weight, value in zip(view.pattern[: view.query + 1][-4:], view.values[: view.query + 1, 0][-4:], strict=True)
+        f"{weight:.3f} \\cdot {_signed(value)}" for weight, value in zip(weights[-4:], values[-4:], strict=True)
     )
     return {
         "product": f"{view.products[key]:.4f}",
@@ -214,11 +221,24 @@ def by_hand(view: StepsView, key: int) -> dict[str, str]:
         "score": f"{view.scores[key]:.4f}",
         "top": f"{view.masked.max():.4f}",
         "exponential": f"{exponentials[key]:.4f}",
-        "total": f"{total:.4f}",
+        "total": f"{exponentials.sum():.4f}",
         "weight": f"{view.pattern[key]:.4f}",
         "terms": ("\\dots + " if view.query >= 4 else "") + terms,
-        "z0": f"{contributions.sum():.4f}",
+        "z0": f"{weights @ values:.4f}",
         "recorded": f"{view.z[0]:.4f}",
+    }
+
+
+def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
+    """The sum over heads, for prose: what each writes into dimension 0 of the query's stream."""
+    at = f"blocks.{layer}.attn."
+    written = [trace.head(at + "head_out", head)[query, 0].item() for head in range(trace.model.config.n_heads)]
+    bias = trace.model.blocks[layer].attn.o.bias[0].item()
+    return {
+        "writes": " + ".join(map(_signed, written)),
+        "bias": _signed(bias),
+        "written": f"{sum(written) + bias:.4f}",
+        "out": f"{trace[at + 'out'][query, 0].item():.4f}",
     }
 
 

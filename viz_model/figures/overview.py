@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.analysis import heads
+from viz_model.analysis import heads, story
 from viz_model.figures import theme
 from viz_model.figures.attention import pool_max
 from viz_model.trace import Trace
@@ -45,7 +45,7 @@ class OverviewView(NamedTuple):
 
     ``embedding`` and ``position`` are [S, D]; of pooled tokens each dimension shows the value of
     largest magnitude, patterns the largest weight, norms the mean. ``next_tokens`` are those after
-    ``token``, over the full vocabulary.
+    ``token``, over the full vocabulary; ``look`` is its strongest look back.
     """
 
     labels: tuple[str, ...]
@@ -54,6 +54,7 @@ class OverviewView(NamedTuple):
     position: np.ndarray
     blocks: tuple[BlockView, ...]
     next_tokens: tuple[tuple[str, float], ...]
+    look: story.Look | None
     token: int
     pool: int
 
@@ -68,6 +69,7 @@ class OverviewView(NamedTuple):
             position=_extremes(trace["embed.position"].numpy(), pool),
             blocks=tuple(_block(trace, layer, pool) for layer in range(trace.model.config.n_layers)),
             next_tokens=tuple((t.label, p) for t, p in trace.next_tokens(token, N_NEXT)),
+            look=story.strongest_look(trace, token),
             token=token,
             pool=pool,
         )

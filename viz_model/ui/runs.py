@@ -30,7 +30,8 @@ def model(name: str) -> vm.LanguageModel:
     return vm.load(name)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+# A full context keeps about 16 MB, most of it logits.
+@st.cache_resource(show_spinner=False, max_entries=16)
 def trace(name: str, text: str) -> vm.Trace:
     """The trace of a text that :func:`readable` has passed.
 

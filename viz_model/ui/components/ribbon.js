@@ -27,4 +27,9 @@ export default function (component) {
   const scrolled = before ? before.scrollTop : 0
   root.replaceChildren(list)
   list.scrollTop = scrolled
+  const chosen = list.children[data.selected]
+  const above = chosen.offsetTop - list.offsetTop
+  if (above < list.scrollTop || above + chosen.offsetHeight > list.scrollTop + list.clientHeight) {
+    list.scrollTop = above - list.clientHeight / 2
+  }
 }
