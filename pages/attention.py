@@ -55,8 +55,14 @@ matrix = st.segmented_control(
 )
 axes = t("common.axis_query"), t("common.axis_key")
 large = attention.head_view(trace, view.layer, view.head, stage.token, axes, matrix)
-stage.figure(heatmap.draw(large), "head", stage.words("head_alt", head=view.head, layer=view.layer))
-stage.source(stage.at(f"attn.{matrix}"))
+wide, narrow = st.columns([3, 2], gap="medium")
+drawn = heatmap.draw(large, square=True)
+with wide:
+    stage.figure(drawn, "head", stage.words("head_alt", head=view.head, layer=view.layer))
+    stage.source(stage.at(f"attn.{matrix}"))
+with narrow:
+    lines = attention.LinesView.of(trace, view.layer, view.head, stage.token)
+    stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", stage.words("lines_alt"))
 
 st.subheader(stage.words("five_steps", token=stage.token_name()), anchor=False)
 names = tuple(stage.words(f"step_{n}") for n in range(1, 6))

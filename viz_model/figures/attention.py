@@ -88,6 +88,91 @@ def head_view(
     )
 
 
+class LinesView(NamedTuple):
+    """A pattern as lines from queries to keys.
+
+    ``weights`` is [Tq, Tk] over the window of positions starting at ``first``; ``query`` counts in
+    that window.
+    """
+
+    labels: tuple[str, ...]
+    weights: np.ndarray
+    query: int
+    first: int
+    site: str
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, head: int, token: int, around: int = 32) -> LinesView:
+        """The window holds ``around`` positions at most, ending at the chosen token or after it."""
+        site = f"blocks.{layer}.attn.pattern"
+        first = max(0, min(token - around // 2, len(trace) - around)) if len(trace) > around else 0
+        window = slice(first, first + around)
+        return cls(
+            labels=tuple(t.label for t in trace.tokens[window]),
+            weights=trace.head(site, head).numpy()[window, window],
+            query=token - first,
+            first=first,
+            site=f"{site}[{head}]",
+        )
+
+
+LINE_STEPS = (0.05, 0.15, 0.3, 0.5, 0.75)
+"""Weights at which a line grows thicker; below the first it is not drawn."""
+
+
+def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figure:
+    """Two columns of tokens; a line is as thick as its weight, those of the chosen query in colour."""
+    figure = go.Figure()
+    size = len(view.labels)
+    drawn = np.digitize(view.weights, LINE_STEPS)  # 0: too light to draw
+    for chosen in (False, True):
+        of_query = (np.arange(size) == view.query) == chosen
+        for step in range(1, len(LINE_STEPS) + 1):
+            queries, keys = np.nonzero((drawn == step) & of_query[:, None])
+            gap = np.full(len(queries), np.nan)
+            figure.add_trace(
+                go.Scatter(
+                    x=np.stack([np.zeros(len(queries)), np.ones(len(queries)), gap], axis=1).ravel(),
+                    y=np.stack([queries, keys, gap], axis=1).ravel(),
+                    mode="lines",
+                    line={"width": 0.6 + 1.4 * step, "color": theme.rgba(theme.ROLES["pattern"], 0.9 if chosen else 0.14)},
+                    hoverinfo="skip",
+                )
+            )
+    row = view.weights[view.query]
+    for x, role, values, side in ((0, "query", None, "left"), (1, "key", row, "right")):
+        figure.add_trace(
+            go.Scatter(
+                x=[x] * size,
+                y=list(range(size)),
+                mode="markers",
+                marker={"size": 8, "color": theme.ROLES[role]},
+                customdata=[theme.plain(label) for label in view.labels],
+                text=None if values is None else [f"{value:.4f}" for value in values],
+                hovertemplate="%{customdata}" + ("" if values is None else "<br><b>%{text}</b>") + "<extra></extra>",
+            )
+        )
+        for position, label in enumerate(view.labels):
+            strong = position == view.query if side == "left" else row[position] >= LINE_STEPS[0]
+            figure.add_annotation(
+                x=x,
+                y=position,
+                text=f"<b>{theme.shorten(label)}</b>" if strong else theme.shorten(label),
+                xanchor="right" if side == "left" else "left",
+                xshift=-9 if side == "left" else 9,
+                showarrow=False,
+                font={"size": 12 if size > 20 else 13},
+                opacity=1.0 if strong else 0.65,
+            )
+        figure.add_annotation(
+            x=x, y=-1.1, text=theme.plain(names[x]), showarrow=False, font={"size": 12, "color": theme.ROLES[role]}
+        )
+    theme.layout(figure, height=height)
+    figure.update_xaxes(visible=False, range=[-0.75, 1.75], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[size - 0.4, -1.8], fixedrange=True)
+    return figure
+
+
 class StepsView(NamedTuple):
     """One query's way from dot products to a mixed value. Arrays over the keys are [T].
 
@@ -122,6 +207,10 @@ class StepsView(NamedTuple):
         )
 
 
+MAX_WRITTEN = 16
+"""Columns up to which every cell has its number written on it."""
+
+
 def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: int = 24) -> go.Figure:
     """Four rows of aligned cells, one column a key, and the weighted value vectors as bars below.
 
@@ -153,9 +242,6 @@ def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: i
                 z=np.where(finite, cells, np.nan).astype(np.float32)[None],
                 x=columns,
                 y=[names[number - 1]],
-                text=[[_cell(value) for value in cells]],
-                texttemplate="%{text}" if len(labels) <= 16 else None,
-                textfont={"size": 12},
                 zmin=0 if scale == "probability" else -top,
                 zmax=1 if scale == "probability" else top,
                 colorscale=theme.sequential(role) if scale == "probability" else theme.diverging(),
@@ -173,13 +259,27 @@ def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: i
                     z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
                     x=columns,
                     y=[names[number - 1]],
-                    text=[["" if ok else "−∞" for ok in finite]],
-                    texttemplate="%{text}" if len(labels) <= 16 else None,
                     colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
                     showscale=False,
                     hoverongaps=False,
                     xgap=2,
                     hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{theme.plain(names[number - 1])}</extra>",
+                ),
+                row=number,
+                col=1,
+            )
+        if len(labels) <= MAX_WRITTEN:
+            # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
+            # how much of a light or dark page shines through it.
+            strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * (1.0 if scale == "probability" else top)
+            figure.add_trace(
+                go.Scatter(
+                    x=columns,
+                    y=[names[number - 1]] * len(labels),
+                    mode="text",
+                    text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
+                    textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
+                    hoverinfo="skip",
                 ),
                 row=number,
                 col=1,
@@ -201,10 +301,6 @@ def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: i
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(showticklabels=True, row=5, col=1)
     return figure
-
-
-def _cell(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else ""
 
 
 def by_hand(view: StepsView, key: int) -> dict[str, str]:

@@ -39,6 +39,7 @@ def draw(
     show_rows: bool = True,
     show_columns: bool = True,
     colour_bar: bool = True,
+    square: bool = False,
 ) -> go.Figure:
     """Every cell with its row, column and value on hover. Rows read downwards, as in print."""
     masked = ~np.isfinite(view.values)
@@ -90,5 +91,5 @@ def draw(
             y1=view.selected_row + 0.5,
             line={"color": theme.HIGHLIGHT, "width": 2},
         )
-    tall = height or min(720, max(180, 90 + cell * len(view.rows)))
+    tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
     return theme.layout(figure, height=tall, title=title)

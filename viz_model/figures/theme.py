@@ -98,6 +98,6 @@ def layout(figure: go.Figure, *, height: int, title: str = "", margin: dict[str,
         showlegend=False,
         dragmode=False,
     )
-    figure.update_xaxes(automargin=True, showgrid=False, zeroline=False)
-    figure.update_yaxes(automargin=True, showgrid=False, zeroline=False)
+    figure.update_xaxes(automargin=True, showgrid=False, zeroline=False, ticks="")
+    figure.update_yaxes(automargin=True, showgrid=False, zeroline=False, ticks="")
     return figure

@@ -60,4 +60,15 @@ export default function (component) {
     return card
   })
   root.replaceChildren(...cards, readout)
+
+  // As many columns as fit, but rather full rows than one card left over.
+  const arrange = () => {
+    const most = Math.max(1, Math.min(heads.length, Math.floor(root.clientWidth / 150)))
+    const rows = Math.ceil(heads.length / most)
+    root.style.gridTemplateColumns = `repeat(${Math.ceil(heads.length / rows)}, minmax(0, 1fr))`
+  }
+  arrange()
+  const observer = new ResizeObserver(arrange)
+  observer.observe(root)
+  return () => observer.disconnect()
 }
