@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_model.figures import attention, heatmap, theme
+from viz_model.figures import attention, heatmap
 from viz_model.ui import components, state
 from viz_model.ui.stage import open_stage
 
@@ -13,24 +13,18 @@ pattern_site = stage.at("attn.pattern")
 grid = attention.GridView.of(trace, view.layer)
 steps = attention.StepsView.of(trace, view.layer, view.head, stage.token)
 strongest = int(steps.pattern.argmax())
-
 picture, see = stage.split()
+header, patterns = attention.scene(grid, view.head)
+words = {key: stage.words(f"grid_{key}") for key in ("head", "hint", "masked")}
+kinds = {kind: stage.words(f"kind_{kind}") for kind in attention.KINDS}
+
+
+def pick(head: int) -> None:
+    state.update(head=head)
+
+
 with picture:
-    components.grid(
-        {
-            "size": grid.patterns.shape[-1],
-            "pool": grid.pool,
-            "labels": grid.labels,
-            "heads": [{"kind": stage.words(f"kind_{summary.kind}")} for summary in grid.summaries],
-            "selected": view.head,
-            "masked": True,
-            "colour": theme.rgb("pattern"),
-            "words": {key: stage.words(f"grid_{key}") for key in ("head", "hint", "masked")},
-        },
-        grid.patterns,
-        key="attention.grid",
-        on_pick=lambda head: state.update(head=head),
-    )
+    components.grid({**header, "words": {**words, "kinds": kinds}}, patterns, key="attention.grid", on_pick=pick)
     stage.source(pattern_site)
 with see:
     stage.see(

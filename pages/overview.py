@@ -30,9 +30,7 @@ def picked(place: dict) -> None:
 header, numbers = overview.scene(whole)
 words = {name: stage.words(f"scene_{name}") for name in overview.WORDS}
 kinds = {block.kind: stage.t(f"attention.kind_{block.kind}") for block in whole.blocks}
-components.pipeline(
-    {**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", on_pick=picked
-)
+components.pipeline({**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", on_pick=picked)
 stage.source("embed.token", "embed.position", stage.at("attn.pattern"), stage.at("resid.out"), "probs")
 if whole.pool > 1:
     st.caption(stage.words("pooled", pool=whole.pool))
@@ -58,7 +56,9 @@ with columns[2], st.container(border=True, height="stretch"):
 
 formula, hand, code, table = stage.tabs()
 path = overview.PathView.of(trace, stage.token, dimension=0)
-steps = "\n".join(f"| {texts.literal(site)} | {value:+.4f} |" for site, value in zip(path.sites, path.values, strict=True))
+steps = "\n".join(
+    f"| {texts.literal(site)} | {value:+.4f} |" for site, value in zip(path.sites, path.values, strict=True)
+)
 with formula:
     stage.formula("embed.out", stage.at("resid.mid"), stage.at("resid.out"), "logits", "probs")
 with hand:

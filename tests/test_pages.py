@@ -110,7 +110,7 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
     visible = np.tril(np.ones(pattern.shape[1:], dtype=bool))
     np.testing.assert_allclose(drawn[visible], pattern[3][visible], atol=1e-6)
     assert np.isnan(drawn[~visible]).all()
-    steps = [next(numbers(part["z"]))[0] for part in figures(app)[1]["data"] if part["type"] == "heatmap"]
+    steps = [next(numbers(part["z"]))[0] for part in figures(app)[-1]["data"] if part["type"] == "heatmap"]
     q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
     np.testing.assert_allclose(steps[0], (k @ q).numpy(), atol=1e-4)
     np.testing.assert_allclose(steps[1], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)

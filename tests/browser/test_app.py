@@ -42,7 +42,12 @@ Visit = Callable[..., Any]
 @pytest.fixture
 def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
     """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
-    contexts, wrong = [], []
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
         context = chromium.new_context(**options)
@@ -54,12 +59,14 @@ def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
             lambda m: wrong.append(m.text) if m.type == "error" and not m.text.startswith("Failed to load") else None,
         )
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", refuse)
         page.on(
             "request",
-            lambda r: wrong.append(f"foreign request: {r.url}")
-            if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
-            else None,
+            lambda r: (
+                wrong.append(f"foreign request: {r.url}")
+                if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
+                else None
+            ),
         )
         encoded = "&".join(f"{name}={quote(value)}" for name, value in query.items())
         page.goto(f"{base}{path}?{encoded}" if encoded else base + path)
@@ -77,7 +84,8 @@ def settle(page: Any) -> None:
     page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
     page.wait_for_function(
         """() => {
-          const busy = document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]')
+          const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
+          const busy = document.querySelector(working)
           const now = document.querySelector('[data-testid=stMain]').innerText.length
           const calm = !busy && now === window.__before
           window.__before = now

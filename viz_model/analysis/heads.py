@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 Kind = Literal["previous", "first", "itself", "broad", "content"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class HeadSummary(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,6 +12,7 @@ from viz_model.analysis import heads
 from viz_model.figures import heatmap, theme
 from viz_model.trace import Trace
 
+KINDS = heads.KINDS
 GRID_SIZE = 64
 """Cells along a side of a small map; longer texts are pooled, so the payload stays the same."""
 
@@ -44,6 +45,20 @@ class GridView(NamedTuple):
             pool=pool,
             site=site,
         )
+
+
+def scene(view: GridView, selected: int) -> tuple[dict[str, Any], np.ndarray]:
+    """What the browser draws of the grid: a header, and the patterns."""
+    header = {
+        "size": view.patterns.shape[-1],
+        "pool": view.pool,
+        "labels": view.labels,
+        "heads": [summary.kind for summary in view.summaries],
+        "selected": selected,
+        "masked": True,
+        "colour": theme.rgb("pattern"),
+    }
+    return header, view.patterns
 
 
 def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
@@ -126,6 +141,7 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
     size = len(view.labels)
     drawn = np.digitize(view.weights, LINE_STEPS)  # 0: too light to draw
     for chosen in (False, True):
+        colour = theme.rgba(theme.ROLES["pattern"], 0.9 if chosen else 0.14)
         of_query = (np.arange(size) == view.query) == chosen
         for step in range(1, len(LINE_STEPS) + 1):
             queries, keys = np.nonzero((drawn == step) & of_query[:, None])
@@ -135,7 +151,7 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
                     x=np.stack([np.zeros(len(queries)), np.ones(len(queries)), gap], axis=1).ravel(),
                     y=np.stack([queries, keys, gap], axis=1).ravel(),
                     mode="lines",
-                    line={"width": 0.6 + 1.4 * step, "color": theme.rgba(theme.ROLES["pattern"], 0.9 if chosen else 0.14)},
+                    line={"width": 0.6 + 1.4 * step, "color": colour},
                     hoverinfo="skip",
                 )
             )
@@ -329,7 +345,7 @@ def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     """The sum over heads, for prose: what each writes into dimension 0 of the query's stream."""
     at = f"blocks.{layer}.attn."
     written = [trace.head(at + "head_out", head)[query, 0].item() for head in range(trace.model.config.n_heads)]
-    bias = trace.model.blocks[layer].attn.o.bias[0].item()
+    bias = trace.model.get_parameter(f"blocks.{layer}.attn.o.bias")[0].item()
     return {
         "writes": " + ".join(map(_signed, written)),
         "bias": _signed(bias),

@@ -129,7 +129,6 @@ def scene(view: OverviewView) -> tuple[dict[str, Any], np.ndarray]:
     return header, numbers
 
 
-
 class PathView(NamedTuple):
     """One number on its way up: the value of one dimension of one token at each named site."""
 

@@ -57,7 +57,12 @@ def sequential(role: str) -> list[list[float | str]]:
 
 def diverging() -> list[list[float | str]]:
     """Negative, transparent at zero, positive: use with a range symmetric about 0."""
-    return [[0.0, rgba(NEGATIVE, 1.0)], [0.5, rgba(NEGATIVE, 0.0)], [0.5, rgba(POSITIVE, 0.0)], [1.0, rgba(POSITIVE, 1.0)]]
+    return [
+        [0.0, rgba(NEGATIVE, 1.0)],
+        [0.5, rgba(NEGATIVE, 0.0)],
+        [0.5, rgba(POSITIVE, 0.0)],
+        [1.0, rgba(POSITIVE, 1.0)],
+    ]
 
 
 def token_colour(position: int) -> str:

@@ -53,7 +53,8 @@ def navigation() -> dict[str, Any]:
         for name in names
     }
     sections = {
-        t(f"common.{section}") if section else "": [pages[name] for name in names] for section, names in SECTIONS.items()
+        t(f"common.{section}") if section else "": [pages[name] for name in names]
+        for section, names in SECTIONS.items()
     }
     pages["current"] = st.navigation(sections)
     return pages
@@ -188,9 +189,11 @@ def ribbon(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
         }
         for position, token in enumerate(trace.tokens)
     ]
-    components.ribbon(
-        chips, selected=selected, label=t("common.tokens"), key=key, on_pick=lambda position: state.update(token=position)
-    )
+
+    def follow(position: int) -> None:
+        state.update(token=position)
+
+    components.ribbon(chips, selected=selected, label=t("common.tokens"), key=key, on_pick=follow)
 
 
 def _is_text(raw: bytes) -> bool:

@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 
 import viz_model as vm
+from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.generation import Step, steps
 from viz_model.training.publish import read_log
@@ -80,3 +81,9 @@ def drawn(name: str, text: str, sampling: vm.Sampling, seed: int, count: int) ->
             if step.token.id == lm.tokenizer.end_of_text:
                 break
     return tuple(found)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def embedding_geometry(name: str) -> Geometry:
+    """Nearest rows and principal directions of a model's embedding table."""
+    return geometry(model(name).model.embedding.weight.detach().numpy())

@@ -63,6 +63,8 @@ def grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Cal
     _GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
 
 
-def pipeline(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+def pipeline(
+    header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None]
+) -> None:
     """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
     _PIPELINE(key=key, data=_frame(header, numbers), on_picked_change=_callback(key, on_pick))

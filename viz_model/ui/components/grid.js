@@ -21,15 +21,14 @@ export default function (component) {
     card.type = "button"
     card.className = "head"
     card.setAttribute("aria-pressed", String(h === selected))
-    card.setAttribute("aria-label", `${words.head} ${h}: ${head.kind}`)
+    card.setAttribute("aria-label", `${words.head} ${h}: ${words.kinds[head]}`)
     const title = document.createElement("div")
     title.className = "title"
     const name = document.createElement("span")
     name.textContent = `${words.head} ${h}`
     const kind = document.createElement("span")
     kind.className = "kind"
-    kind.textContent = head.kind
-    kind.title = head.kind
+    kind.textContent = kind.title = words.kinds[head]
     title.append(name, kind)
     const canvas = document.createElement("canvas")
     canvas.width = canvas.height = size
