@@ -1,0 +1,520 @@
+"""Embedding: rows picked from a table, the vector of one token, and what lies near it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.analysis import embedding as tables
+from viz_model.analysis.embedding import Geometry
+from viz_model.figures import heatmap, theme
+from viz_model.tokenizer import Tokenizer
+from viz_model.trace import Trace
+
+MAX_NAMED_ROWS = 28
+"""Rows of the picked matrix that are named; beyond, the names would touch."""
+
+
+STRIP_QUANTILE = 0.97
+
+
+class LookupView(NamedTuple):
+    """The table and the rows that a sentence picks from it.
+
+    ``strip`` is the table [V, D] with groups of neighbouring rows and columns averaged; ``ids``
+    [T] are the picked rows and ``rows`` [T, D] their values, as they stand in the table.
+    """
+
+    strip: np.ndarray
+    n_vocab: int
+    ids: np.ndarray
+    rows: np.ndarray
+    labels: tuple[str, ...]
+    selected: int
+
+    @property
+    def strip_top(self) -> float:
+        """Where the strip's colours are full: a few rows of bytes that no text holds dwarf all others."""
+        return float(np.quantile(np.abs(self.strip), STRIP_QUANTILE)) or 1.0
+
+    @property
+    def group(self) -> tuple[int, int]:
+        """How many rows and columns of the table one cell of the strip averages, at the most."""
+        return -(-self.n_vocab // self.strip.shape[0]), -(-self.rows.shape[1] // self.strip.shape[1])
+
+    @classmethod
+    def of(cls, trace: Trace, geometry: Geometry, token: int) -> LookupView:
+        ids = np.array(trace.ids)
+        return cls(
+            strip=geometry.strip,
+            n_vocab=len(geometry.table),
+            ids=ids,
+            rows=geometry.table[ids],
+            labels=tuple(t.label for t in trace.tokens),
+            selected=token,
+        )
+
+
+def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
+    """The whole table as a strip, and a line from every picked row to its place in the matrix.
+
+    ``words`` holds the headings ``table`` and ``rows``, and for the hover text ``row``,
+    ``token``, ``dimension`` and ``mean``.
+    """
+    length, width = view.rows.shape
+    height = 440 if length <= MAX_NAMED_ROWS else 600
+    named = length <= MAX_NAMED_ROWS
+    # Rows of a short text stay as flat as those of a longer one, in the middle of the picture.
+    half = min(0.5, 18 * length / height)
+    top = float(np.abs(view.rows).max()) or 1.0
+    strip_top = view.strip_top
+    step = view.n_vocab / len(view.strip)
+    figure = go.Figure()
+    figure.add_trace(
+        go.Heatmap(
+            z=view.strip,
+            y=(np.arange(len(view.strip)) + 0.5) * step - 0.5,
+            zmin=-strip_top,
+            zmax=strip_top,
+            colorscale=theme.diverging(),
+            showscale=False,
+            hovertemplate=f"{theme.plain(words['row'])} ≈ %{{y:.0f}}<br>{theme.plain(words['mean'])} "
+            "<b>%{z:.4f}</b><extra>E</extra>",
+        )
+    )
+    figure.add_trace(
+        go.Heatmap(
+            z=view.rows,
+            zmin=-top,
+            zmax=top,
+            colorscale=theme.diverging(),
+            showscale=False,
+            xaxis="x3",
+            yaxis="y3",
+            ygap=2 if named else 0,
+            y=theme.unique(view.labels),
+            hovertemplate=f"<b>%{{z:.4f}}</b><br>{theme.plain(words['token'])} %{{y}}"
+            f"<br>{theme.plain(words['dimension'])} %{{x}}<extra>E</extra>",
+        )
+    )
+    longest = max(_columns(theme.shorten(label)) for label in view.labels)
+    end = max(0.35, 0.94 - 0.042 * longest) if named else 1.0
+    along = np.linspace(0.0, 1.0, 16)
+    bend = along * along * (3 - 2 * along)
+    for position, id in enumerate(view.ids.tolist()):
+        start, stop = (id + 0.5) / view.n_vocab, 0.5 - half + (position + 0.5) / length * 2 * half
+        chosen = position == view.selected
+        figure.add_trace(
+            go.Scatter(
+                x=along * end,
+                y=start + (stop - start) * bend,
+                xaxis="x2",
+                yaxis="y2",
+                mode="lines",
+                line={"color": theme.token_colour(position), "width": 3 if chosen else 1.2},
+                opacity=1.0 if chosen else 0.75,
+                hovertemplate=f"{theme.plain(view.labels[position])}<br>{theme.plain(words['row'])} {id}"
+                "<extra></extra>",
+            )
+        )
+    if named:
+        figure.add_trace(
+            go.Scatter(
+                x=[end + 0.02] * length,
+                y=0.5 - half + (np.arange(length) + 0.5) / length * 2 * half,
+                text=[theme.shorten(label) for label in view.labels],
+                xaxis="x2",
+                yaxis="y2",
+                mode="text",
+                textposition="middle right",
+                textfont={"size": 13, "family": "monospace", "color": theme.INK},
+                hoverinfo="skip",
+                cliponaxis=False,
+            )
+        )
+    edge = {"color": theme.rgba(theme.ROLES["token"], 0.6), "width": 1}
+    figure.add_shape(type="rect", xref="x domain", yref="y domain", x0=0, x1=1, y0=0, y1=1, line=edge)
+    figure.add_shape(
+        type="rect",
+        xref="x3",
+        yref="y3",
+        x0=-0.5,
+        x1=width - 0.5,
+        y0=view.selected - 0.5,
+        y1=view.selected + 0.5,
+        line={"color": theme.token_colour(view.selected), "width": 2},
+    )
+    for x, anchor, text in ((0.0, "left", "table"), (1.0, "right", "rows")):
+        figure.add_annotation(
+            x=x,
+            y=1.0,
+            xref="paper",
+            yref="paper",
+            xanchor=anchor,
+            yanchor="bottom",
+            text=theme.plain(words[text]),
+            showarrow=False,
+            font={"size": 12, "color": theme.INK},
+        )
+    theme.layout(figure, height=height, margin={"t": 40})
+    hidden = {"visible": False, "fixedrange": True}
+    figure.update_layout(
+        xaxis={"domain": [0.0, 0.11], **hidden},
+        yaxis={
+            "range": [view.n_vocab - 0.5, -0.5],
+            "tickvals": [0, view.n_vocab - 1],
+            "ticktext": ["0", f"{view.n_vocab - 1}"],
+            "fixedrange": True,
+        },
+        xaxis2={"domain": [0.11, 0.5], "range": [0, 1], **hidden},
+        yaxis2={"range": [1, 0], "anchor": "x2", **hidden},
+        xaxis3={"domain": [0.5, 1.0], **hidden},
+        yaxis3={
+            "type": "category",
+            "domain": [0.5 - half, 0.5 + half],
+            "range": [length - 0.5, -0.5],
+            "anchor": "x3",
+            **hidden,
+        },
+    )
+    return figure
+
+
+def _columns(label: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in label)
+
+
+def matrix_view(trace: Trace, token: int, axes: tuple[str, str]) -> heatmap.HeatmapView:
+    """``embed.token``, [T, D]: the picked rows as they enter the model."""
+    values = trace["embed.token"].numpy()
+    return heatmap.HeatmapView(
+        values=values,
+        rows=tuple(t.label for t in trace.tokens),
+        columns=tuple(str(d) for d in range(values.shape[1])),
+        site="embed.token",
+        role="residual",
+        row_axis=axes[0],
+        column_axis=axes[1],
+        selected_row=token,
+    )
+
+
+class VectorView(NamedTuple):
+    """One token's ``embed.token`` [D]."""
+
+    values: np.ndarray
+    label: str
+
+    @property
+    def largest(self) -> int:
+        """The dimension with the largest absolute value."""
+        return int(np.abs(self.values).argmax())
+
+    @classmethod
+    def of(cls, trace: Trace, token: int) -> VectorView:
+        return cls(trace["embed.token"][token].numpy(), trace.tokens[token].label)
+
+
+def draw_vector(view: VectorView, axis: str) -> go.Figure:
+    """A bar a dimension; the colours of the signs are those of the heatmap."""
+    figure = go.Figure(
+        go.Bar(
+            x=np.arange(len(view.values)),
+            y=view.values,
+            marker={"color": np.where(view.values < 0, theme.NEGATIVE, theme.POSITIVE).tolist(), "line": {"width": 0}},
+            hovertemplate=f"{theme.plain(axis)} %{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(view.label)}</extra>",
+        )
+    )
+    figure.update_layout(bargap=0.1)
+    theme.layout(figure, height=210)
+    figure.update_xaxes(title=theme.plain(axis), fixedrange=True, range=[-1, len(view.values)])
+    figure.update_yaxes(fixedrange=True, zeroline=True, zerolinewidth=1)
+    return figure
+
+
+class NeighboursView(NamedTuple):
+    """The rows nearest to row ``id`` by cosine: ``ids`` [k], ``cosines`` [k], nearest first."""
+
+    id: int
+    label: str
+    ids: np.ndarray
+    cosines: np.ndarray
+    labels: tuple[str, ...]
+    position: int
+
+    @classmethod
+    def of(cls, trace: Trace, geometry: Geometry, token: int, k: int = 12) -> NeighboursView:
+        ids, cosines = tables.nearest(geometry, trace.ids[token], k)
+        return cls(
+            id=trace.ids[token],
+            label=trace.tokens[token].label,
+            ids=ids,
+            cosines=cosines,
+            labels=_names(trace.tokenizer, ids.tolist()),
+            position=token,
+        )
+
+
+def _names(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:
+    """Labels of table rows. A table may have more rows than its vocabulary has tokens."""
+    return tuple(tokenizer.token(id).label if id < tokenizer.n_vocab else f"[{id}]" for id in ids)
+
+
+def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int = 430) -> go.Figure:
+    """A bar a neighbour, the nearest on top. ``words`` holds ``cosine`` and ``id``."""
+    colour = theme.token_colour(view.position)
+    rows = np.arange(len(view.ids))
+    figure = go.Figure(
+        go.Bar(
+            orientation="h",
+            x=view.cosines,
+            y=rows,
+            text=[f"{cosine:.2f}" for cosine in view.cosines],
+            textposition="outside",
+            textfont={"size": 12, "color": theme.INK},
+            cliponaxis=False,
+            marker={"color": theme.rgba(colour, 0.55), "line": {"color": colour, "width": 1}},
+            customdata=[[theme.plain(label), id] for label, id in zip(view.labels, view.ids.tolist(), strict=True)],
+            hovertemplate=f"<b>%{{customdata[0]}}</b><br>{theme.plain(words['id'])} %{{customdata[1]}}"
+            f"<br>{theme.plain(words['cosine'])} %{{x:.4f}}<extra></extra>",
+        )
+    )
+    theme.layout(figure, height=height)
+    figure.update_xaxes(
+        range=[min(0.0, float(view.cosines.min(initial=0.0))), 1.08],
+        title=theme.plain(words["cosine"]),
+        tickvals=[0, 0.5, 1],
+        fixedrange=True,
+    )
+    figure.update_yaxes(
+        tickvals=rows.tolist(),
+        ticktext=[theme.shorten(label) for label in view.labels],
+        tickfont={"family": "monospace", "size": 13, "color": theme.INK},
+        autorange="reversed",
+        fixedrange=True,
+    )
+    return figure
+
+
+CELLS = 72
+"""Cells along a side of the density behind the map."""
+
+
+class MapView(NamedTuple):
+    """The table seen along its two widest directions.
+
+    ``density`` [CELLS, CELLS] counts the rows of the table in each cell between ``x_edges`` and
+    ``y_edges``; ``points`` [n, 2] are the named rows: first the sentence's tokens, each once, from
+    the selected one on, then the selected token's neighbours. ``positions`` [n] are the tokens'
+    first places in the sentence, −1 for neighbours. The picture holds all of these and the bulk of
+    the table; ``outside`` rows lie beyond its edges.
+    """
+
+    density: np.ndarray
+    x_edges: np.ndarray
+    y_edges: np.ndarray
+    points: np.ndarray
+    labels: tuple[str, ...]
+    ids: tuple[int, ...]
+    positions: np.ndarray
+    explained: np.ndarray
+    outside: int
+    selected: int
+
+    @classmethod
+    def of(cls, trace: Trace, geometry: Geometry, token: int, neighbours: NeighboursView) -> MapView:
+        first: dict[int, int] = {trace.ids[token]: token}
+        for position, id in enumerate(trace.ids):
+            first.setdefault(id, position)
+        near = [id for id in neighbours.ids.tolist() if id not in first]
+        ids = [*first, *near]
+        shown = geometry.points[ids]
+        low, high = np.quantile(geometry.points, (0.05, 0.95), axis=0)
+        pad = 0.3 * (high - low) + 1e-6
+        low = np.minimum(low - pad, shown.min(axis=0) - 0.2 * pad)
+        high = np.maximum(high + pad, shown.max(axis=0) + 0.2 * pad)
+        x_edges, y_edges = (np.linspace(low[i], high[i], CELLS + 1) for i in (0, 1))
+        counts, _, _ = np.histogram2d(geometry.points[:, 1], geometry.points[:, 0], bins=(y_edges, x_edges))
+        return cls(
+            density=counts.astype(int),
+            x_edges=x_edges,
+            y_edges=y_edges,
+            points=shown,
+            labels=_names(trace.tokenizer, ids),
+            ids=tuple(ids),
+            positions=np.array([*first.values(), *[-1] * len(near)]),
+            explained=geometry.explained,
+            outside=len(geometry.points) - int(counts.sum()),
+            selected=token,
+        )
+
+
+def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.Figure:
+    """Grey: how many rows of the table lie there. Dots: the sentence. Rings: the neighbours.
+
+    ``words`` holds ``count`` and ``id`` for the hover text and the axes' names ``first`` and
+    ``second``.
+    """
+    some = view.density > 0
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(some, np.log1p(view.density), np.nan).astype(np.float32),
+            x=_middles(view.x_edges),
+            y=_middles(view.y_edges),
+            customdata=view.density,
+            colorscale=[[0, theme.rgba(theme.ROLES["token"], 0.10)], [1, theme.rgba(theme.ROLES["token"], 0.62)]],
+            showscale=False,
+            hoverongaps=False,
+            hovertemplate=f"{theme.plain(words['count'])} %{{customdata}}<extra></extra>",
+        )
+    )
+    token = view.positions >= 0
+    accent = theme.token_colour(view.selected)
+    colours = [theme.token_colour(p) if p >= 0 else accent for p in view.positions.tolist()]
+    places = _place(view, width=400, height=height - 60)
+    for kind, symbol in ((~token, "circle-open"), (token, "circle")):
+        shown = np.flatnonzero(kind).tolist()
+        figure.add_trace(
+            go.Scatter(
+                x=view.points[shown, 0],
+                y=view.points[shown, 1],
+                mode="markers",
+                marker={
+                    "symbol": symbol,
+                    "size": [14 if view.positions[i] == view.selected else 9 for i in shown],
+                    "color": [colours[i] for i in shown],
+                    "line": {"width": 2, "color": [colours[i] for i in shown]},
+                },
+                customdata=[[theme.plain(view.labels[i]), view.ids[i]] for i in shown],
+                hovertemplate=f"<b>%{{customdata[0]}}</b><br>{theme.plain(words['id'])} %{{customdata[1]}}"
+                "<br>(%{x:.2f}, %{y:.2f})<extra></extra>",
+            )
+        )
+    written = [i for i, place in enumerate(places) if place]
+    figure.add_trace(
+        go.Scatter(
+            x=view.points[written, 0],
+            y=view.points[written, 1],
+            mode="text",
+            text=[_bold(view, i) for i in written],
+            textposition=[places[i] for i in written],
+            textfont={"size": 12, "family": "monospace", "color": theme.INK},
+            hoverinfo="skip",
+            cliponaxis=False,
+        )
+    )
+    theme.layout(figure, height=height)
+    figure.update_xaxes(
+        range=view.x_edges[[0, -1]].tolist(), title=theme.plain(words["first"]), fixedrange=True, nticks=5
+    )
+    figure.update_yaxes(
+        range=view.y_edges[[0, -1]].tolist(), title=theme.plain(words["second"]), fixedrange=True, nticks=5
+    )
+    return figure
+
+
+def _bold(view: MapView, i: int) -> str:
+    text = theme.shorten(view.labels[i])
+    return f"<b>{text}</b>" if view.positions[i] == view.selected else text
+
+
+def _middles(edges: np.ndarray) -> np.ndarray:
+    return (edges[1:] + edges[:-1]) / 2
+
+
+def _place(view: MapView, width: float, height: float) -> list[str]:
+    """For each point where its label goes so that it covers no dot and no other label, or "".
+
+    The points come in the order of their importance, and each takes the first place that is free.
+    Sizes are those of a narrow picture: on a wider one the labels only stand further apart.
+    """
+    low = np.array([view.x_edges[0], view.y_edges[0]])
+    size = np.array([view.x_edges[-1], view.y_edges[-1]]) - low
+    centres = (view.points - low) / size * [width, height]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in centres.tolist()]
+    places: list[str] = []
+    for x, y in centres.tolist():
+        wide = 7.4 * _columns(theme.shorten(view.labels[len(places)])) + 2
+        free = ""
+        for vertical, dy in (("middle", 0), ("top", 13), ("bottom", -13)):
+            for side, dx in (("right", 7.0), ("left", -7.0 - wide), ("center", -wide / 2)):
+                box = (x + dx, y + dy - 7, x + dx + wide, y + dy + 7)
+                inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
+                own = (x - 5, y - 5, x + 5, y + 5)
+                if free or not inside or (vertical, side) == ("middle", "center"):
+                    continue
+                if not any(_meet(box, other) for other in taken if other != own):
+                    free = f"{vertical} {side}"
+                    taken.append(box)
+        places.append(free)
+    return places
+
+
+def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
+    """Numbers of the selected token's row, for prose."""
+    id, (n_vocab, width) = trace.ids[token], geometry.table.shape
+    total = sum(parameter.numel() for parameter in trace.model.parameters())
+    scale = trace.model.embedding_scale
+    return {
+        "id": f"{id}",
+        "n_vocab": f"{n_vocab:,}",
+        "others": f"{n_vocab - 1:,}",
+        "width": f"{width}",
+        "length": f"{len(trace)}",
+        "norm": f"{geometry.norms[id]:.2f}",
+        "scaled": f"{geometry.norms[id] * scale:.2f}",
+        "root": f"\\sqrt{{{width}}}" if trace.model.config.scale_embedding else "1",
+        "scale": f"{scale:.4f}",
+        "size": f"{n_vocab * width:,}",
+        "share": f"{n_vocab * width / total:.0%}",
+        "two": f"{geometry.explained.sum():.0%}",
+        "rest": f"{1 - geometry.explained.sum():.0%}",
+    }
+
+
+def repeats(trace: Trace) -> list[int]:
+    """The positions of the token that stands at most places, if it stands at more than one."""
+    places: dict[int, list[int]] = {}
+    for position, id in enumerate(trace.ids):
+        places.setdefault(id, []).append(position)
+    most = max(places.values(), key=len)
+    return most if len(most) > 1 else []
+
+
+def by_hand(trace: Trace, geometry: Geometry, token: int, other: int) -> dict[str, str]:
+    """One looked-up value, and the cosine of the token's row with row ``other``, as sums."""
+    id = trace.ids[token]
+    a, b = (geometry.table[i].astype(np.float64) for i in (id, other))
+    recorded = trace["embed.token"][token].numpy()
+    d = int(np.abs(recorded).argmax())
+    products = a * b
+    largest = np.argsort(-np.abs(products), kind="stable")[:3]
+    terms = " + ".join(f"{_signed(a[i])} \\cdot {_signed(b[i])}" for i in largest)
+    return {
+        "id": str(id),
+        "other_id": str(other),
+        "d": str(d),
+        "value": f"{a[d]:.6f}",
+        "product": f"{a[d] * trace.model.embedding_scale:.4f}",
+        "recorded": f"{recorded[d]:.4f}",
+        "dimensions": ", ".join(str(i) for i in largest),
+        "terms": terms,
+        "n_rest": str(len(a) - len(largest)),
+        "rest": _signed(products.sum() - products[largest].sum()),
+        "dot": f"{products.sum():.4f}",
+        "norm_a": f"{np.linalg.norm(a):.4f}",
+        "norm_b": f"{np.linalg.norm(b):.4f}",
+        "exact": f"{products.sum() / (np.linalg.norm(a) * np.linalg.norm(b)):.4f}",
+    }
+
+
+def _signed(value: float) -> str:
+    return f"({value:.4f})" if value < 0 else f"{value:.4f}"
