@@ -1,9 +1,7 @@
 """Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
@@ -22,8 +20,9 @@ traces = {side: runs.trace(names[side], trace.text) for side in twins.NAMES}
 token = {"token": stage.token_name(), "layer": view.layer, "n": len(trace)}
 
 
-def show(place: Any, name: str, figure: go.Figure, facts: Mapping[str, str], *sites: str) -> None:
+def show(place: Any, name: str, figure: Any, facts: dict[str, str], *sites: str) -> None:
     said = {key: literal(value) if key.endswith("_top") else value for key, value in facts.items()} | token
+    said |= {key: words(value) for key, value in facts.items() if key.endswith("_word")}
     with place:
         st.markdown(f"#### {words(f'{name}_title', **said)}")
         stage.figure(figure, name, words(f"{name}_alt"))
@@ -40,16 +39,18 @@ with picture:
 with see:
     stage.see(**token, **twins.lengths(blocks))
 
+choices = twins.PredictionsView.twins(traces, stage.token)
+figure = twins.draw_predictions(choices, twins.NAMES, twins.TWIN_MARKS)
+show(st.container(), "predictions", figure, choices.facts(), "logits", "probs")
 depth = twins.DepthView.of(traces, stage.token)
 stream = ("embed.out", stage.at("resid.mid"), stage.at("resid.out"))
-first, second = st.columns(2, gap="large"), st.columns(2, gap="large")
-show(first[0], "norms", twins.draw_norms(depth, words("mean"), words("length")), depth.facts(), *stream)
+first, second, third = (st.columns(2, gap="large") for _ in range(3))
+show(first[0], "norms", twins.draw_norms(depth, words("length")), depth.facts(), *stream)
 if len(trace) > 1:
     show(first[1], "alike", twins.draw_similarity(depth, words("cosine")), depth.facts(), *stream)
     pull = twins.GradientsView.of({side: runs.gradients(names[side], trace.text) for side in twins.NAMES})
-    verdicts = {f"{side}_verdict": words(f"gradient_{pull.verdict(side)}") for side in twins.NAMES}
     figure = twins.draw_gradients(pull, words("gradient"))
-    show(second[0], "gradients", figure, pull.facts() | verdicts, "embed.out", stage.at("resid.out"))
+    show(second[0], "gradients", figure, pull.facts(), "embed.out", stage.at("resid.out"))
 else:
     first[1].info(words("one_token_alike"))
     second[0].info(words("one_token_gradient"))
@@ -58,15 +59,9 @@ bare = twins.PredictionsView.final_norm(traces["pre"], stage.token)
 figure = twins.draw_predictions(bare, {name: words(f"{name}_norm") for name in bare.probs}, twins.NORM_MARKS)
 facts = bare.facts() | {"changed": str(twins.bare_top_changes(traces["pre"]))}
 show(second[1], "final", figure, facts, f"blocks.{stage.lm.config.n_layers - 1}.resid.out", "logits")
-
-choices = twins.PredictionsView.twins(traces, stage.token)
-figure = twins.draw_predictions(choices, twins.NAMES, twins.TWIN_MARKS)
-show(st.container(), "predictions", figure, choices.facts(), "logits", "probs")
-
 logs = {side: runs.training_log(names[side]) for side in twins.NAMES}
 if all(logs.values()):
     curves = twins.CurvesView.of(logs)
-    third = st.columns(2, gap="large")
     show(third[0], "loss", twins.draw_loss(curves, words("step"), words("loss")), curves.facts())
     if curves.languages:
         figure = twins.draw_held_out(curves, LANGUAGES, words("step"), words("bits_per_byte"))

@@ -30,21 +30,26 @@ Numbers = Mapping[str, np.ndarray]
 
 
 class BlockView(NamedTuple):
-    """‖·‖ of one token's vectors on its way through one block, as recorded.
+    """‖·‖ of one token's vectors on its way through one block.
 
-    Under Post-LN ``mid`` and ``out`` are taken after the norm that follows the addition.
+    ``attn_sum`` and ``ffn_sum`` are right after an addition. Under Pre-LN they are ``mid`` and
+    ``out``; under Post-LN those two are taken after the norm that follows.
     """
 
     entering: float
     attn: float
+    attn_sum: float
     mid: float
     ffn: float
+    ffn_sum: float
     out: float
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> BlockView:
         sites = ("resid.in", "attn.out", "resid.mid", "ffn.out", "resid.out")
-        return cls(*(trace[f"blocks.{layer}.{site}"][token].norm().item() for site in sites))
+        entering, attn, mid, ffn, out = (trace[f"blocks.{layer}.{site}"][token] for site in sites)
+        vectors = (entering, attn, entering + attn, mid, ffn, mid + ffn, out)
+        return cls(*(vector.norm().item() for vector in vectors))
 
 
 def lengths(views: Mapping[str, BlockView]) -> dict[str, str]:
@@ -58,62 +63,95 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str]) -> go.
     ``names`` has "norm", "attention" and "ffn".
     """
     figure = go.Figure()
-    longest = max(max(view.entering, view.mid, view.out) for view in views.values()) or 1.0
+    longest = max(max(view.entering, view.attn_sum, view.mid, view.ffn_sum, view.out) for view in views.values()) or 1.0
+    grey, half = theme.ROLES["residual"], 0.28
 
-    def thick(length: float) -> float:
-        return 2.0 + 12.0 * length / longest
+    def write(x: float, y: float, text: str, **more: Any) -> None:
+        figure.add_annotation(
+            x=x, y=y, text=text, showarrow=False, **{"font": {"size": SMALL, "color": theme.INK}, **more}
+        )
 
-    def line(x0: float, y0: float, x1: float, y1: float, colour: str, width: float) -> None:
+    def line(x0: float, y0: float, x1: float, y1: float, colour: str = grey, width: float = 2) -> None:
         figure.add_shape(type="line", x0=x0, y0=y0, x1=x1, y1=y1, line={"color": colour, "width": width}, layer="below")
 
     def box(x: float, y: float, name: str, role: str) -> None:
         colour = theme.ROLES[role]
         figure.add_shape(
-            type="rect", x0=x - 0.95, x1=x + 0.95, y0=y - 0.27, y1=y + 0.27, line={"color": colour, "width": 2},
-            fillcolor=theme.rgba(colour, 0.22), layer="below",
-        )  # fmt: skip
+            type="rect",
+            x0=x - 0.95,
+            x1=x + 0.95,
+            y0=y - half,
+            y1=y + half,
+            line={"color": colour, "width": 2},
+            fillcolor=theme.rgba(colour, 0.2),
+        )
         write(x, y, theme.plain(names[name]))
-
-    def write(x: float, y: float, text: str, **more: Any) -> None:
-        figure.add_annotation(x=x, y=y, text=text, showarrow=False, **{"font": {"size": SMALL}, **more})
 
     for left, (side, view) in zip((0.0, 4.9), views.items(), strict=True):
         colour, branch = COLOURS[side], left + 1.75
-        lengths = (view.entering, view.mid, view.out)
-        # The two sub-layers: where the branch leaves, its boxes, where it is added, the stream's norm.
-        for base, name, added in ((0.35, "attention", view.attn), (3.6, "ffn", view.ffn)):
-            before, after = lengths[:2] if name == "attention" else lengths[1:]
-            plus = base + (2.45 if side == "pre" else 1.65)
-            end = base + 3.25
-            line(left, base - 0.35 if name == "attention" else base, left, plus, colour, thick(before))
-            # Between the addition and a norm the sum's own length is not recorded: drawn as before.
-            line(left, plus, left, end, colour, thick(after if side == "pre" else before))
-            line(left, base, branch, base, theme.ROLES["residual"], 2)
-            line(branch, base, branch, plus, theme.ROLES["residual"], 2)
+
+        def stream(y0: float, y1: float, length: float, x: float = left, colour: str = colour) -> None:
+            line(x, y0, x, y1, colour, 2.0 + 12.0 * length / longest)
+
+        sublayers = (
+            (0.0, "attention", "pattern", view.entering, view.attn, view.attn_sum, view.mid),
+            (3.3, "ffn", "ffn", view.mid, view.ffn, view.ffn_sum, view.out),
+        )
+        for base, name, role, before, added, total, after in sublayers:
+            leaves, plus, end = base + 0.35, base + (2.75 if side == "pre" else 1.95), base + 3.3
+            # Boxes leave a gap in the line, as nothing hides what is under a transparent box.
+            boxes = [(base + 0.95, "norm", "norm"), (base + 1.9, name, role)]
+            if side == "post":
+                boxes = [(base + 1.15, name, role)]
+            line(left, leaves, branch, leaves)
+            start = leaves
+            for y, label, hue in boxes:
+                line(branch, start, branch, y - half)
+                box(branch, y, label, hue)
+                start = y + half
+            line(branch, start, branch, plus)
             figure.add_annotation(
-                x=left + 0.2, y=plus, ax=branch, ay=plus, xref="x", yref="y", axref="x", ayref="y", text="",
-                showarrow=True, arrowhead=2, arrowwidth=2, arrowcolor=theme.ROLES["residual"],
-            )  # fmt: skip
+                x=left + 0.24,
+                y=plus,
+                ax=branch,
+                ay=plus,
+                xref="x",
+                yref="y",
+                axref="x",
+                ayref="y",
+                text="",
+                showarrow=True,
+                arrowhead=2,
+                arrowwidth=2,
+                arrowcolor=grey,
+            )
+            write(branch + 0.08, plus, f"+ {added:.1f}", xanchor="left", yanchor="bottom")
+            stream(base, plus, before)
             if side == "pre":
-                box(branch, base + 0.65, "norm", "norm")
-                box(branch, base + 1.6, name, "pattern" if name == "attention" else "ffn")
+                stream(plus, end, after)
             else:
-                box(branch, base + 0.8, name, "pattern" if name == "attention" else "ffn")
-                box(left, base + 2.45, "norm", "norm")
-            write(branch + 0.1, plus + 0.02, f"+ {added:.1f}", xanchor="left", yanchor="bottom")
+                norm = base + 2.75
+                stream(plus, norm - half, total)
+                box(left, norm, "norm", "norm")
+                stream(norm + half, end, after)
+                write(left - 0.26, plus + 0.22, f"{total:.1f}", xanchor="right")
             figure.add_trace(
                 go.Scatter(
-                    x=[left], y=[plus], mode="markers+text", text=["+"], textfont={"size": 15, "color": "#ffffff"},
-                    marker={"size": 22, "color": colour}, hoverinfo="skip",
+                    x=[left],
+                    y=[plus],
+                    mode="markers+text",
+                    text=["+"],
+                    textfont={"size": 15, "color": "#ffffff"},
+                    marker={"size": 22, "color": colour},
+                    hoverinfo="skip",
                 )
-            )  # fmt: skip
-        for y, length in zip((0.05, 3.42, 6.9), lengths, strict=True):
-            write(left - 0.22, y, f"<b>{length:.1f}</b>", xanchor="right")
-        write(left, 7.35, f"<b>{NAMES[side]}</b>", font={"size": 15, "color": colour})
-    figure.update_xaxes(visible=False, range=[-1.15, 7.75], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-0.15, 7.65], fixedrange=True)
+            )
+        for y, length in zip((0.12, 3.42, 6.5), (view.entering, view.mid, view.out), strict=True):
+            write(left - 0.26, y, f"<b>{length:.1f}</b>", xanchor="right")
+        write(left, 7.0, f"<b>{NAMES[side]}</b>", font={"size": 15, "color": colour})
     theme.layout(figure, height=470)
-    figure.update_xaxes(automargin=False)
+    figure.update_xaxes(visible=False, range=[-1.2, 7.7], fixedrange=True, automargin=False)
+    figure.update_yaxes(visible=False, range=[-0.1, 7.25], fixedrange=True, automargin=False)
     return figure
 
 
@@ -148,15 +186,24 @@ class DepthView(NamedTuple):
             level=some.model.config.d_model**0.5,
         )
 
+    def trend(self, side: str) -> Literal["grows", "level", "shrinks"]:
+        """Level: ends within a fifth of the length it began with."""
+        change = self.mean[side][-1] / self.mean[side][0]
+        return "grows" if change > 1.2 else "shrinks" if change < 1 / 1.2 else "level"
+
     def facts(self) -> dict[str, str]:
-        """For prose: how much longer the stream gets, and how alike its tokens end."""
+        """For prose: how much longer the stream gets, and how alike its tokens end.
+
+        The values of keys in ``_word`` name a text.
+        """
         said: dict[str, str] = {"level": f"{self.level:.1f}"}
         for side in NAMES:
             mean, alike = self.mean[side], self.similarity[side]
             said |= {
                 f"{side}_first": f"{mean[0]:.1f}",
                 f"{side}_last": f"{mean[-1]:.1f}",
-                f"{side}_growth": f"{mean[-1] / mean[0]:.1f}",
+                f"{side}_growth": ratio(float(mean[-1] / mean[0])),
+                f"{side}_trend_word": f"trend_{self.trend(side)}",
                 f"{side}_alike_first": f"{alike[0]:.2f}",
                 f"{side}_alike_peak": f"{alike.max():.2f}",
                 f"{side}_alike": f"{alike[-1]:.2f}",
@@ -190,12 +237,13 @@ def _short(site: str) -> str:
     return f"{layer}<br>{place}"
 
 
-def draw_norms(view: DepthView, mean: str, axis: str) -> go.Figure:
+def draw_norms(view: DepthView, axis: str) -> go.Figure:
     """‖r‖ by depth: the mean over the tokens in full lines, the selected token dotted."""
     figure = go.Figure()
     for side in NAMES:
-        _line(figure, side, view.sites, view.mean[side], f"{NAMES[side]}, {mean}", ".2f")
-        _line(figure, side, view.sites, view.token[side], f"{NAMES[side]}, {theme.shorten(view.label)}", ".2f", dotted=True)
+        _line(figure, side, view.sites, view.mean[side], NAMES[side], ".2f")
+        name = f"{NAMES[side]}, {theme.shorten(view.label)}"
+        _line(figure, side, view.sites, view.token[side], name, ".2f", dotted=True)
     figure.add_hline(
         y=view.level,
         line={"color": theme.ROLES["norm"], "width": 1, "dash": "dash"},
@@ -203,8 +251,8 @@ def draw_norms(view: DepthView, mean: str, axis: str) -> go.Figure:
         annotation_position="bottom left",
     )
     figure.update_xaxes(**depth_ticks(view.sites))
-    figure.update_yaxes(title=theme.plain(axis), rangemode="tozero", showgrid=True)
-    return _with_legend(theme.layout(figure, height=330))
+    figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
+    return _finish(figure, 330)
 
 
 def draw_similarity(view: DepthView, axis: str) -> go.Figure:
@@ -214,8 +262,8 @@ def draw_similarity(view: DepthView, axis: str) -> go.Figure:
         _line(figure, side, view.sites, view.similarity[side], NAMES[side], ".3f")
     lowest = min(0.0, *(float(np.nanmin(values)) for values in view.similarity.values()))
     figure.update_xaxes(**depth_ticks(view.sites))
-    figure.update_yaxes(title=theme.plain(axis), range=[lowest - 0.02, 1.02], showgrid=True)
-    return _with_legend(theme.layout(figure, height=330))
+    figure.update_yaxes(title=theme.plain(axis), range=[lowest - 0.02, 1.02])
+    return _finish(figure, 330)
 
 
 def _line(
@@ -228,6 +276,7 @@ def _line(
             customdata=list(sites),
             mode="lines" if dotted else "lines+markers",
             name=name,
+            showlegend=not dotted,
             line={"color": COLOURS[side], "width": 1.5 if dotted else 2.5, "dash": "dot" if dotted else "solid"},
             marker={"symbol": SYMBOLS[side], "size": 8},
             hovertemplate=f"%{{customdata}}<br><b>%{{y:{digits}}}</b><extra>{name}</extra>",
@@ -235,14 +284,17 @@ def _line(
     )
 
 
-def _with_legend(figure: go.Figure) -> go.Figure:
+def _finish(figure: go.Figure, height: int, across: bool = False) -> go.Figure:
+    """The common look, with a legend and faint lines to read values by."""
+    theme.layout(figure, height=height)
     figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
         margin={"t": 30},
     )
-    figure.update_xaxes(fixedrange=True)
-    figure.update_yaxes(fixedrange=True)
+    grid = {"showgrid": True, "gridcolor": theme.rgba(theme.ROLES["residual"], 0.25)}
+    figure.update_xaxes(fixedrange=True, **(grid if across else {}))
+    figure.update_yaxes(fixedrange=True, **({} if across else grid))
     return figure
 
 
@@ -279,7 +331,8 @@ class GradientsView(NamedTuple):
             said |= {
                 f"{side}_first": f"{self.norms[side][0]:.3f}",
                 f"{side}_last": f"{self.norms[side][-1]:.3f}",
-                f"{side}_change": f"{self.change(side):.2g}",
+                f"{side}_change": ratio(self.change(side)),
+                f"{side}_verdict_word": f"gradient_{self.verdict(side)}",
                 f"{side}_loss": f"{self.loss[side]:.2f}",
             }
         return said
@@ -307,8 +360,8 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
         )
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.05)
     figure.update_xaxes(**depth_ticks(view.sites))
-    figure.update_yaxes(title=theme.plain(axis), rangemode="tozero", showgrid=True)
-    return _with_legend(theme.layout(figure, height=330))
+    figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
+    return _finish(figure, 330)
 
 
 def _fill(side: str, hatched: bool = False) -> dict[str, Any]:
@@ -397,8 +450,8 @@ def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Map
     top = max(float(probs.max()) for probs in view.probs.values())
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     figure.update_yaxes(type="category", autorange="reversed", **theme.ticks(view.labels))
-    figure.update_xaxes(tickformat=".0%", range=[0, top * 1.18], showgrid=True, nticks=6)
-    return _with_legend(theme.layout(figure, height=70 + 38 * len(rows)))
+    figure.update_xaxes(tickformat=".0%", range=[0, top * 1.18], nticks=6)
+    return _finish(figure, 70 + 38 * len(rows), across=True)
 
 
 TWIN_MARKS = {side: _fill(side) for side in NAMES}
@@ -473,8 +526,8 @@ def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
             )
         )
     figure.update_xaxes(title=theme.plain(step), nticks=6)
-    figure.update_yaxes(title=theme.plain(axis), showgrid=True)
-    return _with_legend(theme.layout(figure, height=320))
+    figure.update_yaxes(title=theme.plain(axis))
+    return _finish(figure, 320)
 
 
 def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
@@ -496,8 +549,8 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
                 )
             )
     figure.update_xaxes(title=theme.plain(step), nticks=6)
-    figure.update_yaxes(title=theme.plain(axis), showgrid=True)
-    return _with_legend(theme.layout(figure, height=320))
+    figure.update_yaxes(title=theme.plain(axis))
+    return _finish(figure, 320)
 
 
 # By hand
@@ -509,7 +562,7 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, st
     at = f"blocks.{layer}."
     for side, trace in traces.items():
         entering, a, mid = (trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid"))
-        norm = trace.model.blocks[layer].attn_norm  # type: ignore[union-attr]
+        norm = trace.model.blocks[layer].attn_norm
         mean, scale = (trace[f"{at}attn.norm.{moment}"][token, 0].item() for moment in ("mean", "scale"))
         gain, bias = (parameter[0].item() for parameter in (norm.weight, norm.bias))  # type: ignore[union-attr,index]
         read = entering if side == "pre" else entering + a
@@ -528,6 +581,11 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, st
         }
         said |= {f"{side}_{name}": signed(number) for name, number in numbers.items()}
     return said
+
+
+def ratio(number: float) -> str:
+    """Two digits that count, without an exponent: 0.69, 4.3, 120."""
+    return f"{number:.2g}" if 1e-4 <= number < 99.5 else f"{number:,.0f}" if number >= 99.5 else f"{number:.6f}"
 
 
 def signed(number: float) -> str:
