@@ -28,8 +28,7 @@ with picture:
     words = {key: stage.words(f"waves_{key}") for key in ("pair", "dimension", "beyond", "axis")}
     stage.figure(position.draw_waves(waves, words), "waves", stage.words("waves_alt", pair=pair))
     stage.source("embed.position")
-hand = position.by_hand(trace, token, pair)
-ends = position.ends(trace)
+hand, ends = position.by_hand(trace, token, pair), position.ends(trace)
 with see:
     stage.see(
         **{key: hand[key] for key in ("position", "pair", "even", "odd", "recorded_sine", "recorded_cosine")},
@@ -64,8 +63,7 @@ else:
     figure = position.draw_sum(total, strip_names, axes[1], pair)
 stage.figure(figure, "sum", stage.words("sum_alt"))
 stage.source(*total.sites)
-lengths = dict(zip(("embedding", "position", "input"), (f"{length:.2f}" for length in total.lengths), strict=True))
-stage.see("sum", token=stage.token_name(), **lengths)
+stage.see("sum", token=stage.token_name(), **total.said)
 
 formula, by_hand, code, numbers = stage.tabs()
 with formula:
@@ -76,6 +74,7 @@ with by_hand:
 with code:
     stage.code()
 with numbers:
+    stage.table(f"embed[{token}]", total.strips, total.sites, stage.dimension_labels, "sum")
     stage.table("embed.position", trace["embed.position"].numpy(), stage.token_labels, stage.dimension_labels, "waves")
 stage.see("beyond", **ends)
 stage.question(**ends)

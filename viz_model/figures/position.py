@@ -76,7 +76,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
                 x=view.at,
                 y=values.astype(np.float32),
                 mode="lines",
-                name=theme.plain(f"{words['pair']} {index}"),
+                name=theme.plain(f"sin · {words['pair']} {index}"),
                 line={"color": theme.rgba(theme.ROLES["residual"], 0.7), "width": 1.2, "dash": dash},
                 legendrank=1001,  # after the chosen pair, though drawn behind it
                 hoverinfo="skip",
@@ -170,7 +170,7 @@ def draw_matrix(view: heatmap.HeatmapView, pair: int) -> go.Figure:
     """The waves as a matrix, the chosen pair of columns framed."""
     figure = heatmap.draw(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
     figure.update_yaxes(**theme.ticks(view.rows, MAX_TICKS))
-    figure.update_xaxes(**theme.ticks(view.columns, 12), tickangle=0)
+    figure.update_xaxes(**theme.ticks(view.columns, 6), tickangle=0)
     figure.add_shape(
         type="rect",
         x0=2 * pair - 0.5,
@@ -286,6 +286,12 @@ class SumView(NamedTuple):
             limit=float(np.abs(strips).max()) or 1.0,
         )
 
+    @property
+    def said(self) -> dict[str, str]:
+        """The lengths for prose."""
+        embedding, position, out = (f"{length:.2f}" for length in self.lengths)
+        return {"embedding": embedding, "position": position, "input": out}
+
 
 def draw_sum(view: SumView, names: tuple[str, str, str], axis: str, pair: int) -> go.Figure:
     """Three aligned strips on one colour scale: the third is the first plus the second."""
@@ -371,10 +377,9 @@ def _strips(
                 "len": 0.4,
                 "x": 1,
                 "xanchor": "right",
-                "y": 0,
-                "yref": "paper",
+                "y": -28 / inner,
                 "yanchor": "top",
-                "ypad": 42,
+                "ypad": 0,
                 "outlinewidth": 0,
                 "tickfont": {"size": 11},
             },
