@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_model.figures import embedding, heatmap
+from viz_model.figures import embedding
 from viz_model.ui import runs
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
@@ -11,8 +11,7 @@ stage = open_stage("embedding")
 trace, t, token = stage.trace, stage.t, stage.token
 geometry = runs.embedding_geometry(stage.view.model)
 facts = embedding.facts(trace, geometry, token)
-near = embedding.NeighboursView.of(trace, geometry, token)
-axes = (t("common.axis_token"), t("common.axis_dimension"))
+near, axes = embedding.NeighboursView.of(trace, geometry, token), (t("common.axis_token"), t("common.axis_dimension"))
 named = {"token": stage.token_name(), "near": literal(near.labels[0]), "cosine": f"{near.cosines[0]:.2f}"}
 
 picture, see = stage.split()
@@ -38,7 +37,8 @@ with see:
 
 st.subheader(stage.words("matrix" if stage.lm.config.scale_embedding else "matrix_plain", **facts), anchor=False)
 matrix = embedding.matrix_view(trace, token, axes)
-stage.figure(heatmap.draw(matrix), "matrix", stage.words("matrix_alt", **facts))
+stage.figure(embedding.draw_matrix(matrix), "matrix", stage.words("matrix_alt", **facts))
+st.caption(stage.words("limit", limit=f"{matrix.limit:.2f}"))
 stage.source("embed.token")
 
 vector = embedding.VectorView.of(trace, token)

@@ -70,7 +70,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     named = length <= MAX_NAMED_ROWS
     # Rows of a short text stay as flat as those of a longer one, in the middle of the picture.
     half = min(0.5, 18 * length / height)
-    top = float(np.abs(view.rows).max()) or 1.0
+    top = heatmap_limit(view.rows)
     strip_top = view.strip_top
     step = view.n_vocab / len(view.strip)
     figure = go.Figure()
@@ -101,24 +101,26 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             f"<br>{theme.plain(words['dimension'])} %{{x}}<extra>E</extra>",
         )
     )
-    longest = max(_columns(theme.shorten(label)) for label in view.labels)
-    end = max(0.35, 0.94 - 0.042 * longest) if named else 1.0
-    along = np.linspace(0.0, 1.0, 16)
-    bend = along * along * (3 - 2 * along)
-    for position, id in enumerate(view.ids.tolist()):
-        start, stop = (id + 0.5) / view.n_vocab, 0.5 - half + (position + 0.5) / length * 2 * half
-        chosen = position == view.selected
+    names = [theme.shorten(label, 10) for label in view.labels]
+    longest = max(map(_columns, names))
+    end = 0.94 - 0.055 * min(longest, 11) if named else 1.0
+    # The lines of one colour are one trace, as a trace each would be slow for long texts.
+    lines: dict[tuple[bool, str], list[int]] = {}
+    for position in range(length):
+        lines.setdefault((position == view.selected, theme.token_colour(position)), []).append(position)
+    for (chosen, colour), positions in sorted(lines.items()):
+        x, y, ids = _curves(view, positions, end, half)
         figure.add_trace(
             go.Scatter(
-                x=along * end,
-                y=start + (stop - start) * bend,
+                x=x,
+                y=y,
+                customdata=ids,
                 xaxis="x2",
                 yaxis="y2",
                 mode="lines",
-                line={"color": theme.token_colour(position), "width": 3 if chosen else 1.2},
+                line={"color": colour, "width": 3 if chosen else 1.2},
                 opacity=1.0 if chosen else 0.75,
-                hovertemplate=f"{theme.plain(view.labels[position])}<br>{theme.plain(words['row'])} {id}"
-                "<extra></extra>",
+                hovertemplate=f"{theme.plain(words['row'])} %{{customdata}}<extra></extra>",
             )
         )
     if named:
@@ -126,7 +128,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             go.Scatter(
                 x=[end + 0.02] * length,
                 y=0.5 - half + (np.arange(length) + 0.5) / length * 2 * half,
-                text=[theme.shorten(label) for label in view.labels],
+                text=names,
                 xaxis="x2",
                 yaxis="y2",
                 mode="text",
@@ -148,9 +150,9 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         y1=view.selected + 0.5,
         line={"color": theme.token_colour(view.selected), "width": 2},
     )
-    for x, anchor, text in ((0.0, "left", "table"), (1.0, "right", "rows")):
+    for side, anchor, text in ((0.0, "left", "table"), (1.0, "right", "rows")):
         figure.add_annotation(
-            x=x,
+            x=side,
             y=1.0,
             xref="paper",
             yref="paper",
@@ -168,11 +170,13 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             "range": [view.n_vocab - 0.5, -0.5],
             "tickvals": [0, view.n_vocab - 1],
             "ticktext": ["0", f"{view.n_vocab - 1}"],
+            "ticklabeloverflow": "allow",
+            "tickfont": {"size": 11},
             "fixedrange": True,
         },
-        xaxis2={"domain": [0.11, 0.5], "range": [0, 1], **hidden},
+        xaxis2={"domain": [0.11, 0.56], "range": [0, 1], **hidden},
         yaxis2={"range": [1, 0], "anchor": "x2", **hidden},
-        xaxis3={"domain": [0.5, 1.0], **hidden},
+        xaxis3={"domain": [0.56, 1.0], **hidden},
         yaxis3={
             "type": "category",
             "domain": [0.5 - half, 0.5 + half],
@@ -182,6 +186,17 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         },
     )
     return figure
+
+
+def _curves(view: LookupView, positions: Sequence[int], end: float, half: float) -> tuple[np.ndarray, ...]:
+    """x, y and id of S-shaped lines from table rows to matrix rows, with a gap (NaN) after each."""
+    along = np.append(np.linspace(0.0, 1.0, 14), np.nan)
+    bend = along * along * (3 - 2 * along)
+    places = np.array(positions)
+    start = (view.ids[places, None] + 0.5) / view.n_vocab
+    stop = 0.5 - half + (places[:, None] + 0.5) / len(view.ids) * 2 * half
+    y = start + (stop - start) * bend
+    return np.tile(along * end, len(places)), y.ravel(), np.repeat(view.ids[places], len(along))
 
 
 def _columns(label: str) -> int:
@@ -200,7 +215,21 @@ def matrix_view(trace: Trace, token: int, axes: tuple[str, str]) -> heatmap.Heat
         row_axis=axes[0],
         column_axis=axes[1],
         selected_row=token,
+        limit=heatmap_limit(values),
     )
+
+
+def draw_matrix(view: heatmap.HeatmapView) -> go.Figure:
+    """The heatmap with so few dimensions named that they also fit a narrow screen."""
+    named = range(0, len(view.columns), max(1, len(view.columns) // 6))
+    figure = heatmap.draw(view)
+    figure.update_xaxes(tickvals=list(named), ticktext=[view.columns[d] for d in named], tickangle=0)
+    return figure
+
+
+def heatmap_limit(values: np.ndarray) -> float:
+    """Where colours are full. A few tokens have rows many times larger, and would grey out the rest."""
+    return float(np.quantile(np.abs(values), 0.98)) or 1.0
 
 
 class VectorView(NamedTuple):
@@ -375,7 +404,7 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
     token = view.positions >= 0
     accent = theme.token_colour(view.selected)
     colours = [theme.token_colour(p) if p >= 0 else accent for p in view.positions.tolist()]
-    places = _place(view, width=400, height=height - 60)
+    boxes = label_boxes(view, width=330, height=height - 60)
     for kind, symbol in ((~token, "circle-open"), (token, "circle")):
         shown = np.flatnonzero(kind).tolist()
         figure.add_trace(
@@ -394,14 +423,17 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
                 "<br>(%{x:.2f}, %{y:.2f})<extra></extra>",
             )
         )
-    written = [i for i, place in enumerate(places) if place]
+    placed = [(i, box.place) for i, box in enumerate(boxes) if box]
+    written = [i for i, _ in placed]
     figure.add_trace(
         go.Scatter(
             x=view.points[written, 0],
             y=view.points[written, 1],
-            mode="text",
+            # The unseen markers keep the labels clear of the dots.
+            mode="markers+text",
+            marker={"size": 11, "opacity": 0},
             text=[_bold(view, i) for i in written],
-            textposition=[places[i] for i in written],
+            textposition=[place for _, place in placed],
             textfont={"size": 12, "family": "monospace", "color": theme.INK},
             hoverinfo="skip",
             cliponaxis=False,
@@ -426,35 +458,51 @@ def _middles(edges: np.ndarray) -> np.ndarray:
     return (edges[1:] + edges[:-1]) / 2
 
 
-def _place(view: MapView, width: float, height: float) -> list[str]:
-    """For each point where its label goes so that it covers no dot and no other label, or "".
+class LabelBox(NamedTuple):
+    """Where a label goes: Plotly's name for the place, and its (left, bottom, right, top)."""
+
+    place: str
+    edges: tuple[float, float, float, float]
+
+
+def label_boxes(view: MapView, width: float, height: float) -> list[LabelBox | None]:
+    """For each point a place for its label that covers no dot and no other label, or None.
 
     The points come in the order of their importance, and each takes the first place that is free.
-    Sizes are those of a narrow picture: on a wider one the labels only stand further apart.
+    ``width`` and ``height`` are those of a narrow picture, in pixels: on a wider one the labels
+    only stand further apart.
     """
     low = np.array([view.x_edges[0], view.y_edges[0]])
     size = np.array([view.x_edges[-1], view.y_edges[-1]]) - low
-    centres = (view.points - low) / size * [width, height]
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in centres.tolist()]
-    places: list[str] = []
-    for x, y in centres.tolist():
-        wide = 7.4 * _columns(theme.shorten(view.labels[len(places)])) + 2
-        free = ""
-        for vertical, dy in (("middle", 0), ("top", 13), ("bottom", -13)):
-            for side, dx in (("right", 7.0), ("left", -7.0 - wide), ("center", -wide / 2)):
-                box = (x + dx, y + dy - 7, x + dx + wide, y + dy + 7)
-                inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-                own = (x - 5, y - 5, x + 5, y + 5)
-                if free or not inside or (vertical, side) == ("middle", "center"):
-                    continue
-                if not any(_meet(box, other) for other in taken if other != own):
-                    free = f"{vertical} {side}"
-                    taken.append(box)
-        places.append(free)
-    return places
+    centres = ((view.points - low) / size * [width, height]).tolist()
+    dots = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
+    boxes: list[LabelBox | None] = []
+    for i, (x, y) in enumerate(centres):
+        # The selected token, which comes first, is always named, at worst across another dot.
+        taken = [*dots[:i], *dots[i + 1 :], *(box.edges for box in boxes if box)] if i else []
+        wide = 7.4 * _columns(theme.shorten(view.labels[i])) + 2
+        found = None
+        for place, dx, dy in (
+            ("middle right", 7.0, 0),
+            ("middle left", -7.0 - wide, 0),
+            ("top center", -wide / 2, 13),
+            ("bottom center", -wide / 2, -13),
+            ("top right", 5.0, 12),
+            ("bottom right", 5.0, -12),
+            ("top left", -5.0 - wide, 12),
+            ("bottom left", -5.0 - wide, -12),
+        ):
+            edges = (x + dx, y + dy - 7, x + dx + wide, y + dy + 7)
+            inside = edges[0] >= 0 and edges[1] >= 0 and edges[2] <= width and edges[3] <= height
+            if inside and not any(overlap(edges, other) for other in taken):
+                found = LabelBox(place, edges)
+                break
+        boxes.append(found)
+    return boxes
 
 
-def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+def overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    """Whether two boxes (left, bottom, right, top) share some area."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
@@ -466,6 +514,7 @@ def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
     return {
         "id": f"{id}",
         "n_vocab": f"{n_vocab:,}",
+        "n_rows": f"{n_vocab}",
         "others": f"{n_vocab - 1:,}",
         "width": f"{width}",
         "length": f"{len(trace)}",
