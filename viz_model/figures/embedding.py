@@ -119,7 +119,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
                 yaxis="y2",
                 mode="lines",
                 line={"color": colour, "width": 3 if chosen else 1.2},
-                opacity=1.0 if chosen else 0.75,
+                opacity=1.0 if chosen else 0.75 if named else 0.35,
                 hovertemplate=f"{theme.plain(words['row'])} %{{customdata}}<extra></extra>",
             )
         )
