@@ -236,15 +236,16 @@ def draw_norms(view: NormsView, words: Mapping[str, str]) -> go.Figure:
         hovertemplate=hover,
     )
     top = float(view.lengths.max()) or 1.0
-    for step in steps if n_sites <= 13 else (0, n_sites - 1):
+    every = -(-n_sites // 13)
+    for step in steps[::every]:
         figure.add_annotation(
             x=step,
-            y=float(chosen[step]),
-            yshift=-8 if chosen[step] > 0.5 * top else 8,
-            yanchor="top" if chosen[step] > 0.5 * top else "bottom",
+            y=1,
+            yref="paper",
+            yanchor="bottom",
             text=f"{chosen[step]:.1f}",
             showarrow=False,
-            font={"size": 12},
+            font={"size": 12, "color": theme.HIGHLIGHT},
         )
     figure.add_vrect(
         x0=2 * view.layer + 0.5,
@@ -255,11 +256,10 @@ def draw_norms(view: NormsView, words: Mapping[str, str]) -> go.Figure:
     )
     short = [site.removeprefix("blocks.").replace("resid.", "") for site in view.sites]
     short[0] = "embed"
-    every = -(-n_sites // 13)
     figure.update_xaxes(range=[-0.5, n_sites - 0.5], tickvals=steps[::every], ticktext=short[::every], tickangle=0)
     figure.update_xaxes(title=theme.plain(words["step"]))
-    figure.update_yaxes(title=theme.plain(words["length"]), range=[0, top * 1.12])
-    return theme.layout(figure, height=380)
+    figure.update_yaxes(title=theme.plain(words["length"]), range=[0, top * 1.05])
+    return theme.layout(figure, height=390, margin={"t": 24})
 
 
 class NormView(NamedTuple):

@@ -16,7 +16,9 @@ from viz_model.trace import Trace
 MAX_CELLS = 2**16
 """Cells of a matrix that go to the browser; of a longer text every n-th position is drawn."""
 SHORTEST_AXIS = 16
-CURVE_POINTS = 480
+WINDOW = 48
+"""Positions along the axis at the most, unless the whole context is asked for."""
+POINTS_PER_POSITION = 8
 MAX_TICKS = 24
 
 
@@ -25,9 +27,11 @@ class WavesView(NamedTuple):
 
     ``at`` [P] are places along the axis, ``sine`` and ``cosine`` [P] the curves over them;
     ``slower`` and ``faster`` hold the sines of two pairs further along, or None at either end.
-    ``recorded`` is [T, 2]: columns 2i and 2i+1 of ``embed.position``.
+    ``recorded`` is [W, 2]: columns 2i and 2i+1 of ``embed.position``, from position ``start``
+    on. Of a long text only the W positions around the selected one are shown.
     """
 
+    start: int
     labels: tuple[str, ...]
     token: int
     pair: int
@@ -43,15 +47,19 @@ class WavesView(NamedTuple):
     @classmethod
     def of(cls, trace: Trace, token: int, pair: int, *, whole_context: bool = False) -> WavesView:
         config = trace.model.config
-        stop = config.n_context * 1.15 if whole_context else max(len(trace), SHORTEST_AXIS) - 0.5
-        at = np.linspace(-0.5, stop, CURVE_POINTS)
+        length = len(trace)
+        start = 0 if whole_context else min(max(0, token - WINDOW + WINDOW // 4), max(0, length - WINDOW))
+        end = length if whole_context else min(length, start + WINDOW)
+        stop = config.n_context * 1.15 if whole_context else max(end, SHORTEST_AXIS) - 0.5
+        at = np.linspace(start - 0.5, stop, int((stop - start) * POINTS_PER_POSITION))
         curves = analysis.waves(at, config.d_model, config.position.base)
         step, last = max(1, config.d_model // 16), config.d_model // 2 - 1
         faster, slower = (
             (other, curves[:, 2 * other]) if 0 <= other <= last else None for other in (pair - step, pair + step)
         )
         return cls(
-            labels=tuple(t.label for t in trace.tokens),
+            start=start,
+            labels=tuple(t.label for t in trace.tokens[start:end]),
             token=token,
             pair=pair,
             wavelength=analysis.wavelength(config, pair),
@@ -61,7 +69,7 @@ class WavesView(NamedTuple):
             cosine=curves[:, 2 * pair + 1],
             faster=faster,
             slower=slower,
-            recorded=trace["embed.position"][:, 2 * pair : 2 * pair + 2].numpy(),
+            recorded=trace["embed.position"][start:end, 2 * pair : 2 * pair + 2].numpy(),
         )
 
 
@@ -91,7 +99,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
             line={"color": colour, "width": 2.6, "dash": dash},
             hoverinfo="skip",
         )
-    positions = range(len(view.labels))
+    positions = range(view.start, view.start + len(view.labels))
     few = len(view.labels) <= 64
     for position in positions if few else [view.token]:
         chosen = position == view.token
@@ -118,7 +126,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
                     "width": [2 if position == view.token else 0 for position in positions],
                 },
             },
-            text=theme.unique(view.labels),
+            text=[f"{n}: {theme.plain(label)}" for n, label in zip(positions, view.labels, strict=True)],
             hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>embed.position[…, {dimension}]</extra>",
         )
     if view.at[-1] > view.n_context:
@@ -136,7 +144,9 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
         )
         figure.update_xaxes(title=theme.plain(words["axis"]))
     else:
-        figure.update_xaxes(**theme.ticks(view.labels, MAX_TICKS))
+        every = -(-len(view.labels) // MAX_TICKS)
+        ticktext = [theme.shorten(label) for label in view.labels[::every]]
+        figure.update_xaxes(tickvals=list(positions[::every]), ticktext=ticktext)
     figure.update_xaxes(range=[view.at[0], view.at[-1]])
     figure.update_yaxes(range=[-1.12, 1.12], tickvals=[-1, 0, 1])
     theme.layout(figure, height=360, margin={"t": 44})

@@ -1,0 +1,136 @@
+"""The position page's views: equal to the trace, and to the formula of the paper."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+
+import numpy as np
+import pytest
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.analysis import position as analysis
+from viz_model.config import ModelConfig
+from viz_model.figures import position
+from viz_model.model import Transformer
+from viz_model.tokenizer import story_tokenizer
+from viz_model.trace import Trace, record
+from viz_model.ui import texts
+
+WORDS = {"pair": "pair", "dimension": "dimension", "beyond": "<b>beyond</b>", "axis": "position"}
+HOSTILE = "<b>a</b> $x$"
+
+
+@pytest.fixture
+def trace(model: Transformer) -> Trace:
+    return record(model, story_tokenizer(), [5, 9, 3, 7, 11, 2])
+
+
+def test_recorded_values_lie_on_the_curves(trace: Trace) -> None:
+    for pair in (0, 5, 11):
+        view = position.WavesView.of(trace, 2, pair)
+        at = trace["embed.position"].numpy()
+        assert np.array_equal(view.recorded, at[:, 2 * pair : 2 * pair + 2])
+        for column, curve in enumerate((view.sine, view.cosine)):
+            between = np.interp(np.arange(len(trace)), view.at, curve)
+            assert np.allclose(between, view.recorded[:, column], atol=0.01)
+
+
+def test_waves_are_those_of_the_paper(config: ModelConfig) -> None:
+    angle = 7.5 / 10_000 ** (2 * 3 / config.d_model)
+    row = analysis.waves(np.array([7.5]), config.d_model, 10_000.0)[0]
+    assert row[6:8] == pytest.approx([math.sin(angle), math.cos(angle)], abs=1e-6)
+    length = analysis.wavelength(config, 3)
+    once, again = analysis.waves(np.array([1.0, 1.0 + length]), config.d_model, 10_000.0)
+    assert once[6:8] == pytest.approx(again[6:8], abs=1e-6)
+
+
+def test_pairs_at_the_ends_have_one_neighbour(trace: Trace) -> None:
+    fastest, slowest = position.WavesView.of(trace, 0, 0), position.WavesView.of(trace, 0, 11)
+    assert fastest.faster is None and fastest.slower is not None
+    assert slowest.slower is None and slowest.faster is not None
+
+
+@pytest.mark.parametrize("token", [0, 30, 99, 119])
+def test_long_texts_show_the_positions_around_the_selected_one(token: int) -> None:
+    model = random_model(tiny_config(n_context=120))
+    trace = record(model, story_tokenizer(), [n % 101 for n in range(120)])
+    view = position.WavesView.of(trace, token, 0)
+    assert len(view.labels) == len(view.recorded) == position.WINDOW
+    assert view.start <= token < view.start + position.WINDOW
+    assert view.at[0] < view.start and view.at[-1] > view.start + position.WINDOW - 1
+    whole = position.WavesView.of(trace, token, 0, whole_context=True)
+    assert (whole.start, len(whole.labels)) == (0, 120) and whole.at[-1] > 120
+
+
+def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
+    view = position.SimilarityView.of(trace, 0)
+    assert view.cosine.shape == (6, 6) and len(view.distance) == trace.model.config.n_context
+    assert np.allclose(np.diagonal(view.cosine), 1, atol=1e-6)
+    assert np.allclose(view.cosine[0], view.distance[:6], atol=1e-5)
+    assert view.spread < 1e-5
+    assert view.at(1) == pytest.approx(view.cosine[3, 4], abs=1e-5)
+
+
+def test_by_distance_reports_a_spread_where_there_is_one() -> None:
+    similarities = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.7], [0.2, 0.7, 1.0]])
+    distances = analysis.by_distance(similarities)
+    assert distances.low == pytest.approx([1, 0.5, 0.2])
+    assert distances.high == pytest.approx([1, 0.7, 0.2])
+    assert distances.mean == pytest.approx([1, 0.6, 0.2])
+
+
+def test_third_strip_is_the_sum_of_the_others(trace: Trace) -> None:
+    view = position.SumView.of(trace, 4)
+    assert np.allclose(view.strips[0] + view.strips[1], view.strips[2], atol=1e-6)
+    for site, strip in zip(view.sites, view.strips, strict=True):
+        assert np.array_equal(strip, trace[site][4].numpy())
+    assert view.limit == np.abs(view.strips).max()
+
+
+def test_long_matrices_are_thinned_out() -> None:
+    model = random_model(tiny_config(n_context=300, d_model=240))
+    trace = record(model, story_tokenizer(), [n % 101 for n in range(300)])
+    view = position.matrix_view(trace, "embed.position", 299, ("token", "dimension"))
+    assert view.values.size <= position.MAX_CELLS
+    assert np.array_equal(view.values, trace["embed.position"].numpy()[::2])
+    assert len(view.rows) == len(view.values) and view.selected_row == 149
+
+
+def test_by_hand_agrees_with_the_run(trace: Trace) -> None:
+    for token, pair in ((0, 0), (3, 2), (5, 11)):
+        hand = position.by_hand(trace, token, pair)
+        assert hand["sine"] == hand["recorded_sine"] and hand["cosine"] == hand["recorded_cosine"]
+        added = float(hand["embedding"]) + float(hand["recorded_sine"])
+        assert added == pytest.approx(float(hand["sum"]), abs=2e-4)
+    assert hand["textbook_2"] == "0.0099998"
+    assert (hand["textbook_0"], hand["textbook_1"], hand["textbook_3"]) == ("0.8415", "0.5403", "0.99995")
+
+
+@pytest.mark.parametrize("text", ["a", HOSTILE, "hello " * 400])
+def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
+    trace = bundled.trace(text)
+    token = len(trace) - 1
+    axes = ("token", "dimension")
+    similarity = position.SimilarityView.of(trace, token)
+    matrix = position.matrix_view(trace, "embed.position", token, axes, limit=1.0)
+    figures = [
+        *(position.draw_waves(position.WavesView.of(trace, token, 7, whole_context=w), WORDS) for w in (False, True)),
+        position.draw_matrix(matrix, 7),
+        position.draw_similarity(similarity, axes),
+        position.draw_by_distance(similarity, axes),
+        position.draw_sum(position.SumView.of(trace, token), ("a", "b", "c"), "dimension", 7),
+        position.draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", 7),
+    ]
+    for figure in figures:
+        drawn = figure.to_json()
+        assert "<b>a" not in drawn and "<b>beyond" not in drawn
+
+
+def test_snippet_runs_and_agrees(bundled: vm.LanguageModel) -> None:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(texts.snippet("position", model=bundled.name, text="The cat's “hat”\n"), {})
+    assert said.getvalue().split() == ["True", "True"]
