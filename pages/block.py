@@ -23,8 +23,7 @@ with see:
     stage.see(f"see_{side}", token=name, layer=view.layer, **block.summary(strips))
 
 norms = block.NormsView.of(trace, view.layer, token)
-means = {"first": f"{norms.lengths[0].mean():.1f}", "last": f"{norms.lengths[-1].mean():.1f}"}
-st.subheader(stage.words(f"norms_{norms.trend}", **means), anchor=False)
+st.subheader(stage.words(f"norms_{norms.trend}", **norms.said), anchor=False)
 words = {key: stage.words(key) for key in ("step", "length")}
 stage.figure(block.draw_norms(norms, words), "norms", stage.words("norms_alt"))
 stage.source("embed.out", stage.at("resid.mid"), stage.at("resid.out"))

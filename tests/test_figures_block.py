@@ -90,7 +90,8 @@ def test_lengths_are_those_of_every_step_and_token(trace: Trace) -> None:
 @pytest.mark.parametrize(("last", "trend"), [(2.0, "grow"), (1.1, "level"), (0.5, "shrink")])
 def test_trend_compares_the_ends(last: float, trend: str) -> None:
     lengths = np.array([[1.0, 1.0], [9.0, 9.0], [last, last]])
-    assert block.NormsView(("a", "b", "c"), ("x", "y"), lengths, 0, 0).trend == trend
+    assert block.NormsView(("a", "b", "c"), ("x", "y"), lengths, 0, 0, "pre").trend == trend
+    assert block.NormsView(("a", "b", "c"), ("x", "y"), lengths, 0, 0, "post").trend == "reset"
 
 
 @pytest.mark.parametrize("sublayer", ["attn", "ffn"])

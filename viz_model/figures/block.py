@@ -82,21 +82,21 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
         figure.add_annotation(
             text=theme.plain(step.site), **_above(row, "right"), font={"size": 11, "family": MONOSPACE}, opacity=0.7
         )
-    figure.add_shape(
-        type="rect",
-        x0=dimension - 0.5,
-        x1=dimension + 0.5,
-        y0=-0.4,
-        y1=len(view.steps) - 0.8,
-        line={"color": theme.HIGHLIGHT, "width": 1.5},
-    )
+        figure.add_shape(
+            type="rect",
+            x0=dimension - 0.5,
+            x1=dimension + 0.5,
+            y0=row - 0.38,
+            y1=row + 0.16,
+            line={"color": theme.HIGHLIGHT, "width": 1.5},
+        )
     _draw_rail(figure, view)
     figure.update_yaxes(visible=False, range=[-0.45, len(view.steps) - 0.5], fixedrange=True)
     inner = 62 * len(view.steps)
     theme.layout(figure, height=inner + 66)
     figure.update_layout(
         xaxis={"domain": [0.09, 1], "title": {"text": theme.plain(axis), "standoff": 4}, "range": [-0.5, width - 0.5]},
-        xaxis2={"domain": [0, 0.07], "range": [-0.5, 1.5], "visible": False, "anchor": "y"},
+        xaxis2={"domain": [0.015, 0.07], "range": [-0.5, 1.5], "visible": False, "anchor": "y"},
         coloraxis={"colorscale": theme.diverging(), "cmin": -view.limit, "cmax": view.limit, "colorbar": _bar(inner)},
     )
     return figure
@@ -165,6 +165,7 @@ def _draw_rail(figure: go.Figure, view: StripsView) -> None:
             marker={"color": theme.ROLES[step.role], "size": 18 if is_sum else 12},
             text="+" if is_sum else "",
             textfont={"color": "#ffffff", "size": 16},
+            cliponaxis=False,
             xaxis="x2",
             hoverinfo="skip",
         )
@@ -178,6 +179,7 @@ class NormsView(NamedTuple):
     lengths: np.ndarray
     token: int
     layer: int
+    norm_at: str
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> NormsView:
@@ -189,11 +191,24 @@ class NormsView(NamedTuple):
             lengths=np.stack([trace[site].norm(dim=-1).numpy() for site in sites]),
             token=token,
             layer=layer,
+            norm_at=trace.model.config.norm_at,
         )
 
     @property
+    def said(self) -> dict[str, str]:
+        """Lengths on average over the tokens, for prose: the ends, and the range over the blocks."""
+        means = self.lengths.mean(axis=-1)
+        found = {"first": means[0], "last": means[-1], "low": means[1:].min(), "high": means[1:].max()}
+        return {key: f"{value:.1f}" for key, value in found.items()}
+
+    @property
     def trend(self) -> str:
-        """From the embedding to the last block, on average over the tokens: "grow", "shrink" or "level"."""
+        """From the embedding to the last block, on average over the tokens: "grow", "shrink" or "level".
+
+        Under Post-LN "reset": there the length says which γ the last norm has, and nothing of what came before.
+        """
+        if self.norm_at == "post":
+            return "reset"
         ratio = self.lengths[-1].mean() / self.lengths[0].mean()
         return "grow" if ratio > LEVEL else "shrink" if ratio < 1 / LEVEL else "level"
 
@@ -254,8 +269,8 @@ def draw_norms(view: NormsView, words: Mapping[str, str]) -> go.Figure:
         line_width=0,
         layer="below",
     )
-    short = [site.removeprefix("blocks.").replace("resid.", "") for site in view.sites]
-    short[0] = "embed"
+    short = [site.removeprefix("blocks.").replace(".resid.", "<br>") for site in view.sites]
+    short[0] = "emb"
     figure.update_xaxes(range=[-0.5, n_sites - 0.5], tickvals=steps[::every], ticktext=short[::every], tickangle=0)
     figure.update_xaxes(title=theme.plain(words["step"]))
     figure.update_yaxes(title=theme.plain(words["length"]), range=[0, top * 1.05])
