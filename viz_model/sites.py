@@ -288,7 +288,7 @@ OUTPUT = (
     Site(
         name="probs",
         axes=("T", "V"),
-        formula=r"p_w = \frac{e^{\ell_w}}{\sum_{w'} e^{\ell_{w'}}}",
+        formula=r"p_w = \frac{e^{\ell_w}}{\sum_{v} e^{\ell_v}}",
         label="next-token probabilities",
         role="output",
         derived=True,

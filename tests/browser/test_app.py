@@ -24,7 +24,8 @@ MEASURE = """() => {
       if (e.shadowRoot) look(e.shadowRoot)
       const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
       const box = e.getBoundingClientRect()
-      if (own && box.width && box.height && !e.closest('[aria-hidden=true]')) {
+      // Indices and exponents of formulas are small by nature.
+      if (own && box.width && box.height && !e.closest('.katex, [aria-hidden=true]')) {
         const drawn = e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width
           / (e.ownerSVGElement.viewBox.baseVal?.width || e.ownerSVGElement.getBoundingClientRect().width) : 1
         const size = parseFloat(getComputedStyle(e).fontSize) * drawn
@@ -186,7 +187,7 @@ def test_the_norm_toggle_moves_the_norm_and_stays_on_every_page(visit: Visit) ->
     wait_for_query(page, model="story-post-ln")
     moved = page.locator(".station").all_inner_texts()
     assert sorted(set(stations)) == sorted(set(moved)) and stations != moved
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Attention").click()
     wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
 
 

@@ -108,9 +108,8 @@ class Stage:
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
         shown = values[: max(1, MAX_TABLE_CELLS // max(1, values.shape[1]))]
-        names = [f"{i} {column}" for i, column in enumerate(columns)]
-        frame_ = pd.DataFrame(shown, columns=names)
-        frame_.insert(0, " ", [f"{i} {row}" for i, row in enumerate(rows[: len(shown)])])
+        frame_ = pd.DataFrame(shown, columns=_distinct(columns))
+        frame_.insert(0, " ", _distinct(rows[: len(shown)]))
         st.dataframe(frame_, hide_index=True, key=f"{self.name}.{key}.table", height=min(420, 38 + 35 * len(shown)))
         st.download_button(
             self.t("common.download", site=site),
@@ -168,6 +167,11 @@ def open_stage(name: str) -> Stage:
     st.header(t(f"common.page_{name}"), anchor=False)
     st.markdown(t.prose(f"{name}.lead"))
     return Stage(name=name, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names for a table, which takes none twice: numbered where some are alike."""
+    return list(names) if len(set(names)) == len(names) else [f"{i} {name}" for i, name in enumerate(names)]
 
 
 def _csv(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> str:
