@@ -4,12 +4,12 @@ import streamlit as st
 
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
-from viz_model.tokenizer import cl100k_base
+from viz_model.ui import runs
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
 
 stage = open_stage("tokens")
-trace, tokenizer, cl100k = stage.trace, stage.trace.tokenizer, cl100k_base()
+trace, tokenizer, cl100k = stage.trace, stage.trace.tokenizer, runs.cl100k_base()
 chosen = trace.tokens[stage.token]
 names = (tokenizer.name, cl100k.name)
 

@@ -465,6 +465,20 @@ class LabelBox(NamedTuple):
     edges: tuple[float, float, float, float]
 
 
+# Where a label may stand beside its point, best first: pixels to the right, plus a share of the
+# label's own width, and pixels up.
+PLACES = {
+    "middle right": (7.0, 0.0, 0),
+    "middle left": (-7.0, -1.0, 0),
+    "top center": (0.0, -0.5, 13),
+    "bottom center": (0.0, -0.5, -13),
+    "top right": (5.0, 0.0, 12),
+    "bottom right": (5.0, 0.0, -12),
+    "top left": (-5.0, -1.0, 12),
+    "bottom left": (-5.0, -1.0, -12),
+}
+
+
 def label_boxes(view: MapView, width: float, height: float) -> list[LabelBox | None]:
     """For each point a place for its label that covers no dot and no other label, or None.
 
@@ -482,16 +496,8 @@ def label_boxes(view: MapView, width: float, height: float) -> list[LabelBox | N
         taken = [*dots[:i], *dots[i + 1 :], *(box.edges for box in boxes if box)] if i else []
         wide = 7.4 * _columns(theme.shorten(view.labels[i])) + 2
         found = None
-        for place, dx, dy in (
-            ("middle right", 7.0, 0),
-            ("middle left", -7.0 - wide, 0),
-            ("top center", -wide / 2, 13),
-            ("bottom center", -wide / 2, -13),
-            ("top right", 5.0, 12),
-            ("bottom right", 5.0, -12),
-            ("top left", -5.0 - wide, 12),
-            ("bottom left", -5.0 - wide, -12),
-        ):
+        for place, (shift, share, dy) in PLACES.items():
+            dx = shift + share * wide
             edges = (x + dx, y + dy - 7, x + dx + wide, y + dy + 7)
             inside = edges[0] >= 0 and edges[1] >= 0 and edges[2] <= width and edges[3] <= height
             if inside and not any(overlap(edges, other) for other in taken):

@@ -13,6 +13,7 @@ import viz_model as vm
 from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.generation import Step, steps
+from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training.publish import read_log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
