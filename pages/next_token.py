@@ -3,25 +3,14 @@
 import streamlit as st
 
 from viz_model.figures import next_token
-from viz_model.generation import Sampling
-from viz_model.ui import components, runs, state
+from viz_model.ui import components, controls, runs, state
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
 
-stage = open_stage("next-token")
+stage = open_stage("next_token")
 trace, words = stage.trace, stage.words
 
-
-def setting(widget, name, *values, **more):
-    more |= {"key": f"next-token.{name}", "help": words(f"{name}_help"), "persist_state": "session"}
-    return widget(words(name), *values, **more)
-
-
-columns, ks = st.columns(3, gap="large"), [*range(1, 101), 0]
-temperature = setting(columns[0].slider, "temperature", 0.0, 2.0, 1.0, 0.05)
-top_k = setting(columns[1].select_slider, "top_k", ks, 0, format_func=lambda k: str(k or words("off"))) or None
-top_p = setting(columns[2].slider, "top_p", 0.05, 1.0, 0.9, 0.05)
-sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p)
+sampling = controls.sampling(stage)
 choice = next_token.ChoiceView.of(trace, stage.token, sampling)
 said = {**choice.facts(), "token": stage.token_name(), "top": literal(choice.tokens[0].label)}
 st.subheader(words("choice_title", **said), anchor=False)
@@ -33,23 +22,30 @@ with picture:
     stage.source("logits", "probs")
 with see:
     stage.see(**said)
-    stage.see("see_greedy" if temperature == 0 else "see_all" if choice.kept.all() else "see_some", **said)
+    stage.see("see_greedy" if sampling.temperature == 0 else "see_all" if choice.kept.all() else "see_some", **said)
 st.subheader(words("draw_title"), anchor=False)
 row = st.container(horizontal=True, vertical_alignment="bottom")
-place = (stage.view.model, trace.text, sampling, setting(row.number_input, "seed", 0, 9999, 0, width=150))
-at, count = st.session_state.get("next-token.count", (place, 0))
+place = (
+    stage.view.model,
+    trace.text,
+    sampling,
+    controls.setting(stage, row.number_input, "seed", 0, 9999, 0, width=150),
+)
+at, count = st.session_state.get("next_token.count", (place, 0))
 steps = runs.drawn(*place, count) if at == place and count else ()
 ended = bool(steps) and steps[-1].token.id == stage.lm.tokenizer.end_of_text
 for name, more in (("one_more", 1), ("ten_more", 10), ("start_over", -len(steps))):
-    change = {"next-token.count": (place, min(next_token.MOST_DRAWN, len(steps) + more))}
+    change = {"next_token.count": (place, min(next_token.MOST_DRAWN, len(steps) + more))}
     idle = ended or len(steps) == next_token.MOST_DRAWN if more > 0 else not steps
-    row.button(words(name), key=f"next-token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle)
+    row.button(words(name), key=f"next_token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle)
 change = {"text": next_token.text_of(trace.tokens, steps[: len(steps) - ended]), "token": None}
-row.button(words("keep"), key="next-token.keep", on_click=state.update, kwargs=change, disabled=not steps)
+row.button(words("keep"), key="next_token.keep", on_click=state.update, kwargs=change, disabled=not steps)
 if steps:
     cache = next_token.CacheView.of(stage.lm.config, len(trace), len(steps))
     chips = next_token.chips(steps, len(trace))
-    components.ribbon(chips, selected=-1, label=words("drawn"), key="next-token.drawn", on_pick=lambda _: None)
+    components.ribbon(
+        chips, selected=len(steps) - 1, label=words("drawn"), key="next_token.drawn", on_pick=lambda _: None
+    )
     stage.see("drawn_end" if ended else "drawn", most=next_token.MOST_DRAWN, **cache.facts())
     stage.see("cache", **cache.facts())
     stage.figure(next_token.draw_cache(cache, words("with_cache"), words("without_cache")), "cache", words("cache_alt"))
@@ -73,8 +69,8 @@ with formula:
 with hand:
     stage.see("hand", token=said["token"], word=literal(choice.tokens[1].label), **next_token.by_hand(trace, choice))
 with code:
-    stage.code(token=stage.token, temperature=temperature, top_k=top_k, top_p=top_p)
+    stage.code(token=stage.token, temperature=sampling.temperature, top_k=sampling.top_k, top_p=sampling.top_p)
 with numbers:
     headings = [words(f"number_{name}", n=len(choice.tokens), **said) for name in ("logit", "model", "before", "after")]
-    stage.table("next-token", choice.table(), [t.label for t in choice.tokens], headings, "choice")
+    stage.table("next_token", choice.table(), [t.label for t in choice.tokens], headings, "choice")
 stage.question()

@@ -4,15 +4,14 @@ from typing import Any
 
 import streamlit as st
 
-import viz_model as vm
 from viz_model.figures import twins
 from viz_model.ui import runs
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import LANGUAGES, literal
 
-stage = open_stage("pre-post-ln")
+stage = open_stage("pre_post_ln")
 view, trace, words = stage.view, stage.trace, stage.words
-if stage.lm.twin not in vm.models():
+if stage.lm.twin not in runs.names():
     st.info(words("no_twin", model=literal(view.model)))
     st.stop()
 names = {lm.config.norm_at: lm.name for lm in (stage.lm, runs.model(stage.lm.twin))}
@@ -34,7 +33,7 @@ blocks = {side: twins.BlockView.of(traces[side], view.layer, stage.token) for si
 picture, see = stage.split()
 with picture:
     stations = {kind: stage.t(f"common.map_{kind}") for kind in ("norm", "attention", "ffn")}
-    stage.figure(twins.draw_blocks(blocks, stations), "blocks", words("blocks_alt"))
+    stage.figure(twins.draw_blocks(blocks, stations, stage.lm.config.norm_at), "blocks", words("blocks_alt"))
     stage.source(*(stage.at(site) for site in ("resid.in", "attn.out", "resid.mid", "ffn.out", "resid.out")))
 with see:
     stage.see(**token, **twins.lengths(blocks))

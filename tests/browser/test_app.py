@@ -107,13 +107,17 @@ def wait_for_query(page: Any, **expected: str) -> None:
     settle(page)
 
 
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(chromium: Any, visit: Visit, fresh_app_url: str) -> None:
+@pytest.mark.parametrize(("name", "title"), [("attention", "Attention"), ("next_token", "Next token")])
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(
+    name: str, title: str, visit: Visit, fresh_app_url: str
+) -> None:
     asked = {"model": "story-post-ln", "layer": "2", "head": "3", "text": "The cat sat on the mat"}
-    page = visit("/attention", base=fresh_app_url, **asked)
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "Attention"
+    page = visit(f"/{name}", base=fresh_app_url, **asked)
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == title
     assert page.locator("[data-testid=stSidebarNav]").count() == 1
     assert page.locator("[role=dialog]").count() == 0
-    assert page.get_by_text("Head 3 of layer 2 in large").count() == 1
+    if name == "attention":
+        assert page.get_by_text("Head 3 of layer 2 in large").count() == 1
     assert page.locator(".chip").all_inner_texts()[0].startswith("The")
     assert asked.items() <= query(page).items()
 

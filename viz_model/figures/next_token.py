@@ -132,7 +132,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
             )
         )
 
-    outline = {"color": theme.rgba(colour, 0.18), "line": {"color": colour, "width": 1}}
+    outline = {"color": theme.rgba(colour, 0.3), "line": {"color": colour, "width": 1}}
     bars("after", np.where(kept, final, np.nan), 0.5, {"color": colour}, True)
     bars("before", np.where(kept, probs, np.nan), 0.82, outline, True)
     if not view.kept.all():
@@ -186,9 +186,7 @@ def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     """All of the probability as one bar: what is kept, and what is dropped ("kept_mass", "dropped_mass")."""
     figure = go.Figure()
     mass = min(1.0, view.kept_mass) if not view.kept.all() else 1.0
-    parts: list[tuple[str, float, dict[str, Any]]] = [
-        (names["kept_mass"], mass, {"color": theme.ROLES["output"]}, "#ffffff")
-    ]
+    parts: list[tuple[str, float, dict[str, Any]]] = [(names["kept_mass"], mass, {"color": theme.ROLES["output"]})]
     if mass < 1:
         parts.append((names["dropped_mass"], 1 - mass, HATCHED))
     for name, share, marker in parts:
@@ -315,7 +313,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
             xgap=1,
             text=[shares],
             texttemplate="%{text}" if len(columns) <= 12 else None,
-            textfont={"size": 11},
+            textfont={"size": 11, "color": theme.INK},
             customdata=[extra],
             hovertemplate=hover,
         ),
@@ -488,6 +486,7 @@ def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
         "terms": " + ".join(
             rf"\underset{{d={d}}}{{ {_signed(logit.vector[d])} \cdot {_signed(logit.row[d])} }}" for d in largest
         ),
+        "largest": _signed(logit.products[largest].sum()),
         "rest": _signed(logit.products.sum() - logit.products[largest].sum()),
         "n_rest": str(len(logit.products) - len(largest)),
         "sum": f"{logit.products.sum():.4f}",

@@ -57,10 +57,10 @@ def lengths(views: Mapping[str, BlockView]) -> dict[str, str]:
     return {f"{side}_{name}": f"{value:.1f}" for side, view in views.items() for name, value in view._asdict().items()}
 
 
-def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str]) -> go.Figure:
+def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> go.Figure:
     """Both blocks from bottom to top, the stream as thick as the token's vector is long.
 
-    ``names`` has "norm", "attention" and "ffn".
+    ``names`` has "norm", "attention" and "ffn"; the twin ``chosen`` bears a mark.
     """
     figure = go.Figure()
     longest = max(max(view.entering, view.attn_sum, view.mid, view.ffn_sum, view.out) for view in views.values()) or 1.0
@@ -148,7 +148,7 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str]) -> go.
             )
         for y, length in zip((0.12, 3.42, 6.5), (view.entering, view.mid, view.out), strict=True):
             write(left - 0.26, y, f"<b>{length:.1f}</b>", xanchor="right")
-        write(left, 7.0, f"<b>{NAMES[side]}</b>", font={"size": 15, "color": colour})
+        write(left, 7.0, f"<b>{'● ' if side == chosen else ''}{NAMES[side]}</b>", font={"size": 15, "color": colour})
     theme.layout(figure, height=470)
     figure.update_xaxes(visible=False, range=[-1.2, 7.7], fixedrange=True, automargin=False)
     figure.update_yaxes(visible=False, range=[-0.1, 7.25], fixedrange=True, automargin=False)

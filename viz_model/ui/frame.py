@@ -23,8 +23,8 @@ from viz_model.ui.texts import LANGUAGES, Texts, literal
 SECTIONS = {
     "": ("overview",),
     "section_input": ("tokens", "embedding", "position"),
-    "section_machine": ("attention", "block", "pre-post-ln"),
-    "section_output": ("next-token",),
+    "section_machine": ("attention", "block", "pre_post_ln"),
+    "section_output": ("next_token",),
 }
 EXAMPLES = (
     state.DEFAULT_TEXT,
@@ -44,7 +44,7 @@ def navigation() -> dict[str, Any]:
     t = Texts(_language())
     pages = {
         name: st.Page(
-            f"pages/{name.replace('-', '_')}.py",
+            f"pages/{name}.py",
             title=t(f"common.page_{name}"),
             url_path=None if name == "overview" else name,
             default=name == "overview",
@@ -74,7 +74,7 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     """Language, model, norm, layer, head, link."""
     with st.sidebar:
         _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__)
-        names = vm.models()
+        names = runs.names()
         state.follow("sidebar.model", "model", view.model)
         st.selectbox(
             t("common.model"), names, key="sidebar.model", on_change=state.on_change, args=("sidebar.model", "model")

@@ -24,6 +24,11 @@ MAX_CHARACTERS = 20_000
 _RUNNING = threading.Lock()
 
 
+def names() -> list[str]:
+    """The models a visitor may choose from."""
+    return vm.models()
+
+
 @st.cache_resource(show_spinner=False, max_entries=8)
 def model(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms

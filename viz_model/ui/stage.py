@@ -147,7 +147,7 @@ class Stage:
 def open_stage(name: str) -> Stage:
     """Open the frame and the stage's page; ends the script where there is no text to run."""
     pages = frame.navigation()
-    names = vm.models()
+    names = runs.names()
     view = state.begin(names, {model: runs.model(model).config for model in names})
     t, lm = Texts(view.lang), runs.model(view.model)
     if destination := st.session_state.pop("frame.go", None):

@@ -85,8 +85,8 @@ export default function (component) {
     x += GAP
   }
   if (pre) x = station("norm", "block", x, RAIL) + GAP
-  x = station("logits", "next-token", x, RAIL) + GAP
-  x = station("softmax", "next-token", x, RAIL)
+  x = station("logits", "next_token", x, RAIL) + GAP
+  x = station("softmax", "next_token", x, RAIL)
   rails.prepend(element("path", { class: "rail", d: `M8,${RAIL} H${x - 6}` }, rails))
 
   // Shrunk a little to fit, but never so far that its 12.5 px letters fall under 11.

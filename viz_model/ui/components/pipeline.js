@@ -178,7 +178,7 @@ export default function (component) {
       context.textAlign = "left"
       context.textBaseline = "alphabetic"
     })
-    areas.push({ kind: "next", page: "next-token", x, width: next, step })
+    areas.push({ kind: "next", page: "next_token", x, width: next, step })
   }
 
   function under(event) {
