@@ -40,10 +40,26 @@ MEASURE = """() => {
 Visit = Callable[..., Any]
 
 
+@pytest.fixture(scope="module")
+def contexts(chromium: Any) -> Iterator[Callable[[dict[str, Any]], Any]]:
+    """One browser profile for each kind of screen, so that scripts are fetched once for all tests."""
+    opened: dict[str, Any] = {}
+
+    def of(options: dict[str, Any]) -> Any:
+        kind = repr(options)
+        if kind not in opened:
+            opened[kind] = chromium.new_context(**options)
+        return opened[kind]
+
+    yield of
+    for context in opened.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
+def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[Visit]:
     """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
-    contexts: list[Any] = []
+    pages: list[Any] = []
     wrong: list[str] = []
 
     def refuse(dialog: Any) -> None:
@@ -51,9 +67,8 @@ def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
         dialog.dismiss()
 
     def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
+        page = contexts(options).new_page()
+        pages.append(page)
         # Streamlit probes for its base path under a page's address and gets 404s by design.
         page.on(
             "console",
@@ -75,8 +90,8 @@ def visit(chromium: Any, app_url: str) -> Iterator[Visit]:
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert not wrong, wrong
 
 
@@ -88,11 +103,11 @@ def settle(page: Any) -> None:
           const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
           const busy = document.querySelector(working)
           const now = document.querySelector('[data-testid=stMain]').innerText.length
-          const calm = !busy && now === window.__before
+          window.__calm = !busy && now === window.__before ? window.__calm + 1 : 0
           window.__before = now
-          return calm
+          return window.__calm >= 3
         }""",
-        polling=250,
+        polling=100,
         timeout=60_000,
     )
 
@@ -136,16 +151,36 @@ def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+MARKUP = '<img src=x onerror=alert(1)><b id="typed">bold</b> $x$ **y** :smile: [a](b) `c`'
+
+# Elements that the typed markup would have become.
+TYPED = """() => {
+  const found = [], look = root => {
+    found.push(...root.querySelectorAll('#typed, img[src="x"]'))
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) look(e.shadowRoot)
+  }
+  look(document)
+  return found.length
+}"""
+
+
 @pytest.mark.parametrize("page_name", PAGES)
 @pytest.mark.parametrize("options", [WIDE, NARROW], ids=["wide light", "narrow dark"])
-def test_every_page_fits_and_can_be_read(page_name: str, options: dict[str, Any], visit: Visit) -> None:
+def test_every_page_fits_can_be_read_and_shows_markup_as_text(
+    page_name: str, options: dict[str, Any], visit: Visit
+) -> None:
     path = "/" if page_name == "overview" else f"/{page_name}"
-    language = "en" if options is WIDE else "zh"
-    page = visit(path, options=options, text="Tom says 你好 to his 🙂 friend", layer="1", lang=language)
+    typed, language = (MARKUP, "en") if options is WIDE else ("Tom says 你好 to his 🙂 friend", "zh")
+    page = visit(path, options=options, text=typed, layer="1", lang=language)
     assert page.locator("[data-testid=stException]").count() == 0
     found = page.evaluate(MEASURE)
     assert found["overflow"] <= 2
     assert not found["small"]
+    assert page.evaluate(TYPED) == 0
+    assert page.get_by_role("textbox").first.input_value() == typed
+    if typed == MARKUP:
+        shown = "".join(text.partition("\n")[0] for text in page.locator(".chip").all_inner_texts())
+        assert shown.replace("·", " ") == typed
 
 
 def test_a_click_picks_a_head(visit: Visit) -> None:
@@ -223,25 +258,6 @@ def test_the_language_switches_in_place(visit: Visit) -> None:
 def test_the_language_of_the_browser_is_the_default(visit: Visit) -> None:
     page = visit("/", options={**WIDE, "locale": "zh-CN"})
     assert page.locator("[data-testid=stMain] h2").first.inner_text() == "总览"
-
-
-@pytest.mark.parametrize("page_name", PAGES)
-def test_markup_is_shown_as_text(page_name: str, visit: Visit) -> None:
-    typed = '<img src=x onerror=alert(1)><b id="typed">bold</b> $x$ **y** :smile: [a](b) `c`'
-    path = "/" if page_name == "overview" else f"/{page_name}"
-    page = visit(path, text=typed)
-    inside = """() => {
-      const found = [], look = root => {
-        found.push(...root.querySelectorAll('#typed, img[src="x"]'))
-        for (const e of root.querySelectorAll('*')) if (e.shadowRoot) look(e.shadowRoot)
-      }
-      look(document)
-      return found.length
-    }"""
-    assert page.evaluate(inside) == 0
-    assert page.get_by_role("textbox").first.input_value() == typed
-    shown = "".join(text.partition("\n")[0] for text in page.locator(".chip").all_inner_texts())
-    assert shown.replace("·", " ") == typed
 
 
 def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:

@@ -97,6 +97,7 @@ def _choice(field: str, label: str, options: list[Any], value: Any, show: Any, h
         format_func=show,
         help=help,
         required=True,
+        width="stretch",
         on_change=state.on_change,
         args=(key, field),
     )

@@ -95,9 +95,9 @@ export default function (component) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     areas = []
 
-    const names = 86, ids = 38, next = Math.max(150, total * 0.17), gap = 14
+    const names = 82, ids = 36, next = Math.max(150, total * 0.16), gap = 14
     const free = total - names - ids - next - gap * (3 + blocks.length)
-    const stripWidth = free * 0.17, blockWidth = free * 0.66 / blocks.length
+    const stripWidth = free * 0.145, blockWidth = free * 0.71 / blocks.length
     const head = (title, sub, x, width) => {
       context.fillStyle = ink
       context.textAlign = "left"
@@ -147,7 +147,7 @@ export default function (component) {
 
     const longest = Math.max(...blocks.map(block => largest(block.norm)))
     blocks.forEach((block, layer) => {
-      const mapWidth = blockWidth * 0.66, barWidth = blockWidth - mapWidth - 6
+      const mapWidth = blockWidth * 0.68, barWidth = blockWidth - mapWidth - 6
       head(`${words.block} ${layer}`, `${words.head} ${block.head} · ${words.kinds[block.kind]}`, x, blockWidth)
       map(context, block.pattern, x, mapWidth)
       areas.push({ kind: "map", values: block.pattern, layer, head: block.head, name: `blocks.${layer}.attn.pattern[${block.head}]`, page: "attention", x, width: mapWidth })
