@@ -242,7 +242,7 @@ class ArrivalsView(NamedTuple):
         shifted = np.exp(logits - logits.max(-1, keepdims=True)) if len(came) else logits
         every = shifted / shifted.sum(-1, keepdims=True)
         rows = np.arange(len(came))
-        best = np.argsort(-logits, axis=-1, kind="stable")[:, :3]
+        best = trace["logits"][:-1].topk(3).indices.numpy()
         label = tuple(token.label for token in trace.tokens)
         return cls(
             labels=label[1:],
