@@ -312,7 +312,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
             showscale=False,
             xgap=1,
             text=[shares],
-            texttemplate="%{text}" if len(columns) <= 12 else None,
+            texttemplate="%{text}" if len(columns) <= 9 else None,
             textfont={"size": 11, "color": theme.INK},
             customdata=[extra],
             hovertemplate=hover,

@@ -20,6 +20,8 @@ from viz_model.training.corpus import Corpus, CorpusError, HeldOut, windows_of_s
 from viz_model.training.recipes import Recipe
 
 SAVE_EVERY_SECONDS = 60.0
+LOGGED_WINDOWS = 32
+"""Held-out windows measured while training: the same ones each time, so that the curve is of one text."""
 
 
 class TrainingError(RuntimeError):
@@ -150,9 +152,7 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Generator[StepReport,
                 learning_rate=rate,
                 gradient_norm=norm.item(),
                 tokens_per_second=batch[:, 1:].numel() / seconds,
-                bits_per_byte={
-                    held.language: bits_per_byte(model, held, None if last else 32) for held in corpus.held_out
-                }
+                bits_per_byte={held.language: bits_per_byte(model, held, LOGGED_WINDOWS) for held in corpus.held_out}
                 if validate
                 else None,
             )

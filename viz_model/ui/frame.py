@@ -145,7 +145,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
         args=("frame.text", "text"),
     )
     columns = st.columns([4, 1], vertical_alignment="center")
-    with columns[0], st.container(horizontal=True, gap="xsmall"):
+    with columns[0], st.container(horizontal=True, gap="xsmall", key="frame_examples"):
         for n, example in enumerate(EXAMPLES):
             st.button(
                 example if len(example) <= 18 else f"{example[:16].rstrip()}…",

@@ -96,7 +96,11 @@ export default function (component) {
   svg.style.maxWidth = `${x + 2}px`
   svg.setAttribute("role", "navigation")
   svg.setAttribute("aria-label", data.title)
-  const scrolled = root.scrollLeft
   root.replaceChildren(svg)
-  root.scrollLeft = scrolled
+  // Where the strip is wider than the screen, begin at the station the visitor is at.
+  const here = svg.querySelector(".station.here rect")
+  if (here && root.scrollWidth > root.clientWidth + 4) {
+    const scale = svg.getBoundingClientRect().width / (x + 2)
+    root.scrollLeft = Math.max(0, scale * Number(here.getAttribute("x")) - root.clientWidth / 2)
+  }
 }
