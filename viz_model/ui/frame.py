@@ -129,6 +129,7 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,
+        width="stretch",
         on_change=changed,
     )
 

@@ -137,7 +137,7 @@ export default function (component) {
     const largest = values => values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-9)
     const limit = Math.max(largest(embedding), largest(position))
     const every = stride(stripWidth)
-    const shown = every > 1 ? words.every.replace("#", every) : words.dimensions.replace("#", dims)
+    const shown = every > 1 ? words.every.replace("#", every).replace("@", dims) : words.dimensions.replace("#", dims)
     head(words.embedding, shown, x, stripWidth)
     areas.push({ kind: "strip", ...strip(context, embedding, x, stripWidth, limit), values: embedding, name: "embed.token", page: "embedding", x, width: stripWidth })
     x += stripWidth + gap
