@@ -14,6 +14,7 @@ under Post-LN every block already ends in one.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from torch import Tensor, nn
@@ -24,7 +25,7 @@ from viz_model.config import ModelConfig
 from viz_model.tap import NO_TAP, Tap
 
 
-class Block(nn.Module):
+class Block(nn.Module, ABC):
     """One attention layer and one feed-forward layer, each added to the residual stream."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -35,9 +36,9 @@ class Block(nn.Module):
         self.ffn = feedforward.build(config.ffn, config.d_model, config.d_ffn)
 
     @staticmethod
+    @abstractmethod
     def norm_inputs(x: Tensor, attn_out: Tensor, mid: Tensor, ffn_out: Tensor) -> tuple[Tensor, Tensor]:
-        """What the two norms of the block read, from the recorded values around them."""
-        raise NotImplementedError
+        """What the two norms of the block read, from the recorded values around them: two of [T, D]."""
 
 
 class PreNormBlock(Block):

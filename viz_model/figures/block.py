@@ -97,7 +97,12 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
     figure.update_layout(
         xaxis={"domain": [0.09, 1], "title": {"text": theme.plain(axis), "standoff": 4}, "range": [-0.5, width - 0.5]},
         xaxis2={"domain": [0.015, 0.07], "range": [-0.5, 1.5], "visible": False, "anchor": "y"},
-        coloraxis={"colorscale": theme.diverging(), "cmin": -view.limit, "cmax": view.limit, "colorbar": _bar(inner)},
+        coloraxis={
+            "colorscale": theme.diverging(),
+            "cmin": -view.limit,
+            "cmax": view.limit,
+            "colorbar": theme.flat_bar(inner),
+        },
     )
     return figure
 
@@ -110,22 +115,6 @@ def _above(row: int, side: str) -> dict[str, object]:
         "y": row + 0.14,
         "yanchor": "bottom",
         "showarrow": False,
-    }
-
-
-def _bar(inner: int) -> dict[str, object]:
-    """A flat colour bar under the right end of the axis; ``inner`` is the plot's height in pixels."""
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.4,
-        "x": 1,
-        "xanchor": "right",
-        "y": -28 / inner,
-        "yanchor": "top",
-        "ypad": 0,
-        "outlinewidth": 0,
-        "tickfont": {"size": 11},
     }
 
 

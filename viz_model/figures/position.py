@@ -381,18 +381,7 @@ def _strips(
             "colorscale": theme.diverging(),
             "cmin": -limit,
             "cmax": limit,
-            "colorbar": {
-                "orientation": "h",
-                "thickness": 8,
-                "len": 0.4,
-                "x": 1,
-                "xanchor": "right",
-                "y": -28 / inner,
-                "yanchor": "top",
-                "ypad": 0,
-                "outlinewidth": 0,
-                "tickfont": {"size": 11},
-            },
+            "colorbar": theme.flat_bar(inner),
         }
     )
     return figure

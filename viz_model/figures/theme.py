@@ -90,6 +90,22 @@ def shorten(label: str, most: int = 14) -> str:
     return plain(label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}")
 
 
+def flat_bar(inner: int) -> dict[str, object]:
+    """A flat colour bar under the right end of the axis; ``inner`` is the plot's height in pixels."""
+    return {
+        "orientation": "h",
+        "thickness": 8,
+        "len": 0.4,
+        "x": 1,
+        "xanchor": "right",
+        "y": -28 / inner,
+        "yanchor": "top",
+        "ypad": 0,
+        "outlinewidth": 0,
+        "tickfont": {"size": 11},
+    }
+
+
 def layout(figure: go.Figure, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> go.Figure:
     """The look that all figures share. Fonts and text colours come from the page's theme."""
     figure.update_layout(
