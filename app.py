@@ -2,4 +2,4 @@
 
 from viz_model.ui import frame
 
-frame.navigation()["current"].run()
+frame.navigation().current.run()

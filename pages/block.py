@@ -14,7 +14,7 @@ side, name, last = config.norm_at, stage.token_name(), config.d_model - 1
 strips = block.StripsView.of(trace, view.layer, token)
 picture, see = stage.split()
 with picture:
-    state.follow("block.dimension", "dimension", min(st.session_state.get("block.dimension", 0), last))
+    state.follow("block.dimension", min(st.session_state.get("block.dimension", 0), last))
     dimension = st.slider(stage.words("dimension"), 0, last, key="block.dimension", help=stage.words("dimension_help"))
     figure = block.draw_strips(strips, dimension, dimensions, stage.words("length"))
     stage.figure(figure, "strips", stage.words("strips_alt"))

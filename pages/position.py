@@ -13,7 +13,7 @@ last_pair = stage.lm.config.d_model // 2 - 1
 
 picture, see = stage.split()
 with picture:
-    state.follow("position.pair", "pair", min(st.session_state.get("position.pair", last_pair // 12), last_pair))
+    state.follow("position.pair", min(st.session_state.get("position.pair", last_pair // 12), last_pair))
     pair = st.slider(stage.words("pair_slider"), 0, last_pair, key="position.pair", help=stage.words("pair_help"))
     reach = st.segmented_control(
         stage.words("range"),

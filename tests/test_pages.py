@@ -199,6 +199,15 @@ def test_an_address_that_names_nothing_shows_defaults_and_says_so(visit: Open) -
     assert app.query_params["model"] == "story-pre-ln" and app.query_params["layer"] == "0"
 
 
+def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it(visit: Open) -> None:
+    app = visit("attention", text=CAT, token="40")
+    assert "40" in app.warning[0].value
+    app = visit("attention", text=CAT, token="5")
+    app.text_input(key="frame.text").set_value("The cat").run()
+    assert not app.exception and not app.warning
+    assert "token" not in app.query_params
+
+
 def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None:
     app = visit("attention", text=CAT, layer="2", head="3", token="1")
     app.button_group(key="sidebar.norm_at").set_value("post").run()

@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -37,8 +37,15 @@ MAX_MAP_LAYERS = 6
 _STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
 
 
-def navigation() -> dict[str, Any]:
-    """Declare the pages and the layout; returns the pages by name."""
+class Navigation(NamedTuple):
+    """The pages by name, and the one that this run is for."""
+
+    pages: dict[str, Any]
+    current: Any
+
+
+def navigation() -> Navigation:
+    """Declare the pages and the layout."""
     st.set_page_config(layout="wide")
     st.html(_STYLE)
     t = Texts(_language())
@@ -56,8 +63,7 @@ def navigation() -> dict[str, Any]:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
-    pages["current"] = st.navigation(sections)
-    return pages
+    return Navigation(pages, st.navigation(sections))
 
 
 def _language() -> str:
@@ -75,7 +81,7 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     with st.sidebar:
         _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__)
         names = runs.names()
-        state.follow("sidebar.model", "model", view.model)
+        state.follow("sidebar.model", view.model)
         st.selectbox(
             t("common.model"), names, key="sidebar.model", on_change=state.on_change, args=("sidebar.model", "model")
         )
@@ -89,7 +95,7 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 
 def _choice(field: str, label: str, options: list[Any], value: Any, show: Any, help: str | None = None) -> None:
     key = f"sidebar.{field}"
-    state.follow(key, field, value)
+    state.follow(key, value)
     st.segmented_control(
         label,
         options,
@@ -108,14 +114,14 @@ def _index(field: str, label: str, size: int, value: int, help: str) -> None:
         _choice(field, label, list(range(size)), value, str, help)
         return
     key = f"sidebar.{field}"
-    state.follow(key, field, value)
+    state.follow(key, value)
     st.slider(label, 0, size - 1, key=key, help=help, on_change=state.on_change, args=(key, field))
 
 
 def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     """Pre-LN | Post-LN: swaps the model for its trained twin."""
     key = "sidebar.norm_at"
-    state.follow(key, "norm_at", lm.config.norm_at)
+    state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
         if lm.twin and st.session_state[key] != lm.config.norm_at:
@@ -136,7 +142,7 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 
 def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None:
     """The sentence box with its examples, and the trace of what is in it; None if there is none."""
-    state.follow("frame.text", "text", view.text)
+    state.follow("frame.text", view.text)
     st.text_input(
         t("common.sentence"),
         key="frame.text",

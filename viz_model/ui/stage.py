@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ class Stage:
 
 def open_stage(name: str) -> Stage:
     """Open the frame and the stage's page; ends the script where there is no text to run."""
-    pages = frame.navigation()
+    pages = frame.navigation().pages
     names = runs.names()
     view = state.begin(names, {model: runs.model(model).config for model in names})
     t, lm = Texts(view.lang), runs.model(view.model)
@@ -161,7 +161,11 @@ def open_stage(name: str) -> Stage:
     last = len(trace) - 1
     token = last if view.token is None else min(view.token, last)
     if view.token is not None and view.token > last:
-        st.warning(t("common.token_beyond", asked=view.token, last=last))
+        if state.from_address():
+            st.warning(t("common.token_beyond", asked=view.token, last=last))
+        else:  # the sentence was shortened under the chosen token
+            state.update(token=None)
+            state.write(replace(view, token=None))
     frame.ribbon(trace, token, t, key="frame.ribbon")
     frame.machine_map(name, view, lm, t)
     st.header(t(f"common.page_{name}"), anchor=False)

@@ -20,7 +20,7 @@ DEFAULT_TEXT = "Once upon a time, there was a little girl named"
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
 
-_SESSION, _WRITTEN, _NOTICES = "view", "view.url", "view.notices"
+_SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewStat
     if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
         preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
         view, notices = parse(query, models, configs, preferred)
-        st.session_state[_SESSION], st.session_state[_NOTICES] = view, notices
+        st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
     view = st.session_state[_SESSION]
     write(view)
     return view
@@ -109,6 +109,11 @@ def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewStat
 def notices() -> list[Notice]:
     """Notices on the address, until the visitor changes something."""
     return st.session_state.get(_NOTICES, [])
+
+
+def from_address() -> bool:
+    """Whether the view is as the address asked for it: the visitor has changed nothing yet."""
+    return bool(st.session_state.get(_FROM_ADDRESS))
 
 
 def write(view: ViewState) -> None:
@@ -120,13 +125,13 @@ def write(view: ViewState) -> None:
 
 
 def update(**changes: Any) -> None:
-    """Change the view; to be called from widget callbacks, before the next run begins."""
-    st.session_state[_SESSION] = replace(st.session_state[_SESSION], **changes)
-    st.session_state[_NOTICES] = []
+    """Change the view; for widget callbacks, which run before the page does."""
+    view = replace(st.session_state[_SESSION], **changes)
+    st.session_state.update({_SESSION: view, _NOTICES: [], _FROM_ADDRESS: False})
 
 
-def follow(key: str, field: str, value: Any) -> None:
-    """Make a widget show ``value``, which is the view's ``field``; call it before the widget.
+def follow(key: str, value: Any) -> None:
+    """Make a widget show ``value``; call it before the widget.
 
     The widget is only written to when it differs. Writing the same value back would overwrite
     what a visitor typed while the last run was still under way.
