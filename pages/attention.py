@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.figures import attention, heatmap
-from viz_model.ui import components, state
+from viz_model.ui import components, controls, state
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("attention")
@@ -39,21 +39,16 @@ with see:
         st.caption(stage.words("pooled", pool=grid.pool))
 
 st.subheader(stage.words("one_head", head=view.head, layer=view.layer), anchor=False)
-matrix = st.segmented_control(
-    stage.words("matrix"),
-    attention.MATRICES,
-    default="pattern",
-    required=True,
-    format_func=lambda name: stage.words(f"matrix_{name}"),
-    key="attention.matrix",
-)
+matrix, mask = controls.matrix_and_mask(stage, attention.MATRICES)
 axes = t("common.axis_query"), t("common.axis_key")
-large = attention.head_view(trace, view.layer, view.head, stage.token, axes, matrix)
+large = attention.head_view(trace, view.layer, view.head, stage.token, axes, matrix, mask)
 wide, narrow = st.columns([3, 2], gap="medium")
 drawn = heatmap.draw(large, square=True)
 with wide:
     stage.figure(drawn, "head", stage.words("head_alt", head=view.head, layer=view.layer))
-    stage.source(stage.at(f"attn.{matrix}"))
+    stage.source(stage.at(f"attn.{matrix}" if mask == "causal" else "attn.scores"))
+    if mask != "causal":
+        st.caption(stage.words(f"masks_{mask}_note"))
 with narrow:
     lines = attention.LinesView.of(trace, view.layer, view.head, stage.token)
     stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", stage.words("lines_alt"))
@@ -74,7 +69,5 @@ with hand:
 with code:
     stage.code(layer=view.layer, head=view.head)
 with numbers:
-    shown = stage.at(f"attn.{matrix}")
-    labels = stage.token_labels
-    stage.table(f"{shown}[{view.head}]", trace.head(shown, view.head).numpy(), labels, labels, "matrix")
+    stage.table(large.site, large.values, large.rows, large.columns, "matrix")
 stage.question()

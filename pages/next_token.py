@@ -48,6 +48,8 @@ if steps:
     )
     stage.see("drawn_end" if ended else "drawn", most=next_token.MOST_DRAWN, **cache.facts())
     stage.see("cache", **cache.facts())
+    if cache.overflows:
+        stage.see("cache_full", context=stage.lm.config.n_context)
     stage.figure(next_token.draw_cache(cache, words("with_cache"), words("without_cache")), "cache", words("cache_alt"))
 else:
     stage.see("none_drawn")

@@ -51,13 +51,14 @@ if len(trace) > 1:
     figure = twins.draw_gradients(pull, words("gradient"))
     show(second[0], "gradients", figure, pull.facts(), "embed.out", stage.at("resid.out"))
 else:
-    first[1].info(words("one_token_alike"))
-    second[0].info(words("one_token_gradient"))
+    second[0].info(words("one_token_alike"))
+    second[1].info(words("one_token_gradient"))
 
 bare = twins.PredictionsView.final_norm(traces["pre"], stage.token)
 figure = twins.draw_predictions(bare, {name: words(f"{name}_norm") for name in bare.probs}, twins.NORM_MARKS)
 facts = bare.facts() | {"changed": str(twins.bare_top_changes(traces["pre"]))}
-show(second[1], "final", figure, facts, f"blocks.{stage.lm.config.n_layers - 1}.resid.out", "logits")
+beside = second if len(trace) > 1 else first
+show(beside[1], "final", figure, facts, f"blocks.{stage.lm.config.n_layers - 1}.resid.out", "logits")
 logs = {side: runs.training_log(names[side]) for side in twins.NAMES}
 if all(logs.values()):
     curves = twins.CurvesView.of(logs)

@@ -45,6 +45,14 @@ def causal_mask(n_queries: int, n_keys: int) -> Tensor:
     return torch.zeros(n_queries, n_keys).masked_fill(future, -math.inf)
 
 
+def padding_mask(n_queries: int, is_padding: Tensor) -> Tensor:
+    """[Tq, Tk], to be added to the scores: −∞ on every key that is padding, for all queries.
+
+    ``is_padding`` is a boolean [Tk]. With no padding at all this is an encoder's mask: zeros.
+    """
+    return torch.zeros(len(is_padding)).masked_fill(is_padding, -math.inf).expand(n_queries, -1)
+
+
 def pattern(masked: Tensor) -> Tensor:
     """Softmax over the keys: [..., Tq, Tk] -> the same shape, every row sums to 1."""
     return masked.softmax(dim=-1)

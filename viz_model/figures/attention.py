@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from viz_model.analysis import heads
+from viz_model.analysis import heads, masks
 from viz_model.figures import heatmap, theme
 from viz_model.trace import Trace
 
@@ -77,24 +77,28 @@ MATRICES = ("scores", "mask", "masked", "pattern")
 
 
 def head_view(
-    trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str], matrix: str = "pattern"
+    trace: Trace,
+    layer: int,
+    head: int,
+    token: int,
+    axes: tuple[str, str],
+    matrix: str = "pattern",
+    mask: masks.Mask = "causal",
 ) -> heatmap.HeatmapView:
-    """One of a head's :data:`MATRICES`, [Tq, Tk]. ``axes`` names rows and columns.
+    """One of a head's :data:`MATRICES`, [Tq, Tk], under a mask. ``axes`` names rows and columns.
 
-    In the pattern the future is exactly 0 and shown as masked, because it is no small weight: the
-    softmax never had a choice there.
+    In the pattern, masked cells are exactly 0 and shown as masked, because they are no small
+    weights: the softmax never had a choice there.
     """
-    site = f"blocks.{layer}.attn.{matrix}"
-    values = trace.head(site, head).numpy()
-    if matrix == "pattern":
-        future = np.triu(np.ones_like(values, dtype=bool), k=1)
-        values = np.where(future, np.nan, values)
+    found = masks.matrices(trace, layer, head, mask)
+    values = np.where(np.isneginf(found["mask"]), np.nan, found["pattern"]) if matrix == "pattern" else found[matrix]
     labels = tuple(t.label for t in trace.tokens)
+    of_the_run = mask == "causal" or matrix == "scores"
     return heatmap.HeatmapView(
         values=values,
         rows=labels,
         columns=labels,
-        site=f"{site}[{head}]",
+        site=f"blocks.{layer}.attn.{matrix if of_the_run else 'scores'}[{head}]" + ("" if of_the_run else f" → {mask}"),
         role="pattern",
         scale="probability" if matrix == "pattern" else "signed",
         row_axis=axes[0],

@@ -333,6 +333,9 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         row=2,
         col=1,
     )
+    # A frame, as cells of improbable tokens are as clear as the page.
+    frame = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
+    figure.add_shape(type="rect", **frame, line={"color": theme.rgba(theme.ROLES["residual"], 0.5), "width": 1})
     theme.layout(figure, height=270)
     if selected is not None and selected < len(columns):
         for row in (1, 2):
@@ -389,6 +392,11 @@ class CacheView(NamedTuple):
     n_cached: int
     n_layers: int
     d_model: int
+
+    @property
+    def overflows(self) -> bool:
+        """Whether the context was full, so that the newer half had to be read afresh."""
+        return self.n_cached < self.n_prompt + self.n_drawn - 1
 
     @property
     def n_bytes(self) -> int:

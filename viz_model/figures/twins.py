@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import twins
 from viz_model.analysis.gradients import StreamGradients
 from viz_model.figures import theme
+from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
 Side = Literal["pre", "post"]
@@ -355,6 +356,7 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
                 textangle=0,
                 textfont={"size": 11},
                 cliponaxis=False,
+                constraintext="none",
                 hovertemplate=f"%{{customdata}}<br><b>%{{y:.4f}}</b><extra>{NAMES[side]}</extra>",
             )
         )
@@ -424,7 +426,7 @@ class PredictionsView(NamedTuple):
         return {
             "overlap": f"{self.overlap:.0%}",
             **{f"{name}_top": label for name, label in self.top.items()},
-            **{f"{name}_p": f"{p:.1%}" for name, p in self.top_probs.items()},
+            **{f"{name}_p": percent(p) for name, p in self.top_probs.items()},
         }
 
 
@@ -440,10 +442,11 @@ def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Map
                 name=theme.plain(names[name]),
                 orientation="h",
                 marker=marks[name],
-                text=[f"{p:.1%}" for p in probs],
+                text=[percent(p) for p in probs],
                 textposition="outside",
                 textfont={"size": 11},
                 cliponaxis=False,
+                constraintext="none",
                 hovertemplate=f"%{{y}}<br><b>%{{x:.3%}}</b><extra>{theme.plain(names[name])}</extra>",
             )
         )
@@ -584,8 +587,9 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, st
 
 
 def ratio(number: float) -> str:
-    """Two digits that count, without an exponent: 0.69, 4.3, 120."""
-    return f"{number:.2g}" if 1e-4 <= number < 99.5 else f"{number:,.0f}" if number >= 99.5 else f"{number:.6f}"
+    """A factor with about two digits that count and no exponent: 0.69, 1.0, 4.3, 120."""
+    digits = 0 if number >= 10 else 1 if number >= 1 else 2 if number >= 0.1 else 6
+    return f"{number:,.{digits}f}"
 
 
 def signed(number: float) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
+from viz_model.analysis.masks import MASKS, Mask
 from viz_model.generation import Sampling
 from viz_model.ui.stage import Stage
 
@@ -34,3 +35,22 @@ def sampling(stage: Stage) -> Sampling:
     top_k = setting(stage, middle.select_slider, "top_k", choices, _OFF, format_func=written)
     top_p = setting(stage, right.slider, "top_p", 0.05, 1.0, 0.9, 0.05)
     return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p)
+
+
+def matrix_and_mask(stage: Stage, matrices: Sequence[str]) -> tuple[str, Mask]:
+    """Which of a head's matrices to show, and under which mask."""
+
+    def choose(place: Any, name: str, options: Sequence[str], default: str) -> Any:
+        return place.segmented_control(
+            stage.words(name),
+            options,
+            default=default,
+            required=True,
+            format_func=lambda option: stage.words(f"{name}_{option}"),
+            key=f"{stage.name}.{name}",
+            help=stage.words(f"{name}_help"),
+            persist_state="session",
+        )
+
+    row = st.container(horizontal=True, gap="large")
+    return choose(row, "matrix", matrices, "pattern"), choose(row, "masks", MASKS, "causal")
