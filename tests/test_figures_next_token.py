@@ -89,6 +89,7 @@ def test_the_cache_counts_what_the_decoder_reads(n_prompt: int, n_drawn: int, lm
     assert view.with_cache == sum(read) and view.without_cache == sum(whole)
     stored = sum(t.numel() * t.element_size() for layer in decoder.cache for t in (layer.k, layer.v) if t is not None)
     assert view.n_bytes == stored
+    assert view.overflows == (n_prompt + n_drawn - 1 > lm.config.n_context)
 
 
 def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> None:

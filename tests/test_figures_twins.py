@@ -108,3 +108,21 @@ def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> No
     figure = twins.draw_blocks(blocks, {"norm": "norm", "attention": "a", "ffn": "f"}, side)
     marked = [note.text for note in figure.layout.annotations if "●" in note.text]
     assert marked == [f"<b>● {twins.NAMES[side]}</b>"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")],
+)
+def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> None:
+    assert twins.ratio(factor) == said
+
+
+def test_by_hand_comes_out_at_what_was_recorded(traces: dict[str, vm.Trace]) -> None:
+    said = twins.by_hand(traces, 1, 2)
+    numbers = {name: -float(text[2:-1]) if text.startswith("(-") else float(text) for name, text in said.items()}
+    for side, result in (("pre", "sum"), ("post", "normed")):
+        assert numbers[f"{side}_{result}"] == pytest.approx(numbers[f"{side}_recorded"], abs=2e-4)
+        recorded = traces[side]["blocks.1.resid.mid"][2, 0].item()
+        assert numbers[f"{side}_recorded"] == pytest.approx(recorded, abs=1e-4)
+    assert numbers["pre_normed"] == pytest.approx(numbers["pre_recorded_normed"], abs=2e-4)
