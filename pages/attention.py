@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_model.analysis import masks
 from viz_model.figures import attention, heatmap
 from viz_model.ui import components, controls, state
 from viz_model.ui.stage import open_stage
@@ -69,5 +70,6 @@ with hand:
 with code:
     stage.code(layer=view.layer, head=view.head)
 with numbers:
-    stage.table(large.site, large.values, large.rows, large.columns, "matrix")
+    exact = masks.matrices(trace, view.layer, view.head, mask)[matrix]
+    stage.table(large.site, exact, large.rows, large.columns, "matrix")
 stage.question()

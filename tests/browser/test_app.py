@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, quote, urlparse
 
 import pytest
 
+import viz_model as vm
 from viz_model.ui.frame import SECTIONS
 
 pytestmark = pytest.mark.browser
@@ -269,3 +270,30 @@ def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:
     assert len(page.get_by_role("textbox").first.input_value()) == len(paste)
     page.get_by_role("textbox").first.fill("The cat sat")
     wait_for_query(page, text="The cat sat")
+
+
+def test_drawn_tokens_go_into_the_sentence(visit: Visit) -> None:
+    page = visit("/next_token", text="Once upon a time")
+    before = page.locator(".chip").count()
+    page.get_by_role("button", name="Ten more").click()
+    page.locator(".chip").nth(before + 9).wait_for()
+    settle(page)
+    assert page.locator(".chip").count() == before + 10
+    page.get_by_role("button", name="Put it in the sentence box").click()
+    page.wait_for_function("() => !location.search.includes('text=Once+upon+a+time&')")
+    settle(page)
+    longer = page.get_by_role("textbox").first.input_value()
+    assert longer.startswith("Once upon a time") and len(longer) > len("Once upon a time") + 10
+    assert query(page)["text"] == longer
+
+
+def test_the_numbers_come_as_csv(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat", layer="1", head="2")
+    page.get_by_role("tab", name="Numbers").click()
+    with page.expect_download() as download:
+        page.locator("[data-testid=stDownloadButton] button:visible").click()
+    rows = download.value.path().read_text(encoding="utf-8").splitlines()
+    expected = vm.load("story-pre-ln").trace("The cat sat")["blocks.1.attn.pattern"][2]
+    assert rows[0] == ",The,·cat,·sat"
+    for row, numbers in zip(rows[1:], expected.tolist(), strict=True):
+        assert [float(cell) for cell in row.split(",")[1:]] == pytest.approx(numbers, abs=1e-6)
