@@ -171,3 +171,10 @@ def test_the_bundled_vocabulary() -> None:
 def test_long_runs_are_encoded_in_good_time(tokenizer: Tokenizer) -> None:
     for text in ("a" * 20_000, " " * 20_000 + "x", "1" * 20_000, "!" * 20_000, "学" * 20_000, "\n" * 20_000 + "x"):
         assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_token_knows_whether_it_is_whole_characters() -> None:
+    tokenizer = cl100k_base()
+    pieces = tokenizer.tokens(tokenizer.encode("我爱"))
+    assert [token.is_whole for token in pieces] == [True, False, False]
+    assert all(token.is_whole for token in tokenizer.tokens(tokenizer.encode(" cat\n")))

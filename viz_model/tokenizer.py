@@ -48,6 +48,11 @@ class Token(NamedTuple):
     text: str
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the bytes are complete characters, rather than pieces of one."""
+        return self.bytes.decode("utf-8", errors="ignore").encode() == self.bytes
+
+    @property
     def label(self) -> str:
         pieces = _LOOSE_BYTES.split(self.bytes.decode("utf-8", errors="surrogateescape"))
         # Text and loose bytes alternate, and the first piece is text.

@@ -328,7 +328,7 @@ def by_hand(view: StepsView, key: int) -> dict[str, str]:
     exponentials = np.exp(view.masked - view.masked.max())
     weights, values = view.pattern[: view.query + 1], view.values[: view.query + 1, 0]
     terms = " + ".join(
-        f"{weight:.3f} \\cdot {_signed(value)}" for weight, value in zip(weights[-4:], values[-4:], strict=True)
+        f"{weight:.3f} \\cdot {theme.signed(value, 3)}" for weight, value in zip(weights[-4:], values[-4:], strict=True)
     )
     return {
         "product": f"{view.products[key]:.4f}",
@@ -351,12 +351,8 @@ def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     written = [trace.head(at + "head_out", head)[query, 0].item() for head in range(trace.model.config.n_heads)]
     bias = trace.model.get_parameter(f"blocks.{layer}.attn.o.bias")[0].item()
     return {
-        "writes": " + ".join(map(_signed, written)),
-        "bias": _signed(bias),
+        "writes": " + ".join(theme.signed(part, 3) for part in written),
+        "bias": theme.signed(bias, 3),
         "written": f"{sum(written) + bias:.4f}",
         "out": f"{trace[at + 'out'][query, 0].item():.4f}",
     }
-
-
-def _signed(value: float) -> str:
-    return f"({value:.3f})" if value < 0 else f"{value:.3f}"

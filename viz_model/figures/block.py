@@ -477,12 +477,12 @@ def by_hand_norm(view: NormView, dimension: int) -> dict[str, str]:
     return {
         "dimension": str(dimension),
         "d_model": str(len(norm.before)),
-        "value": _signed(norm.before[dimension]),
-        "mean": _signed(norm.mean),
+        "value": theme.signed(norm.before[dimension]),
+        "mean": theme.signed(norm.mean),
         "scale": f"{norm.scale:.4f}",
-        "standard": _signed(norm.standard[dimension]),
-        "gain": _signed(norm.gain[dimension]),
-        "shift": _signed(norm.shift[dimension]),
+        "standard": theme.signed(norm.standard[dimension]),
+        "gain": theme.signed(norm.gain[dimension]),
+        "shift": theme.signed(norm.shift[dimension]),
         "after": f"{norm.after[dimension]:.4f}",
     }
 
@@ -494,11 +494,11 @@ def by_hand_sums(view: StripsView, dimension: int) -> dict[str, str]:
         ("x", "t²", "t³", "t³", "t⁵", "h") if view.norm_at == "pre" else ("x", "a", "x + a", "mid", "f", "mid + f")
     )
     return {
-        "stream": _signed(value[stream]),
-        "attention": _signed(value[attention]),
+        "stream": theme.signed(value[stream]),
+        "attention": theme.signed(value[attention]),
         "first": f"{value[first]:.4f}",
-        "before": _signed(value[before]),
-        "ffn": _signed(value[ffn]),
+        "before": theme.signed(value[before]),
+        "ffn": theme.signed(value[ffn]),
         "second": f"{value[second]:.4f}",
     }
 
@@ -511,19 +511,15 @@ def by_hand_neuron(view: NeuronsView, strips: StripsView, dimension: int) -> dic
     reads = strips.values("t⁴" if strips.norm_at == "pre" else "mid")
     products = reads * neuron.key
     largest = np.argsort(-np.abs(products))[:3]
-    terms = " + ".join(f"{_signed(reads[d])} \\cdot {_signed(neuron.key[d])}" for d in largest)
+    terms = " + ".join(f"{theme.signed(reads[d])} \\cdot {theme.signed(neuron.key[d])}" for d in largest)
     return {
         "neuron": str(neuron.number),
         "terms": terms,
         "product": f"{products.sum():.4f}",
-        "bias": _signed(neuron.bias),
+        "bias": theme.signed(neuron.bias),
         "up": f"{neuron.up:.4f}",
         "act": f"{neuron.act:.4f}",
-        "weight": _signed(neuron.value[dimension]),
+        "weight": theme.signed(neuron.value[dimension]),
         "dimension": str(dimension),
         "written": f"{neuron.act * neuron.value[dimension]:.4f}",
     }
-
-
-def _signed(value: float) -> str:
-    return f"({value:.4f})" if value < 0 else f"{value:.4f}"

@@ -552,7 +552,7 @@ def by_hand(trace: Trace, geometry: Geometry, token: int, other: int) -> dict[st
     d = int(np.abs(recorded).argmax())
     products = a * b
     largest = np.argsort(-np.abs(products), kind="stable")[:3]
-    terms = " + ".join(f"{_signed(a[i])} \\cdot {_signed(b[i])}" for i in largest)
+    terms = " + ".join(f"{theme.signed(a[i])} \\cdot {theme.signed(b[i])}" for i in largest)
     return {
         "id": str(id),
         "other_id": str(other),
@@ -563,13 +563,9 @@ def by_hand(trace: Trace, geometry: Geometry, token: int, other: int) -> dict[st
         "dimensions": ", ".join(str(i) for i in largest),
         "terms": terms,
         "n_rest": str(len(a) - len(largest)),
-        "rest": _signed(products.sum() - products[largest].sum()),
+        "rest": theme.signed(products.sum() - products[largest].sum()),
         "dot": f"{products.sum():.4f}",
         "norm_a": f"{np.linalg.norm(a):.4f}",
         "norm_b": f"{np.linalg.norm(b):.4f}",
         "exact": f"{products.sum() / (np.linalg.norm(a) * np.linalg.norm(b)):.4f}",
     }
-
-
-def _signed(value: float) -> str:
-    return f"({value:.4f})" if value < 0 else f"{value:.4f}"

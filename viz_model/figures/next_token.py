@@ -11,6 +11,7 @@ from plotly.subplots import make_subplots
 
 from viz_model.config import ModelConfig
 from viz_model.figures import theme
+from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step, distribution
 from viz_model.tokenizer import Token
 from viz_model.trace import Trace
@@ -361,16 +362,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
 
 def chips(steps: Sequence[Step], start: int) -> list[dict[str, object]]:
     """The drawn tokens for the ribbon, each over the probability it was drawn with."""
-    return [
-        {
-            "label": step.token.label,
-            "id": percent(step.final_probability),
-            "bytes": step.token.bytes.hex(" ").upper(),
-            "colour": theme.token_colour(start + n),
-            "whole": step.token.bytes.decode(errors="ignore").encode() == step.token.bytes,
-        }
-        for n, step in enumerate(steps)
-    ]
+    return [chip(step.token, start + n, percent(step.final_probability)) for n, step in enumerate(steps)]
 
 
 def text_of(tokens: Sequence[Token], steps: Sequence[Step]) -> str:
@@ -492,10 +484,11 @@ def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
     total = exponentials.sum()
     return {
         "terms": " + ".join(
-            rf"\underset{{d={d}}}{{ {_signed(logit.vector[d])} \cdot {_signed(logit.row[d])} }}" for d in largest
+            rf"\underset{{d={d}}}{{ {theme.signed(logit.vector[d])} \cdot {theme.signed(logit.row[d])} }}"
+            for d in largest
         ),
-        "largest": _signed(logit.products[largest].sum()),
-        "rest": _signed(logit.products.sum() - logit.products[largest].sum()),
+        "largest": theme.signed(logit.products[largest].sum()),
+        "rest": theme.signed(logit.products.sum() - logit.products[largest].sum()),
         "n_rest": str(len(logit.products) - len(largest)),
         "sum": f"{logit.products.sum():.4f}",
         "recorded": f"{logit.recorded:.4f}",
@@ -511,7 +504,3 @@ def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
         "kept": f"{view.kept_mass:.6f}",
         "final": f"{view.final[rank]:.6f}",
     }
-
-
-def _signed(number: float) -> str:
-    return f"({number:.4f})" if number < 0 else f"{number:.4f}"

@@ -74,6 +74,11 @@ def plain(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+def signed(number: float, digits: int = 4) -> str:
+    """A number as it stands in a sum or product written out: a negative one in brackets."""
+    return f"({number:.{digits}f})" if number < 0 else f"{number:.{digits}f}"
+
+
 def unique(labels: tuple[str, ...]) -> list[str]:
     """Names for a category axis, which would draw equal labels as one: the position in front."""
     return [f"{i}: {plain(label)}" for i, label in enumerate(labels)]

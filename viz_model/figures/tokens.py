@@ -19,6 +19,17 @@ LINE = 40
 SHORTEST = 16
 
 
+def chip(token: Token, position: int, under: object) -> dict[str, object]:
+    """A token of the ribbon, in the colour of its position, with ``under`` written beneath it."""
+    return {
+        "label": token.label,
+        "under": str(under),
+        "bytes": token.bytes.hex(" ").upper(),
+        "colour": theme.token_colour(position),
+        "whole": token.is_whole,
+    }
+
+
 class Cut(NamedTuple):
     """One vocabulary's tokens over N bytes.
 

@@ -582,7 +582,7 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, st
             "recorded_normed": trace[at + "attn.norm.out"][token, 0].item(),
             "recorded": mid,
         }
-        said |= {f"{side}_{name}": signed(number) for name, number in numbers.items()}
+        said |= {f"{side}_{name}": theme.signed(number) for name, number in numbers.items()}
     return said
 
 
@@ -590,8 +590,3 @@ def ratio(number: float) -> str:
     """A factor with about two digits that count and no exponent: 0.69, 1.0, 4.3, 120."""
     digits = 0 if number >= 10 else 1 if number >= 1 else 2 if number >= 0.1 else 6
     return f"{number:,.{digits}f}"
-
-
-def signed(number: float) -> str:
-    """Four digits; a negative number in brackets, as it stands between signs."""
-    return f"({number:.4f})" if number < 0 else f"{number:.4f}"

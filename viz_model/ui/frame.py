@@ -15,6 +15,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.figures import theme
+from viz_model.figures.tokens import chip
 from viz_model.tokenizer import END_OF_TEXT
 from viz_model.ui import components, runs, state
 from viz_model.ui.state import ViewState
@@ -187,29 +188,12 @@ def _count(view: ViewState, trace: vm.Trace, t: Texts) -> None:
 
 def ribbon(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
     """The tokens as chips; a click selects one."""
-    chips = [
-        {
-            "label": token.label,
-            "id": token.id,
-            "bytes": token.bytes.hex(" ").upper(),
-            "colour": theme.token_colour(position),
-            "whole": _is_text(token.bytes),
-        }
-        for position, token in enumerate(trace.tokens)
-    ]
+    chips = [chip(token, position, under=token.id) for position, token in enumerate(trace.tokens)]
 
     def follow(position: int) -> None:
         state.update(token=position)
 
     components.ribbon(chips, selected=selected, label=t("common.tokens"), key=key, on_pick=follow)
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,27 +108,22 @@ class Stage:
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
         shown = values[: max(1, MAX_TABLE_CELLS // max(1, values.shape[1]))]
-        frame_ = pd.DataFrame(shown, columns=_distinct(columns))
-        frame_.insert(0, " ", _distinct(rows[: len(shown)]))
-        st.dataframe(frame_, hide_index=True, key=f"{self.name}.{key}.table", height=min(420, 38 + 35 * len(shown)))
-        st.download_button(
-            self.t("common.download", site=site),
-            data=lambda: _csv(values, rows, columns),
-            file_name=f"{site}.csv",
-            mime="text/csv",
-            key=f"{self.name}.{key}.csv",
-            on_click="ignore",
-            icon=":material/download:",
-        )
+        cells = pd.DataFrame(shown, columns=_distinct(columns))
+        cells.insert(0, " ", _distinct(rows[: len(shown)]))
+        self._table(cells, site, lambda: _csv(values, rows, columns), key)
 
     def records(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
         """Columns of any kind as a table, and as a CSV file."""
-        frame_ = pd.DataFrame(columns)
-        key = f"{self.name}.{name}"
-        st.dataframe(frame_, hide_index=True, key=f"{key}.table", height=min(420, 38 + 35 * len(frame_)))
+        cells = pd.DataFrame(columns)
+        self._table(cells, name, lambda: cells.to_csv(index=False), name)
+
+    def _table(self, cells: pd.DataFrame, name: str, csv_text: Callable[[], str], key: str) -> None:
+        """The CSV is only written when somebody asks for it."""
+        key = f"{self.name}.{key}"
+        st.dataframe(cells, hide_index=True, key=f"{key}.table", height=min(420, 38 + 35 * len(cells)))
         st.download_button(
             self.t("common.download", site=name),
-            data=lambda: frame_.to_csv(index=False),
+            data=csv_text,
             file_name=f"{name}.csv",
             mime="text/csv",
             key=f"{key}.csv",

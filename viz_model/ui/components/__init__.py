@@ -18,16 +18,22 @@ import streamlit as st
 _FOLDER = Path(__file__).parent
 
 
-def _component(name: str) -> Callable[..., Any]:
+def _read(file: str) -> str:
+    return (_FOLDER / file).read_text(encoding="utf-8")
+
+
+def _component(name: str, *, framed: bool = False) -> Callable[..., Any]:
+    """Register a component; ``framed`` ones are sent a header and numbers, and know how to read them."""
     return st.components.v2.component(
         f"viz_model.{name}",
-        js=(_FOLDER / f"{name}.js").read_text(encoding="utf-8"),
-        css=(_FOLDER / f"{name}.css").read_text(encoding="utf-8"),
+        js=(_read("unframe.js") if framed else "") + _read(f"{name}.js"),
+        css=_read(f"{name}.css"),
         html='<div class="root"></div>\n',
     )
 
 
-_RIBBON, _MAP, _GRID, _PIPELINE = map(_component, ("ribbon", "map", "grid", "pipeline"))
+_RIBBON, _MAP = _component("ribbon"), _component("map")
+_GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -48,7 +54,7 @@ def _callback(key: str, on_pick: Callable[[Any], None]) -> Callable[[], None]:
 def ribbon(
     chips: Sequence[dict[str, Any]], *, selected: int, label: str, key: str, on_pick: Callable[[int], None]
 ) -> None:
-    """The sentence as chips. A chip has ``label``, ``id``, ``bytes`` and ``colour``."""
+    """The sentence as chips. Chips are those of :func:`viz_model.figures.tokens.chip`."""
     data = {"chips": list(chips), "selected": selected, "label": label}
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
 

@@ -1,11 +1,4 @@
 // All heads of a layer, one canvas each. Hovering is answered here; only a click goes to Python.
-function unframe(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const length = view.getUint32(0, true)
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
-  return [header, new Float32Array(bytes.slice(4 + length).buffer)]
-}
-
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")

@@ -1,11 +1,4 @@
 // The whole run in one picture. Numbers arrive once; hovering is answered here.
-function unframe(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const length = view.getUint32(0, true)
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
-  return [header, new Float32Array(bytes.slice(4 + length).buffer)]
-}
-
 const HEAD = 44, LABEL = 12, SMALL = 11
 
 function cut(context, text, width) {

@@ -12,13 +12,13 @@ export default function (component) {
     button.className = "chip"
     button.style.setProperty("--chip", chip.colour)
     button.setAttribute("aria-pressed", String(position === data.selected))
-    button.title = `${position}: ${chip.label} · ${chip.id} · ${chip.bytes}`
+    button.title = `${position}: ${chip.label} · ${chip.under} · ${chip.bytes}`
     const text = document.createElement("span")
     text.className = chip.whole ? "text" : "text bytes"
     text.textContent = chip.label
     const id = document.createElement("span")
     id.className = "id"
-    id.textContent = chip.id
+    id.textContent = chip.under
     button.append(text, id)
     button.onclick = () => setTriggerValue("picked", position)
     list.append(button)
