@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import viz_model as vm
-from viz_model import ops
 from viz_model.analysis import masks
 from viz_model.figures import attention
 
@@ -41,11 +40,6 @@ def test_padding_never_hides_everything(lm: vm.LanguageModel) -> None:
     for length in (1, 2):
         found = masks.matrices(lm.trace(ids=[3] * length), 0, 0, "padding")
         assert np.isfinite(found["pattern"]).all() and found["pattern"].sum() == pytest.approx(length)
-
-
-def test_the_padding_mask_is_additive() -> None:
-    mask = ops.padding_mask(2, torch.tensor([False, True, False]))
-    assert mask.tolist() == [[0.0, -np.inf, 0.0]] * 2
 
 
 def test_a_head_under_another_mask_is_not_labelled_as_the_run(trace: vm.Trace) -> None:

@@ -65,10 +65,10 @@ def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
     model = trace.model
     first = 0 if site == "embed.out" else int(site.split(".")[1]) + 1
     x = stream
-    for block in list(model.blocks)[first:]:
-        x = block(x)
-    if model.final_norm is not None:
-        x = model.final_norm(x)
+    for block in list(model.stack("decoder").blocks)[first:]:
+        x = block(x, model.stack("decoder").position, None, None)
+    if model.stack("decoder").final_norm is not None:
+        x = model.stack("decoder").final_norm(x)
     logits = model.unembedding(x)[0]
     return -logits[:-1].log_softmax(-1)[torch.arange(len(trace) - 1), torch.tensor(trace.ids[1:])].mean()
 

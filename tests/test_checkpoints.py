@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.checkpoints.registry import stored_tensors
+from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import ModelConfig
 from viz_model.model import Transformer
 from viz_model.tokenizer import story_tokenizer
@@ -98,8 +98,8 @@ def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
 
 def test_a_tied_table_is_stored_once() -> None:
     stored = stored_tensors(random_model(tiny_config()))
-    assert "unembedding.weight" not in stored
-    assert "unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
+    assert "head.unembedding.weight" not in stored
+    assert "head.unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
     assert not any("waves" in name for name in stored)
 
 
@@ -136,7 +136,7 @@ def test_a_config_that_is_not_utf8(folder: Path) -> None:
         ({"n_layers": 10**9}, "n_layers"),
         ({"n_layers": -1}, "n_layers"),
         ({"d_model": 24.0}, "d_model"),
-        ({"norm": {"type": "RMSNorm"}}, "norm"),
+        ({"norm": {"type": "BatchNorm"}}, "norm"),
         ({"ffn": {"type": "Dense", "activation": "exp"}}, "ffn"),
         ({"position": {"type": "Sinusoidal", "base": "x"}}, "position"),
         ({"norm_at": "between"}, "norm_at"),
@@ -160,10 +160,10 @@ def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
 
 def test_a_config_larger_than_its_weights_costs_no_memory(folder: Path) -> None:
     # Within the limits of a config, and 300 GB if it were built.
-    change_config(folder, n_layers=512, d_model=2**12, n_heads=2**4, d_ffn=2**14)
+    change_config(folder, n_layers=512, d_model=2**12, n_heads=2**4, n_kv_heads=2**4, d_head=2**8, d_ffn=2**14)
     began = time.monotonic()
     refused(folder, "model.safetensors", "missing")
-    change_config(folder, n_layers=2, d_model=2**16, n_heads=2**4, d_ffn=2**18)
+    change_config(folder, n_layers=2, d_model=2**16, n_heads=2**4, n_kv_heads=2**4, d_head=2**12, d_ffn=2**18)
     refused(folder, "model.safetensors", "shape")
     assert time.monotonic() - began < 20
 
@@ -186,18 +186,18 @@ def test_weights_that_are_something_else(folder: Path) -> None:
 
 
 def test_a_missing_tensor(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.pop("blocks.1.ffn.up.bias"))
-    refused(folder, "model.safetensors", "blocks.1.ffn.up.bias", "missing")
+    change_tensors(folder, lambda tensors: tensors.pop("decoder.blocks.1.ffn.up.bias"))
+    refused(folder, "model.safetensors", "decoder.blocks.1.ffn.up.bias", "missing")
 
 
 def test_an_extra_tensor(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"blocks.2.attn.q.weight": torch.zeros(1)}))
-    refused(folder, "model.safetensors", "blocks.2.attn.q.weight", "no place")
+    change_tensors(folder, lambda tensors: tensors.update({"decoder.blocks.2.attn.q.weight": torch.zeros(1)}))
+    refused(folder, "model.safetensors", "decoder.blocks.2.attn.q.weight", "no place")
 
 
 def test_a_tensor_of_another_shape(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors.update({"final_norm.weight": torch.ones(25)}))
-    refused(folder, "model.safetensors", "final_norm.weight", "[25]", "[24]")
+    change_tensors(folder, lambda tensors: tensors.update({"decoder.final_norm.weight": torch.ones(25)}))
+    refused(folder, "model.safetensors", "decoder.final_norm.weight", "[25]", "[24]")
 
 
 def test_the_weights_of_the_twin_do_not_fit(folder: Path) -> None:

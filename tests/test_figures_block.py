@@ -28,7 +28,7 @@ def trace(model: Transformer) -> Trace:
 
 
 def part_of(model: Transformer, layer: int) -> Block:
-    found = model.blocks[layer]
+    found = model.stack("decoder").blocks[layer]
     assert isinstance(found, Block)
     return found
 

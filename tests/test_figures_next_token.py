@@ -87,14 +87,16 @@ def test_the_cache_counts_what_the_decoder_reads(n_prompt: int, n_drawn: int, lm
         decoder.append(id)
     view = next_token.CacheView.of(lm.config, n_prompt, n_drawn)
     assert view.with_cache == sum(read) and view.without_cache == sum(whole)
-    stored = sum(t.numel() * t.element_size() for layer in decoder.cache for t in (layer.k, layer.v) if t is not None)
+    stored = sum(
+        t.numel() * t.element_size() for layer in decoder.cache for t in (layer.attn.k, layer.attn.v) if t is not None
+    )
     assert view.n_bytes == stored
     assert view.overflows == (n_prompt + n_drawn - 1 > lm.config.n_context)
 
 
 def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> None:
     tokens = lm.trace("我 cat").tokens
-    drawn = [step for step, _ in zip(steps(lm.model, lm.tokenizer, [3], vm.Sampling(), 0), range(5), strict=False)]
+    drawn = [step for step, _ in zip(steps(lm.decoder([3]), lm.tokenizer, vm.Sampling(), 0), range(5), strict=False)]
     text = next_token.text_of(tokens, drawn)
     assert text.startswith("我 cat") and "\ufffd" not in text
 

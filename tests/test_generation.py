@@ -251,7 +251,7 @@ def test_the_text_is_the_continuation_alone(lm: vm.LanguageModel) -> None:
 def test_steps_report_the_model_s_probabilities(lm: vm.LanguageModel) -> None:
     ids = lm.tokenizer.encode("The cat")
     sampling = Sampling(temperature=0.7, top_k=20)
-    for _, step in zip(range(5), steps(lm.model, lm.tokenizer, ids, sampling, seed=5), strict=False):
+    for _, step in zip(range(5), steps(lm.decoder(ids), lm.tokenizer, sampling, seed=5), strict=False):
         expected = distribution(lm.model(torch.tensor([ids]))[0, -1], sampling)
         assert step.probability == pytest.approx(expected.probs[step.token.id].item(), abs=1e-6)
         assert step.final_probability == pytest.approx(expected.final[step.token.id].item(), abs=1e-6)
@@ -263,9 +263,9 @@ def test_end_of_text_stops_and_is_no_part_of_the_text() -> None:
     model = random_model(tiny_config(n_vocab=tokenizer.n_vocab, tie_embeddings=False))
     with torch.no_grad():
         model.unembedding.weight.zero_()
-        assert model.final_norm is not None
-        model.final_norm.weight.zero_()
-        model.final_norm.bias.fill_(1.0)
+        assert model.stack("decoder").final_norm is not None
+        model.stack("decoder").final_norm.weight.zero_()
+        model.stack("decoder").final_norm.bias.fill_(1.0)
         model.unembedding.weight[tokenizer.end_of_text] = 1.0
     from pathlib import Path
 

@@ -11,7 +11,6 @@ from tiny_models import close, random_model, tiny_config
 from torch import Tensor, nn
 
 import viz_model as vm
-from viz_model.attention import LayerCache
 from viz_model.config import LayerNorm, ModelConfig
 from viz_model.model import Block, Transformer
 from viz_model.trace import record
@@ -63,14 +62,14 @@ def reference_run(model: Transformer, ids: list[int]) -> tuple[list[Tensor], Ten
             waves[t, 2 * i], waves[t, 2 * i + 1] = math.sin(angle), math.cos(angle)
     hidden = [(token + waves)[None]]
     mask = nn.Transformer.generate_square_subsequent_mask(len(ids))
-    for block in model.blocks:
+    for block in model.stack("decoder").blocks:
         assert isinstance(block, Block)
         hidden.append(reference_layer(block, config)(hidden[-1], src_mask=mask, is_causal=True))
     x = hidden[-1]
     if config.norm_at == "pre":
-        assert model.final_norm is not None
+        assert model.stack("decoder").final_norm is not None
         final = nn.LayerNorm(config.d_model, eps=config.norm.eps)
-        final.load_state_dict(model.final_norm.state_dict())
+        final.load_state_dict(model.stack("decoder").final_norm.state_dict())
         x = final(x)
     return [h[0] for h in hidden], nn.functional.linear(x, model.unembedding.weight)[0]
 
@@ -144,10 +143,10 @@ def test_the_future_is_not_seen(model: Transformer) -> None:
 @pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
 def test_the_cache_changes_nothing(model: Transformer, pieces: list[int]) -> None:
     ids = torch.randint(101, (1, 9), generator=torch.Generator().manual_seed(0))
-    cache = [LayerCache() for _ in model.blocks]
+    cache = model.new_cache()
     read = [model(piece, cache=cache) for piece in ids.split(pieces, dim=1)]
     close(torch.cat(read, dim=1), model(ids))
-    assert [len(layer) for layer in cache] == [9] * len(cache)
+    assert [len(layer.attn) for layer in cache] == [9] * len(cache)
 
 
 def test_a_run_leaves_nothing_on_the_model(model: Transformer) -> None:
@@ -168,8 +167,8 @@ def test_tied_embeddings_are_one_table() -> None:
 
 
 def test_only_pre_ln_ends_in_a_norm() -> None:
-    assert random_model(tiny_config("pre")).final_norm is not None
-    assert random_model(tiny_config("post")).final_norm is None
+    assert random_model(tiny_config("pre")).stack("decoder").final_norm is not None
+    assert random_model(tiny_config("post")).stack("decoder").final_norm is None
 
 
 def test_a_fresh_model_starts_near_a_uniform_guess(config: ModelConfig) -> None:

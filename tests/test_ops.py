@@ -7,8 +7,7 @@ import math
 import pytest
 import torch
 
-from viz_model import ops
-from viz_model.attention import causal_attention
+from viz_model import masks, ops
 
 
 @pytest.fixture
@@ -28,25 +27,16 @@ def test_heads_are_runs_of_neighbouring_columns() -> None:
 def test_scores_are_scaled_dot_products(qkv: tuple[torch.Tensor, ...]) -> None:
     q, k, _ = qkv
     expected = sum(q[1, 2, c] * k[1, 4, c] for c in range(5)) / math.sqrt(5)
-    torch.testing.assert_close(ops.scores(q, k)[1, 2, 4], expected)
+    torch.testing.assert_close(ops.scores(q, k, 5**-0.5)[1, 2, 4], expected)
 
 
-@pytest.mark.parametrize(("n_queries", "n_keys"), [(1, 1), (4, 4), (1, 6), (3, 7)])
-def test_causal_mask(n_queries: int, n_keys: int) -> None:
-    mask = ops.causal_mask(n_queries, n_keys)
-    assert mask.shape == (n_queries, n_keys)
-    for i in range(n_queries):
-        for j in range(n_keys):
-            position = n_keys - n_queries + i
-            assert mask[i, j].item() == (0 if j <= position else -math.inf)
-
-
-def test_steps_agree_with_fused_attention(qkv: tuple[torch.Tensor, ...]) -> None:
+@pytest.mark.parametrize("n_queries", [7, 3, 1])
+def test_steps_agree_with_fused_attention(n_queries: int, qkv: tuple[torch.Tensor, ...]) -> None:
     q, k, v = qkv
-    for n_queries in (7, 3, 1):
-        queries = q[:, 7 - n_queries :]
-        pattern = ops.pattern(ops.scores(queries, k) + ops.causal_mask(n_queries, 7))
-        torch.testing.assert_close(ops.mix(pattern, v), causal_attention(queries, k, v), atol=1e-6, rtol=1e-5)
+    queries, mask = q[:, 7 - n_queries :], ops.additive(masks.causal(n_queries, 7))
+    pattern = ops.pattern(ops.scores(queries, k, 0.3) + mask)
+    fused = torch.nn.functional.scaled_dot_product_attention(queries, k, v, attn_mask=mask, scale=0.3)
+    torch.testing.assert_close(ops.mix(pattern, v), fused, atol=1e-6, rtol=1e-5)
 
 
 def test_head_out_sums_to_the_projection() -> None:

@@ -37,7 +37,7 @@ def test_every_site_has_the_shape_of_its_axes(lm: vm.LanguageModel) -> None:
 
 def test_recorded_sites_stand_in_the_order_of_the_run(config: ModelConfig, model: Transformer) -> None:
     heard: list[str] = []
-    model(torch.tensor([[1, 2, 3]]), Listener(heard))
+    model(torch.tensor([[1, 2, 3]]), tap=Listener(heard))
     assert heard == [name for name, site in sites.in_order(config) if not site.derived]
 
 
@@ -58,7 +58,7 @@ def test_the_formula_follows_the_config(scale_embedding: bool) -> None:
             seen.setdefault(name, value)
             return value
 
-    model(torch.tensor([[5]]), Keep([]))
+    model(torch.tensor([[5]]), tap=Keep([]))
     factor = config.d_model**0.5 if scale_embedding else 1.0
     torch.testing.assert_close(seen["embed.token"][0, 0], model.embedding.weight[5] * factor)
 

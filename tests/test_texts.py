@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import variants
 
 from viz_model import sites
 from viz_model.ui import texts
@@ -41,7 +42,7 @@ def test_no_text_is_empty(file: str) -> None:
 
 
 def test_every_site_has_a_label_in_every_language() -> None:
-    rows = (*sites.EMBEDDING, *sites.BLOCK, *sites.OUTPUT)
+    rows = [site for config in variants() for _, site in sites.in_order(config)]
     for language in texts.LANGUAGES:
         speak = texts.Texts(language)
         assert all(speak.site_label(site) for site in rows)

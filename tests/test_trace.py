@@ -27,9 +27,7 @@ def blocks(trace: Trace) -> list[str]:
 
 
 def block(trace: Trace, layer: int) -> Block:
-    found = trace.model.blocks[layer]
-    assert isinstance(found, Block)
-    return found
+    return trace.stack.block(layer)
 
 
 def test_the_tap_does_not_change_the_logits(lm: vm.LanguageModel, trace: Trace) -> None:
@@ -84,8 +82,8 @@ def test_norms_are_rebuilt_from_their_moments(trace: Trace) -> None:
     for i, at in enumerate(blocks(trace)):
         norms.append((at + "attn.norm", block(trace, i).attn_norm))
         norms.append((at + "ffn.norm", block(trace, i).ffn_norm))
-    if model.final_norm is not None:
-        norms.append(("final.norm", model.final_norm))
+    if model.stack("decoder").final_norm is not None:
+        norms.append(("final.norm", model.stack("decoder").final_norm))
     for name, norm in norms:
         x = trace.norm_input(name)
         normalised = (x - trace[name + ".mean"]) / trace[name + ".scale"]
@@ -116,7 +114,7 @@ def test_probabilities_sum_to_one(trace: Trace) -> None:
 def test_a_head_is_a_slice_of_the_whole(trace: Trace) -> None:
     n_heads = trace.model.config.n_heads
     with_heads = [name for name, site in sites.in_order(trace.model.config) if site.axes[0] == "H"]
-    assert len(with_heads) == 9 * trace.model.config.n_layers
+    assert len(with_heads) == 7 * trace.model.config.n_layers
     for name, head in itertools.product(with_heads, range(-n_heads, n_heads)):
         torch.testing.assert_close(trace.head(name, head), trace[name][head], atol=1e-6, rtol=1e-6)
 
@@ -232,7 +230,7 @@ def test_the_recorder_refuses_unknown_and_repeated_names() -> None:
 
 def test_a_trace_cannot_reach_the_weights(lm: vm.LanguageModel, trace: Trace) -> None:
     weights = {tensor.untyped_storage().data_ptr() for tensor in lm.model.state_dict().values()}
-    weights.add(lm.model.position.waves.untyped_storage().data_ptr())
+    weights.add(lm.model.stack("decoder").position.waves.untyped_storage().data_ptr())
     for value in trace.values.values():
         assert not value.requires_grad
         assert value.untyped_storage().data_ptr() not in weights

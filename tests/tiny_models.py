@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+import viz_model as vm
+from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import Transformer
+from viz_model.tokenizer import story_tokenizer
+from viz_model.trace import Trace
 
 
 def tiny_config(norm_at: Literal["pre", "post"] = "pre", **changes: Any) -> ModelConfig:
@@ -16,20 +22,100 @@ def tiny_config(norm_at: Literal["pre", "post"] = "pre", **changes: Any) -> Mode
     return ModelConfig(**{**sizes, "norm_at": norm_at, **changes})
 
 
-def random_model(config: ModelConfig, seed: int = 0) -> Transformer:
+def random_model(config_: ModelConfig, seed: int = 0) -> Transformer:
     """A model all of whose parameters are random: biases of 0 and gains of 1 would hide mistakes."""
     numbers = torch.Generator().manual_seed(seed)
-    model = Transformer(config)
+    model = Transformer(config_)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=numbers)
             if parameter.dim() >= 2:
                 parameter.copy_(noise * parameter.shape[-1] ** -0.5)
             else:
-                parameter.copy_(float("norm.weight" in name) + 0.3 * noise)
+                parameter.copy_(float("norm" in name and "weight" in name) + 0.3 * noise)
     return model.eval().requires_grad_(False)
 
 
 def close(found: torch.Tensor, expected: torch.Tensor) -> None:
     """Assert that two computations of the same values differ by no more than rounding."""
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+ROPES = [
+    config.Rope(),
+    config.Rope(pairing="interleaved", base=500.0),
+    config.Rope(fraction=0.5, scaling=config.LinearScaling(factor=2.0)),
+    config.Rope(
+        scaling=config.Llama3Scaling(factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_context=8)
+    ),
+    config.Rope(scaling=config.YarnScaling(factor=2.0, original_context=8)),
+]
+
+
+def variants() -> list[ModelConfig]:
+    """One tiny config for every combination that matters: each family, and each choice beside every other."""
+    positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
+    positions += [config.T5Bias(buckets=8, max_distance=12), config.NoPosition()]
+    forwards = [config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)]
+    forwards += [config.Dense(activation="gelu_tanh"), config.Gated(), config.Gated(activation="gelu", bias=True)]
+    found = []
+    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+    for n, (kind, norm_at, position) in enumerate(itertools.product(kinds, ("pre", "post"), positions)):
+        # The other choices take turns, each with a period of its own, so that all of them meet.
+        heads = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
+        head: config.Head = config.LanguageHead(bias=n % 2 == 0, scale=n % 3 == 0)
+        if kind == "encoder":
+            head = (config.MaskedHead(), config.NoHead(), head)[n % 3]
+        found.append(
+            tiny_config(
+                kind=kind,
+                norm_at=norm_at,
+                position=position,
+                head=head,
+                norm=(config.LayerNorm(), config.RMSNorm())[n // 2 % 2],
+                ffn=forwards[n % len(forwards)],
+                n_heads=heads[0],
+                n_kv_heads=heads[1],
+                d_head=heads[2],
+                qk_norm=n % 3 == 1,
+                scale_scores=n % 4 != 2,
+                attention_bias=n % 5 != 1,
+                windows=((), (3, 0))[n % 7 == 3],
+                embedding_norm=n % 4 == 3,
+                n_segments=2 if kind == "encoder" and n % 2 else 0,
+                tie_embeddings=n % 5 != 2,
+                scale_embedding=n % 3 == 0,
+                n_encoder_layers=3 if kind == "encoder_decoder" else 0,
+                start_id=0 if kind == "encoder_decoder" else None,
+            )
+        )
+    return found
+
+
+def describe(config_: ModelConfig) -> str:
+    """A name for a test's parameter."""
+    parts = (
+        config_.kind,
+        config_.norm_at,
+        *(type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)),
+    )
+    return "-".join(parts)
+
+
+def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
+    """A trace of ids, with a target of another length where the model reads one."""
+    numbers = torch.Generator().manual_seed(length)
+    ids = torch.randint(lm.config.n_vocab, (length,), generator=numbers).tolist()
+    target = [0, *ids[: length - 3]] if lm.config.kind == "encoder_decoder" else None
+    return lm.trace(ids=ids, target_ids=target, **arguments)
+
+
+def language_model(config_: ModelConfig, seed: int = 0) -> vm.LanguageModel:
+    """A tiny random model, with the bundled vocabulary's first tokens."""
+    return vm.LanguageModel(
+        name="tiny",
+        model=random_model(config_, seed),
+        tokenizer=story_tokenizer(),
+        twin=None,
+        folder=Path("nowhere"),
+    )

@@ -7,7 +7,8 @@
 torch.Size([6, 3, 3])
 """
 
-from viz_model.checkpoints.registry import ModelError, load, models
+from viz_model.checkpoints.registry import load, models
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.generation import Generation, Sampling
 from viz_model.language_model import LanguageModel

@@ -1,17 +1,28 @@
-"""Multi-head self-attention, and the cache that spares a decoder its past."""
+r"""Multi-head attention to oneself or to another sequence, and the caches that spare a decoder its past.
+
+    H = 4, G = 4 (MHA)     H = 4, G = 2 (GQA)     H = 4, G = 1 (MQA)
+
+q   1  2  3  4             1  2  3  4             1  2  3  4
+    |  |  |  |              \/    \/               \ \ / /
+k,v 1  2  3  4              1     2                    1
+"""
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model import ops
+from viz_model import norms, ops
+from viz_model.config import ModelConfig
+from viz_model.positions import Position
 from viz_model.tap import NO_TAP, Tap
 
 
 class LayerCache:
-    """Keys and values of the positions one attention layer has already seen: [B, H, T, K] each."""
+    """Keys and values of the positions one attention layer has already seen: [B, G, T, K] each."""
 
     def __init__(self) -> None:
         self.k: Tensor | None = None
@@ -28,34 +39,82 @@ class LayerCache:
 
 
 class Attention(nn.Module):
-    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2). [B, T, D] -> [B, T, D].
+    """Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 
-    The T×T steps run fused; :mod:`viz_model.ops` holds them one by one for whoever looks.
+    [B, T, D] -> [B, T, D]. The T×T steps run fused; :mod:`viz_model.ops` holds them one by one
+    for whoever looks.
     """
 
-    def __init__(self, d_model: int, n_heads: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.n_heads = n_heads
-        self.q = nn.Linear(d_model, d_model)
-        self.k = nn.Linear(d_model, d_model)
-        self.v = nn.Linear(d_model, d_model)
-        self.o = nn.Linear(d_model, d_model)
+        self.n_heads, self.n_kv_heads, d_head = config.n_heads, config.n_kv_heads, config.d_head
+        self.scale = 1 / math.sqrt(d_head) if config.scale_scores else 1.0
+        self.q = nn.Linear(config.d_model, self.n_heads * d_head, bias=config.attention_bias)
+        self.k = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
+        self.v = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
+        self.o = nn.Linear(self.n_heads * d_head, config.d_model, bias=config.attention_bias)
+        self.qk_norm = norms.QKNorm(config.norm, d_head) if config.qk_norm else norms.NoQKNorm()
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, cache: LayerCache | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        position: Position,
+        added: Tensor | None,
+        tap: Tap = NO_TAP,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Run the layer.
+
+        Args:
+            x: [B, T, D].
+            position: turns queries and keys, where its scheme does.
+            added: bias + mask [.., Tq, Tk]; None is the causal mask alone, which the fused
+                kernel knows without a matrix.
+            cache: the past of this layer, extended by this call.
+        """
+        start = len(cache) if cache is not None else 0
         q = tap("q", ops.split_heads(self.q(x), self.n_heads))  # [B, H, Tq, K]
-        k = tap("k", ops.split_heads(self.k(x), self.n_heads))
-        v = tap("v", ops.split_heads(self.v(x), self.n_heads))
+        k = tap("k", ops.split_heads(self.k(x), self.n_kv_heads))  # [B, G, Tq, K]
+        v = tap("v", ops.split_heads(self.v(x), self.n_kv_heads))
+        q, k = self.qk_norm(q, k, tap)
+        q, k = position.rotate(q, k, start, tap)
         if cache is not None:
-            k, v = cache.extend(k, v)  # [B, H, Tk, K]
-        z = tap("z", causal_attention(q, k, v))  # [B, H, Tq, K]
+            k, v = cache.extend(k, v)  # [B, G, Tk, K]
+        return self._mix(q, k, v, added, tap)
+
+    def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
+        k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=added, is_causal=added is None, scale=self.scale)
+        z = tap("z", z)  # [B, H, Tq, K]
         return tap("out", self.o(ops.merge_heads(z)))
 
 
-def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """softmax(q·kᵀ/√K + causal mask)·v, fused. The queries are the last Tq of the Tk positions."""
-    n_queries, n_keys = q.shape[-2], k.shape[-2]
-    if n_queries == n_keys:
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    # is_causal aligns the mask to the first key, which is wrong once keys come from a cache.
-    mask = ops.causal_mask(n_queries, n_keys).to(q)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+class CrossAttention(Attention):
+    """Queries from the decoder, keys and values from the encoder's last layer (Vaswani et al. 2017, 3.2.3)."""
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        source: Tensor,
+        added: Tensor,
+        tap: Tap = NO_TAP,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Run the layer.
+
+        Args:
+            x: [B, Tq, D] of the decoder.
+            source: [B, Tk, D], what the encoder made of the source.
+            added: mask [.., Tq, Tk], which hides the padding of the source.
+            cache: filled on the first call with the source's keys and values, which never change.
+        """
+        q = tap("q", ops.split_heads(self.q(x), self.n_heads))  # [B, H, Tq, K]
+        if cache is not None and cache.k is not None and cache.v is not None:
+            k, v = cache.k, cache.v
+        else:
+            k = tap("k", ops.split_heads(self.k(source), self.n_kv_heads))  # [B, G, Tk, K]
+            v = tap("v", ops.split_heads(self.v(source), self.n_kv_heads))
+            if cache is not None:
+                cache.extend(k, v)
+        q, k = self.qk_norm(q, k, tap)
+        return self._mix(q, k, v, added, tap)

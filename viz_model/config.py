@@ -8,13 +8,25 @@ that is all it does.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import types
+import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 
 class ConfigError(ValueError):
     """A config that describes no model. The message begins with the name of the wrong field."""
+
+
+Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
+Side: TypeAlias = Literal["encoder", "decoder"]
+"""One stack of blocks. A model of one stack has one side; an encoder–decoder has both."""
+
+Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
+"""``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,41 +37,160 @@ class LayerNorm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RMSNorm:
+    """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
+
+    eps: float = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sinusoidal:
-    """Fixed sine and cosine waves added to the embedding (Vaswani et al. 2017, section 3.5)."""
+    """Fixed sine and cosine waves added to the embedding (Vaswani et al. 2017, section 3.5).
+
+    ``layout`` says where the cosines stand: after each sine as in the paper, or all of them in
+    the second half of the vector, as Marian's checkpoints have it.
+    """
 
     base: float = 10_000.0
+    layout: Literal["interleaved", "halves"] = "interleaved"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """A trained vector for every position, added to the embedding (Radford et al. 2018; Devlin et al. 2019)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearScaling:
+    """Every frequency divided by ``factor``: position 4 becomes position 4/factor (Chen et al. 2023)."""
+
+    factor: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama3Scaling:
+    """Slow waves stretched, fast ones kept, a ramp between (Grattafiori et al. 2024, as Llama 3.1 ships it)."""
+
+    factor: float
+    low_freq_factor: float
+    high_freq_factor: float
+    original_context: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class YarnScaling:
+    """YaRN (Peng et al. 2023): a ramp over wave lengths, and rotated vectors lengthened by ``attention_factor``."""
+
+    factor: float
+    original_context: int
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    attention_factor: float | None = None
+    """None: 0.1·ln(factor) + 1, the paper's fit."""
+
+
+RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rope:
+    """Rotary position embedding: pairs of q and k turned by an angle that grows with position (Su et al. 2021).
+
+    ``pairing`` says which two values form a pair: neighbours (2i, 2i+1) as in the paper and in
+    GGUF files, or i and i + half, as in Hugging Face checkpoints. ``fraction`` is the share of
+    each head's width that is rotated at all.
+    """
+
+    base: float = 10_000.0
+    pairing: Literal["interleaved", "halves"] = "halves"
+    fraction: float = 1.0
+    scaling: RopeScaling | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alibi:
+    """Each head subtracts its slope times the distance from the scores (Press et al. 2022)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5Bias:
+    """A trained number for each head and bucket of distances, added to the scores (Raffel et al. 2020).
+
+    Half of the buckets hold one distance each, the rest grow logarithmically up to ``max_distance``.
+    """
+
+    buckets: int = 32
+    max_distance: int = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPosition:
+    """Nothing tells the positions apart, save what the mask hides."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
-    activation: Literal["relu"] = "relu"
+    activation: Activation = "relu"
+    bias: bool = True
 
 
-ACTIVATIONS = ("relu",)
+@dataclass(frozen=True, kw_only=True)
+class Gated:
+    """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
 
-Norm: TypeAlias = LayerNorm
-Position: TypeAlias = Sinusoidal
-FeedForward: TypeAlias = Dense
+    activation: Activation = "silu"
+    bias: bool = False
 
-VARIANTS: dict[str, tuple[type, ...]] = {
-    "norm": (LayerNorm,),
-    "position": (Sinusoidal,),
-    "ffn": (Dense,),
-}
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageHead:
+    """Logits are dot products with the rows of the unembedding.
+
+    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings.
+    """
+
+    bias: bool = False
+    scale: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedHead:
+    """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
+
+    activation: Activation = "gelu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoHead:
+    """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
+
+
+Norm: TypeAlias = LayerNorm | RMSNorm
+Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | NoPosition
+FeedForward: TypeAlias = Dense | Gated
+Head: TypeAlias = LanguageHead | MaskedHead | NoHead
 
 # Bounds that turn a damaged or hostile config into one line instead of an exhausted machine.
 LIMITS = {
     "n_vocab": 2**20,
     "n_context": 2**20,
     "n_layers": 512,
+    "n_encoder_layers": 512,
     "d_model": 2**16,
     "n_heads": 2**10,
+    "n_kv_heads": 2**10,
+    "d_head": 2**12,
     "d_ffn": 2**18,
 }
 
+# Sizes of which 0 means the usual: what it then becomes.
+DEFAULTED: dict[str, Callable[[ModelConfig], int]] = {
+    "n_encoder_layers": lambda config: config.n_layers,
+    "n_kv_heads": lambda config: config.n_heads,
+    "d_head": lambda config: config.d_model // config.n_heads,
+}
 
 # No checkpoint stores the waves, so nothing but this bounds them: 256 MB in single precision.
 MAX_POSITION_TABLE = 2**26
@@ -70,7 +201,7 @@ class ModelConfig:
     """One Transformer, complete.
 
     Sizes use the letters of :mod:`viz_model.sites`: V = ``n_vocab``, T ≤ ``n_context``,
-    D = ``d_model``, H = ``n_heads``, K = ``d_head``, F = ``d_ffn``.
+    D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``.
 
     Raises:
         ConfigError: a size is not a positive whole number, is beyond :data:`LIMITS`, does not
@@ -80,60 +211,119 @@ class ModelConfig:
     n_vocab: int
     n_context: int
     n_layers: int
+    """Blocks of the model; of an encoder–decoder, those of its decoder."""
     d_model: int
     n_heads: int
     d_ffn: int
+    n_encoder_layers: int = 0
+    """Blocks of the encoder of an encoder–decoder; 0 becomes ``n_layers``."""
+    n_kv_heads: int = 0
+    """Key–value heads, each shared by H/G query heads (Ainslie et al. 2023); 0 becomes ``n_heads``."""
+    d_head: int = 0
+    """K, the width of one head's query, key and value; 0 becomes D/H."""
     norm: Norm = LayerNorm()
     norm_at: Literal["pre", "post"] = "pre"
     position: Position = Sinusoidal()
     ffn: FeedForward = Dense()
-    kind: Literal["decoder"] = "decoder"
+    head: Head = LanguageHead()
+    kind: Kind = "decoder"
+    windows: tuple[int, ...] = ()
+    """For each of ``n_layers``, how many positions a query sees, itself included; 0 is all, empty is all everywhere."""
+    attention_bias: bool = True
+    qk_norm: bool = False
+    """Normalise every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
+    scale_scores: bool = True
+    """Divide q·k by √K (Vaswani et al. 2017, equation 1); T5 does not."""
+    embedding_norm: bool = False
+    """Normalise the sum of the embeddings, as BERT does."""
+    n_segments: int = 0
+    """Kinds of token (BERT's sentence A and sentence B), each with a trained vector; 0 has none."""
     tie_embeddings: bool = True
     scale_embedding: bool = True
     """Multiply embedding rows by √D before the positions are added (Vaswani et al. 2017, 3.4)."""
+    start_id: int | None = None
+    """The token a decoder with an encoder begins from, before it has said anything."""
 
     def __post_init__(self) -> None:
+        self._check_types()
         for field, limit in LIMITS.items():
-            size = getattr(self, field)
-            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= limit:
-                raise ConfigError(f"{field}: expected a whole number from 1 to {limit}, got {size!r}")
-        if self.d_model % self.n_heads:
+            least = 0 if field in DEFAULTED else 1
+            if not least <= getattr(self, field) <= limit:
+                raise ConfigError(
+                    f"{field}: expected a whole number from {least} to {limit}, got {getattr(self, field)!r}"
+                )
+        if self.d_head == 0 and self.d_model % self.n_heads:
             raise ConfigError(f"n_heads: {self.n_heads} heads do not divide d_model = {self.d_model}")
-        if isinstance(self.position, Sinusoidal) and self.d_model % 2:
-            raise ConfigError(f"d_model: sine and cosine come in pairs, {self.d_model} is odd")
-        for field, members in VARIANTS.items():
-            if not isinstance(getattr(self, field), members):
-                names = ", ".join(m.__name__ for m in members)
-                raise ConfigError(f"{field}: expected one of {names}, got {getattr(self, field)!r}")
-        for field, choices in (("norm_at", ("pre", "post")), ("kind", ("decoder",))):
-            if getattr(self, field) not in choices:
-                raise ConfigError(f"{field}: expected one of {choices}, got {getattr(self, field)!r}")
-        for field in ("tie_embeddings", "scale_embedding"):
-            if not isinstance(getattr(self, field), bool):
-                raise ConfigError(f"{field}: expected true or false, got {getattr(self, field)!r}")
-        if not (isinstance(self.norm.eps, float) and 0 < self.norm.eps < 1):
-            raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.norm.eps!r}")
-        if not (isinstance(self.position.base, (int, float)) and 1 < self.position.base < math.inf):
-            raise ConfigError(f"position: base must be a number above 1, got {self.position.base!r}")
-        if self.ffn.activation not in ACTIVATIONS:
-            raise ConfigError(f"ffn: expected an activation of {ACTIVATIONS}, got {self.ffn.activation!r}")
-        if self.n_context * self.d_model > MAX_POSITION_TABLE:
+        for field, default in DEFAULTED.items():
+            if getattr(self, field) == 0:
+                object.__setattr__(self, field, default(self))
+        self._check_sizes()
+        self._check_choices()
+
+    def _check_types(self) -> None:
+        for field, kind in _hints(type(self)).items():
+            _check_type(field, getattr(self, field), kind)
+
+    def _check_sizes(self) -> None:
+        if self.n_heads % self.n_kv_heads:
+            raise ConfigError(f"n_kv_heads: {self.n_kv_heads} do not divide n_heads = {self.n_heads}")
+        if not 0 <= self.n_segments <= 2**10:
+            raise ConfigError(f"n_segments: expected a whole number from 0 to 1024, got {self.n_segments}")
+        if self.windows and len(self.windows) != self.n_layers:
+            raise ConfigError(f"windows: expected one for each of {self.n_layers} layers, got {len(self.windows)}")
+        if any(window < 0 for window in self.windows):
+            raise ConfigError(f"windows: expected whole numbers of at least 0, got {min(self.windows)}")
+        if self.start_id is not None and not 0 <= self.start_id < self.n_vocab:
+            raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
+        if self.n_context * self.d_model > MAX_POSITION_TABLE and isinstance(self.position, Sinusoidal):
             raise ConfigError(f"n_context: {self.n_context} positions of {self.d_model} are too large a table")
 
+    def _check_choices(self) -> None:
+        if not 0 < self.norm.eps < 1:
+            raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.norm.eps!r}")
+        match self.position:
+            case Sinusoidal() | Rope():
+                if not 1 < self.position.base < math.inf:
+                    raise ConfigError(f"position: base must be a number above 1, got {self.position.base!r}")
+            case T5Bias(buckets=buckets, max_distance=distance):
+                if not (4 <= buckets <= 2**16 and buckets % 4 == 0 and buckets < distance <= 2**20):
+                    raise ConfigError(
+                        f"position: expected a multiple of 4 buckets and a larger max_distance, "
+                        f"got {buckets} and {distance}"
+                    )
+        if isinstance(self.position, Sinusoidal) and self.d_model % 2:
+            raise ConfigError(f"d_model: sine and cosine come in pairs, {self.d_model} is odd")
+        if isinstance(self.position, Rope):
+            if not 0 < self.position.fraction <= 1:
+                raise ConfigError(f"position: fraction must lie between 0 and 1, got {self.position.fraction!r}")
+            if (rotated := int(self.d_head * self.position.fraction)) % 2 or rotated == 0:
+                raise ConfigError(f"position: rotation takes pairs, {rotated} of {self.d_head} values are not")
+            _check_scaling(self.position.scaling)
+        if self.kind != "encoder" and not isinstance(self.head, LanguageHead):
+            raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
+        if self.n_segments and self.kind != "encoder":
+            raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
+
     @property
-    def d_head(self) -> int:
-        """K: the width of one head's query, key and value, D / H."""
-        return self.d_model // self.n_heads
+    def sides(self) -> tuple[Side, ...]:
+        """The stacks of blocks it has, in the order a run meets them."""
+        return {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder")}[self.kind]
+
+    def depth(self, side: Side) -> int:
+        """The number of blocks in a stack."""
+        return self.n_encoder_layers if self.kind == "encoder_decoder" and side == "encoder" else self.n_layers
+
+    def window(self, side: Side, layer: int) -> int:
+        """How many positions a query of this layer's self-attention sees; 0 is all."""
+        return self.windows[layer] if self.windows and side == self.sides[-1] else 0
+
+    @property
+    def has_logits(self) -> bool:
+        return not isinstance(self.head, NoHead)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; variants become ``{"type": name, **parameters}``."""
-        plain: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if dataclasses.is_dataclass(value) and not isinstance(value, type):
-                value = {"type": type(value).__name__, **dataclasses.asdict(value)}
-            plain[field.name] = value
-        return plain
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> ModelConfig:
@@ -144,27 +334,97 @@ class ModelConfig:
         """
         if not isinstance(plain, dict):
             raise ConfigError(f"config: expected an object, got {plain!r}")
-        fields = dataclasses.fields(cls)
-        if unknown := sorted(set(plain) - {field.name for field in fields}):
+        hints = _hints(cls)
+        if unknown := sorted(set(plain) - set(hints)):
             raise ConfigError(f"{unknown[0]}: no such field")
-        for required in fields:
+        for required in dataclasses.fields(cls):
             if required.default is dataclasses.MISSING and required.name not in plain:
                 raise ConfigError(f"{required.name}: missing")
-        values = dict(plain)
-        for field, members in VARIANTS.items():
-            if field in values:
-                values[field] = _variant(field, values[field], members)
-        return cls(**values)
+        return cls(**{field: _rich(field, value, hints[field]) for field, value in plain.items()})
 
 
-def _variant(field: str, plain: Any, members: tuple[type, ...]) -> Any:
+@functools.cache
+def variants(field: str) -> tuple[type, ...]:
+    """The members of a choice: ``variants("position")`` is every position scheme."""
+    return _members(_hints(ModelConfig)[field])
+
+
+@functools.cache
+def _hints(owner: type) -> dict[str, Any]:
+    return typing.get_type_hints(owner)
+
+
+def _members(kind: Any) -> tuple[type, ...]:
+    """The dataclasses among the members of a union."""
+    return tuple(member for member in _options(kind) if dataclasses.is_dataclass(member))
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    is_union = isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
+    return typing.get_args(kind) if is_union else (kind,)
+
+
+def _check_type(field: str, value: Any, kind: Any) -> None:
+    """Compare a value with its annotation: from JSON, a number may be a string or a flag a number."""
+    if not any(_fits(value, option) for option in _options(kind)):
+        raise ConfigError(f"{field}: expected {_describe(kind)}, got {value!r}")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for name, inner in _hints(type(value)).items():
+            _check_type(f"{field}: {name}", getattr(value, name), inner)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if typing.get_origin(kind) is Literal:
+        return isinstance(value, str) and value in typing.get_args(kind)
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _describe(kind: Any) -> str:
+    if members := _members(kind):
+        return "one of " + ", ".join(member.__name__ for member in members)
+    if typing.get_origin(kind) is Literal:
+        return f"one of {typing.get_args(kind)}"
+    names = {int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+    return " or ".join(names.get(option, "whole numbers") for option in _options(kind))
+
+
+def _check_scaling(scaling: RopeScaling | None) -> None:
+    if scaling is None:
+        return
+    for name, value in dataclasses.asdict(scaling).items():
+        if value is not None and not value > 0:
+            raise ConfigError(f"position: scaling: {name} must be above 0, got {value!r}")
+    if isinstance(scaling, Llama3Scaling) and scaling.low_freq_factor >= scaling.high_freq_factor:
+        raise ConfigError("position: scaling: low_freq_factor must be below high_freq_factor")
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        inner = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **inner}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _rich(field: str, plain: Any, kind: Any) -> Any:
+    """A JSON value as its annotation wants it: lists become tuples, typed objects their variant."""
+    if isinstance(plain, list):
+        return tuple(plain)
+    if not (members := _members(kind)) or plain is None:
+        return plain
     if not isinstance(plain, dict) or "type" not in plain:
         raise ConfigError(f'{field}: expected an object with a "type", got {plain!r}')
-    parameters = {key: value for key, value in plain.items() if key != "type"}
     for member in members:
         if member.__name__ == plain["type"]:
+            hints = _hints(member)
+            parameters = {key: value for key, value in plain.items() if key != "type"}
             try:
-                return member(**parameters)
+                return member(**{key: _rich(field, value, hints.get(key)) for key, value in parameters.items()})
             except TypeError as wrong:
                 raise ConfigError(f"{field}: {wrong}") from None
     raise ConfigError(f"{field}: unknown variant {plain['type']!r}")

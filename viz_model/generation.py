@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.attention import LayerCache
-from viz_model.model import Transformer
+from viz_model.model import Source, Transformer
 from viz_model.tokenizer import Token, Tokenizer
 
 
@@ -111,12 +110,28 @@ class Decoder:
 
     A cache spares the keys and values of the past: a new token costs one position instead of all
     of them. When the context is full the older half of the text is forgotten and the rest is
-    read again from position 0, because sinusoids give a position its number, not its distance.
+    read again from position 0, because a position embedding gives a position its number, not its
+    distance.
+
+    Args:
+        ids: what the decoder has read so far.
+        source_ids: what the encoder of an encoder–decoder reads, once.
+
+    Raises:
+        ValueError: the model generates nothing, or the source is missing or out of place.
     """
 
-    def __init__(self, model: Transformer, ids: Sequence[int]) -> None:
+    def __init__(self, model: Transformer, ids: Sequence[int], source_ids: Sequence[int] | None = None) -> None:
+        config = model.config
+        if config.kind == "encoder":
+            raise ValueError("an encoder sees the whole text at once: it has no next token to generate")
+        if (source_ids is not None) != (config.kind == "encoder_decoder"):
+            raise ValueError(
+                f"source_ids: only an encoder–decoder reads a source, and needs one; this is a {config.kind}"
+            )
         self._model = model
-        self.ids = list(ids)[-model.config.n_context :]
+        self._source = None if source_ids is None else self._encode(list(source_ids)[: config.n_context])
+        self.ids = list(ids)[-config.n_context :]
         self.logits = self._read(self.ids, fresh=True)
 
     def append(self, id: int) -> Tensor:
@@ -131,10 +146,17 @@ class Decoder:
         return self.logits
 
     @torch.inference_mode()
+    def _encode(self, ids: Sequence[int]) -> Source:
+        return self._model.encode(torch.tensor([ids]))
+
+    @torch.inference_mode()
     def _read(self, ids: Sequence[int], *, fresh: bool) -> Tensor:
         if fresh:
-            self.cache = [LayerCache() for _ in range(self._model.config.n_layers)]
-        return self._model(torch.tensor([ids]), cache=self.cache)[0, -1]
+            self.cache = self._model.new_cache()
+        new = torch.tensor([ids])
+        if self._source is None:
+            return self._model(new, cache=self.cache)[0, -1]
+        return self._model.decode(new, self._source, cache=self.cache)[0, -1]
 
 
 def draw(distribution: Distribution, number: float) -> int:
@@ -148,12 +170,9 @@ def draw(distribution: Distribution, number: float) -> int:
     return int(order[min(int(position), last)])
 
 
-def steps(
-    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int
-) -> Iterator[Step]:
+def steps(decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling, seed: int) -> Iterator[Step]:
     """Draw tokens one after the other, without end; end-of-text is yielded like any other."""
     numbers = torch.Generator().manual_seed(seed)
-    decoder = Decoder(model, ids)
     while True:
         choice = distribution(decoder.logits, sampling)
         number = torch.rand((), generator=numbers, dtype=torch.float64).item()
@@ -163,19 +182,13 @@ def steps(
 
 
 def generate(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    ids: Sequence[int],
-    *,
-    max_new_tokens: int,
-    sampling: Sampling,
-    seed: int,
+    decoder: Decoder, tokenizer: Tokenizer, *, max_new_tokens: int, sampling: Sampling, seed: int
 ) -> Generation:
     """Draw up to ``max_new_tokens`` tokens, fewer where the model ends the text."""
     drawn: list[Step] = []
     stopped: Literal["length", "end_of_text"] = "length"
     if max_new_tokens > 0:
-        for step in steps(model, tokenizer, ids, sampling, seed):
+        for step in steps(decoder, tokenizer, sampling, seed):
             if step.token.id == tokenizer.end_of_text:
                 stopped = "end_of_text"
                 break

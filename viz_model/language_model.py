@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import Tensor
+
 from viz_model import generation, trace
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Side
+from viz_model.edits import Edit
 from viz_model.model import Transformer
 from viz_model.tokenizer import Tokenizer
 
@@ -17,7 +20,7 @@ class LanguageModel:
     """What :func:`viz_model.load` returns. Immutable, and safe to share between threads.
 
     Attributes:
-        name: its name in :func:`viz_model.models`, or the folder it came from.
+        name: its name in :func:`viz_model.models`, or the folder or file it came from.
         twin: the name of the model that differs from it only in where the norm stands, if any.
         folder: where its weights, card and training log lie.
     """
@@ -32,13 +35,35 @@ class LanguageModel:
     def config(self) -> ModelConfig:
         return self.model.config
 
-    def trace(self, text: str | None = None, *, ids: Sequence[int] | None = None) -> trace.Trace:
+    def trace(
+        self,
+        text: str | None = None,
+        target: str | None = None,
+        *,
+        ids: Sequence[int] | None = None,
+        target_ids: Sequence[int] | None = None,
+        segments: Sequence[int] | None = None,
+        mask: Tensor | Mapping[Side, Tensor] | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> trace.Trace:
         """Run the model over a text, or over token ids, and keep every value.
 
         What exceeds the context is left out at the end; ``n_dropped`` of the result counts it.
 
+        Args:
+            text: what the model reads, with the control tokens that its tokenizer puts around it.
+            target: of an encoder–decoder, what the decoder has said so far. It reads its start
+                token and then this; without a target, the start token alone.
+            ids: token ids in place of a text, read as they are.
+            target_ids: what the decoder reads, as it is: begin with the start token.
+            segments: the kind of each token, of an encoder that tells two sentences apart.
+            mask: boolean [T, T], True where a query may look, in place of the masks of all layers
+                (:mod:`viz_model.masks`); of an encoder–decoder a mapping by side.
+            edits: interventions (:mod:`viz_model.edits`).
+
         Raises:
-            ValueError: neither or both were given, there is nothing to run, or an id is unknown.
+            ValueError: neither or both of text and ids were given, there is nothing to run, an id
+                is unknown, a mask does not fit, or an edit names a place that does not exist.
             TextError: the text is not Unicode text.
         """
         if (text is None) == (ids is None):
@@ -49,11 +74,26 @@ class LanguageModel:
                 raise ValueError("the text is empty: there is nothing to run")
         assert ids is not None
         run = [int(id) for id in ids][: self.config.n_context]
-        return trace.record(self.model, self.tokenizer, run, text=text, n_dropped=len(ids) - len(run))
+        reads = self._target(target, target_ids)
+        decoded = None if reads is None else reads[: self.config.n_context]
+        return trace.record(
+            self.model,
+            self.tokenizer,
+            run,
+            decoded,
+            segments=segments,
+            visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
+            edits=edits,
+            text=text,
+            target=target,
+            n_dropped=len(ids) - len(run),
+            n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
+        )
 
     def generate(
         self,
         text: str,
+        target: str | None = None,
         *,
         max_new_tokens: int = 20,
         temperature: float = 1.0,
@@ -61,18 +101,49 @@ class LanguageModel:
         top_p: float | None = None,
         seed: int = 0,
     ) -> generation.Generation:
-        """Continue a text. The same arguments draw the same tokens.
+        """Continue a text; of an encoder–decoder, say the target of a source ``text``.
 
-        A text beyond the context is read from its end.
+        The same arguments draw the same tokens. A text beyond the context is read from its end.
+
+        Args:
+            target: of an encoder–decoder, how the target begins.
 
         Raises:
-            ValueError: the text is empty or a parameter is out of range.
+            ValueError: the text is empty, a parameter is out of range, or the model does not generate.
             TextError: the text is not Unicode text.
         """
         ids = self.tokenizer.encode(text)
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
-        sampling = generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p)
         return generation.generate(
-            self.model, self.tokenizer, ids, max_new_tokens=max_new_tokens, sampling=sampling, seed=seed
+            self.decoder(ids, target),
+            self.tokenizer,
+            max_new_tokens=max_new_tokens,
+            sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
+            seed=seed,
         )
+
+    def decoder(self, ids: Sequence[int], target: str | None = None) -> generation.Decoder:
+        """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
+
+        Raises:
+            ValueError: the model does not generate, or a target is given that it has no place for.
+        """
+        reads = self._target(target, None)
+        if reads is None:
+            return generation.Decoder(self.model, ids)
+        return generation.Decoder(self.model, reads, source_ids=ids)
+
+    def _target(self, target: str | None, target_ids: Sequence[int] | None) -> list[int] | None:
+        """What the decoder of an encoder–decoder reads, or None for other models."""
+        if self.config.kind != "encoder_decoder":
+            if target is not None or target_ids is not None:
+                raise ValueError(f"target: only an encoder–decoder has one, this is a {self.config.kind}")
+            return None
+        if target is not None and target_ids is not None:
+            raise ValueError("give either a target or target_ids=[…]")
+        if target_ids is not None:
+            return [int(id) for id in target_ids]
+        if self.config.start_id is None:
+            raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")
+        return [self.config.start_id, *(self.tokenizer.encode(target, special=False) if target else [])]

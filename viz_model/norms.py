@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -10,25 +12,68 @@ from viz_model import config, ops
 from viz_model.tap import NO_TAP, Tap
 
 
-class LayerNorm(nn.Module):
-    """γ · (x − mean) / √(variance + ε) + β over the D values of one position (Ba et al. 2016).
+class Norm(nn.Module, ABC):
+    """[..., T, D] -> [..., T, D]."""
 
-    [B, T, D] -> [B, T, D].
-    """
-
-    def __init__(self, d_model: int, eps: float) -> None:
+    def __init__(self, width: int, eps: float) -> None:
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model))  # γ
-        self.bias = nn.Parameter(torch.zeros(d_model))  # β
+        self.weight = nn.Parameter(torch.ones(width))  # γ
+
+    @abstractmethod
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
+
+    @abstractmethod
+    def statistics(self, x: Tensor) -> dict[str, Tensor]:
+        """What ``forward`` measures of x, by name: each [..., T, 1]."""
+
+
+class LayerNorm(Norm):
+    """γ · (x − mean) / √(variance + ε) + β over the D values of one position (Ba et al. 2016)."""
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__(width, eps)
+        self.bias = nn.Parameter(torch.zeros(width))  # β
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps))
 
-    def moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean and the scale that ``forward`` uses for x: [..., T, D] -> two of [..., T, 1]."""
-        return ops.layer_norm_moments(x, self.eps)
+    def statistics(self, x: Tensor) -> dict[str, Tensor]:
+        mean, scale = ops.layer_norm_moments(x, self.eps)
+        return {"mean": mean, "scale": scale}
 
 
-def build(norm: config.Norm, d_model: int) -> LayerNorm:
-    return LayerNorm(d_model, norm.eps)
+class RMSNorm(Norm):
+    """γ · x / √(mean of squares + ε) (Zhang & Sennrich 2019, equation 4): no mean, no shift."""
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", F.rms_norm(x, self.weight.shape, self.weight, self.eps))
+
+    def statistics(self, x: Tensor) -> dict[str, Tensor]:
+        return {"scale": ops.rms(x, self.eps)}
+
+
+class QKNorm(nn.Module):
+    """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020)."""
+
+    def __init__(self, norm: config.Norm, d_head: int) -> None:
+        super().__init__()
+        self.q = build(norm, d_head)
+        self.k = build(norm, d_head)
+
+    def forward(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
+        return tap("q_normed", self.q(q)), tap("k_normed", self.k(k))
+
+
+class NoQKNorm(nn.Module):
+    """Queries and keys as they are."""
+
+    def forward(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
+        return q, k
+
+
+NORMS: dict[type, type[Norm]] = {config.LayerNorm: LayerNorm, config.RMSNorm: RMSNorm}
+
+
+def build(norm: config.Norm, width: int) -> Norm:
+    return NORMS[type(norm)](width, norm.eps)

@@ -7,35 +7,43 @@ and keys when somebody looks, by the functions of :mod:`viz_model.ops`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import torch
 from torch import Tensor
 
-from viz_model import ops, sites
-from viz_model.model import Block, Transformer
-from viz_model.norms import LayerNorm
+from viz_model import masks, ops, sites
+from viz_model.attention import Attention
+from viz_model.config import ModelConfig, Side
+from viz_model.edits import Edit
+from viz_model.feedforward import Gated
+from viz_model.model import Block, CrossBlock, Stack, Transformer
+from viz_model.norms import Norm
+from viz_model.output import MaskedHead
 from viz_model.tokenizer import Token, Tokenizer
 
 
 class Recorder:
-    """A tap that keeps every value it sees, detached, under its full name.
+    """A tap that keeps every value it sees, detached, under its full name, and makes the edits.
 
     Raises:
         ValueError: the forward pass used a name twice, or one that the registry does not know.
     """
 
-    def __init__(self, known: frozenset[str]) -> None:
+    def __init__(self, known: frozenset[str], edits: Mapping[str, Sequence[Edit]] | None = None) -> None:
         self.values: dict[str, Tensor] = {}
         self._known = known
+        self._edits = edits or {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         if name in self.values:
             raise ValueError(f"site {name!r} was recorded twice")
         if name not in self._known:
             raise ValueError(f"site {name!r} is not in the registry")
+        for edit in self._edits.get(name, ()):
+            value = edit.apply(value)
         self.values[name] = value.detach()
         return value
 
@@ -55,6 +63,9 @@ class _Scoped:
         return _Scoped(self.recorder, f"{self.prefix}.{prefix}")
 
 
+_OUTPUT = ("logits", "probs")
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One run of one text.
@@ -62,30 +73,84 @@ class Trace:
     ``trace[name]`` is the tensor of a site, without a batch axis. Reading is pure: a Trace holds
     no cache and no lock, and may be shared between threads.
 
+    An encoder–decoder has two stacks, and its names begin with ``encoder.`` or ``decoder.``.
+    ``trace.at("decoder")`` is the same run seen from one of them: names without that prefix,
+    and that side's tokens, as if it were a model of one stack.
+
     Attributes:
-        text: what was run, or None where ids were given.
+        text: what was run, or None where ids were given; ``target`` likewise.
+        target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
+        visible: masks [T, T] that stood in for the model's own, by side.
+        side: the stack this trace is seen from, if it is.
     """
 
-    model: Transformer
-    tokenizer: Tokenizer
+    model: Transformer = field(repr=False)
+    tokenizer: Tokenizer = field(repr=False)
     ids: tuple[int, ...]
     text: str | None
     n_dropped: int
     values: dict[str, Tensor] = field(repr=False)
+    target_ids: tuple[int, ...] | None = None
+    target: str | None = None
+    n_target_dropped: int = 0
+    visible: Mapping[Side, Tensor] = field(default_factory=dict, repr=False)
+    edits: tuple[Edit, ...] = ()
+    side: Side | None = None
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    def at(self, side: Side) -> Trace:
+        """This run, seen from one of its stacks.
+
+        Raises:
+            ValueError: the model has no such stack.
+        """
+        self.model.stack(side)
+        return dataclasses.replace(self, side=side)
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the names of this view in the full names: ``""``, or ``"decoder."``."""
+        return f"{self.side}." if self.side is not None and len(self.config.sides) > 1 else ""
+
+    @property
+    def stack(self) -> Stack:
+        """The stack this trace is seen from; of a model with one, that one."""
+        return self.model.stack(self.side or self.config.sides[0])
+
+    @property
+    def n_layers(self) -> int:
+        """The number of blocks of :attr:`stack`."""
+        return len(self.stack.blocks)
 
     @property
     def sites(self) -> tuple[str, ...]:
         """The names of all values, in the order a token meets them."""
-        return tuple(name for name, _ in sites.in_order(self.model.config))
+        names = sites.table(self.config)
+        if not self.prefix:
+            return tuple(names)
+        own = tuple(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
+        return own + _OUTPUT if self.side == "decoder" else own
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """The token at each position."""
-        return self.tokenizer.tokens(self.ids)
+        """The token at each position: of the source, in a run that has a target too."""
+        return self.tokenizer.tokens(self._ids)
+
+    @property
+    def target_tokens(self) -> tuple[Token, ...]:
+        """The token at each position of the decoder's input; none without a target."""
+        return self.tokenizer.tokens(self.target_ids or ())
+
+    @property
+    def _ids(self) -> tuple[int, ...]:
+        return self.target_ids or () if self.side == "decoder" and len(self.config.sides) > 1 else self.ids
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._ids)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sites)
@@ -93,112 +158,236 @@ class Trace:
     def __contains__(self, name: object) -> bool:
         return name in self.sites
 
+    def full_name(self, name: str) -> str:
+        """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``."""
+        return name if name in _OUTPUT and self.side != "encoder" else self.prefix + name
+
+    def site(self, name: str) -> sites.Site:
+        """The registry's row of a value.
+
+        Raises:
+            KeyError: this model has no such site; the message suggests the nearest names.
+        """
+        return sites.find(self.full_name(name), self.config)
+
     def __getitem__(self, name: str) -> Tensor:
         """The value of a site, with the axes that :mod:`viz_model.sites` gives it.
 
         Raises:
             KeyError: this model has no such site; the message suggests the nearest names.
         """
-        if name in self.values:
-            return self.values[name]
-        sites.find(name, self.model.config)
-        layer, rest = sites.split_name(name)
-        return self._output(rest) if layer is None else self._derive(layer, rest)
+        full = self.full_name(name)
+        if full in self.values:
+            return self.values[full]
+        sites.find(full, self.config)
+        return self._derive(full, None)
 
     def head(self, name: str, head: int) -> Tensor:
-        """One head of a site whose first axis is H, computed without the other heads.
+        """One query head of a site with heads, computed without the others.
+
+        Of keys and values, whose heads may be shared, it is the one that this query head reads.
 
         Raises:
             KeyError: no such site. IndexError: no such head. ValueError: the site has no heads.
         """
-        site = sites.find(name, self.model.config)
-        if site.axes[0] != "H":
+        full = self.full_name(name)
+        site = sites.find(full, self.config)
+        if site.axes[0] not in ("H", "G"):
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
-        n_heads = self.model.config.n_heads
+        n_heads = self.config.n_heads
         if not -n_heads <= head < n_heads:
             raise IndexError(f"head {head}: this model has {n_heads}")
-        if name in self.values:
-            return self.values[name][head]
-        layer, rest = sites.split_name(name)
-        assert layer is not None  # every site with heads belongs to a block
-        return self._derive(layer, rest, slice(head % n_heads, head % n_heads + 1))[0]
+        head %= n_heads
+        if full in self.values:
+            return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
+        return self._derive(full, head)[0]
 
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
         """The k most probable tokens after ``position``, with their probabilities.
 
-        The softmax runs over the full vocabulary, so the probabilities are those of the model.
+        Of an encoder, which predicts the tokens that were masked, they are the most probable at
+        ``position`` itself. The softmax runs over the full vocabulary, so the probabilities are
+        those of the model.
 
         Raises:
-            IndexError: no such position. ValueError: k is not positive.
+            IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"position {position}: the trace has {len(self)}")
+        if "logits" not in self.values:
+            raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
+        logits = self.values["logits"]
+        if not -len(logits) <= position < len(logits):
+            raise IndexError(f"position {position}: the trace has {len(logits)}")
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        top = self.values["logits"][position].softmax(-1).topk(min(k, self.model.config.n_vocab))
+        top = logits[position].softmax(-1).topk(min(k, self.config.n_vocab))
         return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     def norm_input(self, name: str) -> Tensor:
         """What a norm reads, [T, D]; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``."""
+        return self._norm(self.full_name(name))[1]
+
+    def _norm(self, full: str) -> tuple[Norm, Tensor]:
+        """A norm and what it read, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
+        if full == "head.norm":
+            head = self.model.head
+            assert isinstance(head, MaskedHead)  # or the registry has no such site
+            return head.norm, self.values["head.act"]
+        side, name = sites.split_side(full)
+        prefix, stack = full.removesuffix(name), self._stack(side)
         layer, rest = sites.split_name(name)
+        if name == "embed.norm":
+            parts = ("embed.token", "embed.segment", "embed.position")
+            read = torch.stack([self.values[prefix + part] for part in parts if prefix + part in self.values]).sum(0)
+            return _existing(stack.embed_norm), read
         if layer is None:
-            return self.values[f"blocks.{self.model.config.n_layers - 1}.resid.out"]
-        at = f"blocks.{layer}."
-        around = (self.values[at + site] for site in ("resid.in", "attn.out", "resid.mid", "ffn.out"))
-        attn, ffn = self._block(layer).norm_inputs(*around)
-        return attn if rest.startswith("attn.") else ffn
+            return _existing(stack.final_norm), self.values[f"{prefix}blocks.{len(stack.blocks) - 1}.resid.out"]
+        block, at = stack.block(layer), f"{prefix}blocks.{layer}."
+        sublayer = rest.removesuffix(".norm")
+        before = {"attn": "resid.in", "cross": "resid.mid", "ffn": "resid.cross"}[sublayer]
+        if at + before not in self.values:  # no cross-attention before the feed-forward
+            before = "resid.mid"
+        norm = {"attn": block.attn_norm, "ffn": block.ffn_norm, "cross": getattr(block, "cross_norm", None)}[sublayer]
+        read = block.residual.norm_input(self.values[at + before], self.values[f"{at}{sublayer}.out"])
+        return _existing(norm), read
 
-    def _output(self, name: str) -> Tensor:
-        if name == "probs":
+    def _stack(self, side: Side | None) -> Stack:
+        return self.model.stack(side or self.config.sides[0])
+
+    def _shared(self, full: str, head: int | None) -> Tensor:
+        """Keys or values for every query head [H, T, K], or for one [1, T, K]."""
+        value = self.values[full]
+        if head is None:
+            return ops.share_heads(value, self.config.n_heads)
+        group = head * self.config.n_kv_heads // self.config.n_heads
+        return value[group : group + 1]
+
+    def _derive(self, full: str, head: int | None) -> Tensor:
+        """A derived value of all heads, or of one with an axis of 1 in their place."""
+        site, _, last = full.rpartition(".")
+        if full == "probs":
             return self.values["logits"].softmax(-1)
-        assert self.model.final_norm is not None  # or the registry has no such site
-        return self._moment(name, self.model.final_norm)
+        if site.endswith("norm"):
+            norm, read = self._norm(site)
+            return norm.statistics(read)[last].detach()
+        side, name = sites.split_side(full)
+        layer, _ = sites.split_name(name)
+        assert layer is not None  # all other derived values are in a block
+        stack = self._stack(side)
+        if last == "gate_act":
+            ffn = stack.block(layer).ffn
+            assert isinstance(ffn, Gated)
+            return ffn.activation(self.values[f"{site}.gate"])
+        return self._attention(stack, stack.block(layer), layer, site, last, head).detach()
 
-    def _block(self, layer: int) -> Block:
-        return cast(Block, self.model.blocks[layer])
-
-    def _moment(self, name: str, norm: LayerNorm) -> Tensor:
-        """``….norm.mean`` or ``….norm.scale``: [T, 1]."""
-        site, _, which = name.rpartition(".")
-        mean, scale = norm.moments(self.norm_input(site))
-        return mean if which == "mean" else scale
-
-    def _derive(self, layer: int, rest: str, heads: slice = slice(None)) -> Tensor:
-        block = self._block(layer)
-        if rest.startswith("attn.norm."):
-            return self._moment(f"blocks.{layer}.{rest}", block.attn_norm)
-        if rest.startswith("ffn.norm."):
-            return self._moment(f"blocks.{layer}.{rest}", block.ffn_norm)
-        q, k, z = (self.values[f"blocks.{layer}.attn.{name}"][heads] for name in "qkz")
-        if rest == "attn.head_out":
-            d_head = self.model.config.d_head
-            w_o = block.attn.o.weight.T.unflatten(0, (-1, d_head))[heads].flatten(0, 1)
-            return ops.head_out(z, w_o)
-        scores = ops.scores(q, k)
-        if rest == "attn.scores":
+    def _attention(self, stack: Stack, block: Block, layer: int, at: str, which: str, head: int | None) -> Tensor:
+        """The T×T steps of one attention layer; ``at`` is like ``decoder.blocks.0.cross``."""
+        is_cross = at.endswith("cross")
+        attention: Attention = block.cross if is_cross and isinstance(block, CrossBlock) else block.attn
+        heads = slice(None) if head is None else slice(head, head + 1)
+        if which == "head_out":
+            w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
+            return ops.head_out(self.values[f"{at}.z"][heads], w_o)
+        q = self.values[self._last_form(at, "q")][heads]
+        k = self._shared(self._last_form(at, "k"), head)
+        scores = ops.scores(q, k, attention.scale)
+        if which == "scores":
             return scores
-        mask = ops.causal_mask(len(self), len(self))
-        if rest == "attn.mask":
-            return mask.expand_as(scores)
-        masked = scores + mask
-        return masked if rest == "attn.masked" else ops.pattern(masked)
+        n_queries, n_keys = scores.shape[-2:]
+        if is_cross:
+            visible = masks.everything(n_queries, n_keys)
+        elif stack.side in self.visible:
+            visible = self.visible[stack.side]
+        else:
+            visible = stack.visible(layer, n_queries, n_keys)
+        mask = ops.additive(visible).expand_as(scores)
+        if which == "mask":
+            return mask
+        bias = None if is_cross else stack.position.bias(n_queries, n_keys)
+        if which == "bias":
+            assert bias is not None  # or the registry has no such site
+            return bias[heads]
+        masked = scores + mask if bias is None else scores + bias[heads] + mask
+        return masked if which == "masked" else ops.pattern(masked)
+
+    def _last_form(self, at: str, letter: str) -> str:
+        """The name of the queries or keys that the scores are made of: rotated, normalised, or plain."""
+        names = (f"{at}.{letter}{form}" for form in ("_rotated", "_normed", ""))
+        return next(name for name in names if name in self.values)
+
+
+def _existing(norm: Norm | None) -> Norm:
+    assert norm is not None  # or the registry has no such site
+    return norm
 
 
 @torch.inference_mode()
 def record(
-    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], *, text: str | None = None, n_dropped: int = 0
+    model: Transformer,
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    target_ids: Sequence[int] | None = None,
+    *,
+    segments: Sequence[int] | None = None,
+    visible: Mapping[Side, Tensor] | None = None,
+    edits: Sequence[Edit] = (),
+    text: str | None = None,
+    target: str | None = None,
+    n_dropped: int = 0,
+    n_target_dropped: int = 0,
 ) -> Trace:
     """Run ``model`` once over ``ids`` and keep every value.
 
     Raises:
-        ValueError: there are no ids, more than the context holds, or one outside the vocabulary.
+        ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
+            a mask that does not fit; an edit of a place that does not exist.
     """
     config = model.config
+    lengths: dict[Side, int] = {config.sides[0]: _check_ids(ids, config)}
+    if target_ids is not None:
+        lengths["decoder"] = _check_ids(target_ids, config)
+    if segments is not None:
+        _check_segments(segments, len(ids), config)
+    if unknown := sorted(set(visible or {}) - set(lengths)):
+        raise ValueError(f"mask: this model has {' and '.join(config.sides)}, not {unknown[0]}")
+    seen = {side: masks.check(mask, lengths[side]) for side, mask in (visible or {}).items()}
+    planned: dict[str, list[Edit]] = {}
+    for edit in edits:
+        planned.setdefault(edit.site(config), []).append(edit)
+    recorder = Recorder(frozenset(name for name, site in sites.in_order(config) if not site.derived), planned)
+    model(
+        torch.tensor([ids]),
+        None if target_ids is None else torch.tensor([target_ids]),
+        segments=None if segments is None else torch.tensor([segments]),
+        visible=seen,
+        tap=recorder,
+    )
+    return Trace(
+        model=model,
+        tokenizer=tokenizer,
+        ids=tuple(ids),
+        text=text,
+        n_dropped=n_dropped,
+        values={name: value[0] for name, value in recorder.values.items()},
+        target_ids=None if target_ids is None else tuple(target_ids),
+        target=target,
+        n_target_dropped=n_target_dropped,
+        visible=seen,
+        edits=tuple(edits),
+    )
+
+
+def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:
     if not 1 <= len(ids) <= config.n_context:
         raise ValueError(f"expected 1 to {config.n_context} tokens, got {len(ids)}")
     if wrong := [id for id in ids if not 0 <= id < config.n_vocab]:
         raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_vocab}")
-    recorder = Recorder(frozenset(name for name, site in sites.in_order(config) if not site.derived))
-    model(torch.tensor([ids]), recorder)
-    values = {name: value[0] for name, value in recorder.values.items()}
-    return Trace(model=model, tokenizer=tokenizer, ids=tuple(ids), text=text, n_dropped=n_dropped, values=values)
+    return len(ids)
+
+
+def _check_segments(segments: Sequence[int], length: int, config: ModelConfig) -> None:
+    if not config.n_segments:
+        raise ValueError("segments: this model has none")
+    if len(segments) != length:
+        raise ValueError(f"segments: expected one for each of {length} tokens, got {len(segments)}")
+    if wrong := [segment for segment in segments if not 0 <= segment < config.n_segments]:
+        raise ValueError(f"segments: this model has {config.n_segments}, got {wrong[0]}")

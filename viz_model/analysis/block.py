@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from viz_model.model import Block
 from viz_model.sites import Role
 from viz_model.trace import Trace
 
@@ -81,7 +80,7 @@ class Normed(NamedTuple):
 def normed(trace: Trace, norm: str, token: int) -> Normed:
     """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
     _, layer, sublayer, _ = norm.split(".")
-    block = _block(trace, int(layer))
+    block = trace.stack.block(int(layer))
     module = block.attn_norm if sublayer == "attn" else block.ffn_norm
     before = trace.norm_input(norm)[token].numpy()
     mean, scale = (trace[f"{norm}.{which}"][token].item() for which in ("mean", "scale"))
@@ -126,7 +125,7 @@ def neurons(trace: Trace, layer: int, token: int, *, most: int = 12, n_promoted:
     up, act = trace[at + "up"][token], trace[at + "act"][token]
     strongest = act.topk(min(most, len(act))).indices
     strongest = strongest[act[strongest] > 0]
-    ffn, unembedding = _block(trace, layer).ffn, trace.model.unembedding.weight.detach()
+    ffn, unembedding = trace.stack.block(layer).ffn, trace.model.unembedding.weight.detach()
     values = ffn.down.weight.detach().T[strongest]  # [N, D]
     with torch.inference_mode():
         promoted = (values @ unembedding.T).topk(min(n_promoted, len(unembedding)))
@@ -145,7 +144,3 @@ def neurons(trace: Trace, layer: int, token: int, *, most: int = 12, n_promoted:
         )
         for n, number in enumerate(strongest.tolist())
     )
-
-
-def _block(trace: Trace, layer: int) -> Block:
-    return cast(Block, trace.model.blocks[layer])

@@ -62,7 +62,7 @@ def stream_gradients(trace: Trace) -> StreamGradients:
     with torch.inference_mode(False), torch.enable_grad():
         ids = torch.tensor([trace.ids])
         tap = _StreamTap()
-        logits = trace.model(ids, tap)
+        logits = trace.model(ids, tap=tap)
         loss = F.cross_entropy(logits[0, :-1], ids[0, 1:])
         gradients = torch.autograd.grad(loss, list(tap.stream.values()))
     return StreamGradients(loss.item(), tuple(tap.stream), tuple(gradient[0] for gradient in gradients))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from viz_model import ops
+from viz_model.masks import causal, padding
 from viz_model.trace import Trace
 
 Mask = Literal["causal", "none", "padding"]
@@ -27,10 +28,10 @@ def matrices(trace: Trace, layer: int, head: int, mask: Mask) -> dict[str, np.nd
     scores = trace.head(f"blocks.{layer}.attn.scores", head)
     length = len(trace)
     if mask == "causal":
-        added = ops.causal_mask(length, length)
+        added = ops.additive(causal(length, length))
     else:
         hidden = min(N_PADDING, length - 1) if mask == "padding" else 0
-        added = ops.padding_mask(length, torch.arange(length) >= length - hidden)
+        added = ops.additive(padding(length, torch.arange(length) >= length - hidden))
     masked = scores + added
     found = {"scores": scores, "mask": added, "masked": masked, "pattern": ops.pattern(masked)}
     return {name: value.numpy() for name, value in found.items()}

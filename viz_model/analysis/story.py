@@ -24,7 +24,7 @@ def strongest_look(trace: Trace, query: int) -> Look | None:
     if query == 0:
         return None
     looks = []
-    for layer in range(trace.model.config.n_layers):
+    for layer in range(trace.n_layers):
         for head in range(trace.model.config.n_heads):
             row = trace.head(f"blocks.{layer}.attn.pattern", head)[query, :query]
             looks.append(Look(int(row.argmax()), layer, head, row.max().item()))

@@ -49,7 +49,7 @@ def stream_similarity(trace: Trace) -> np.ndarray:
 @torch.inference_mode()
 def logits_without_final_norm(trace: Trace) -> Tensor:
     """What the unembedding makes of the last block's stream as it is: [T, V]."""
-    return trace.model.unembedding(trace[f"blocks.{trace.model.config.n_layers - 1}.resid.out"])
+    return trace.model.head(trace[f"blocks.{trace.n_layers - 1}.resid.out"])
 
 
 class LossCurve(NamedTuple):

@@ -349,7 +349,8 @@ def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     """The sum over heads, for prose: what each writes into dimension 0 of the query's stream."""
     at = f"blocks.{layer}.attn."
     written = [trace.head(at + "head_out", head)[query, 0].item() for head in range(trace.model.config.n_heads)]
-    bias = trace.model.get_parameter(f"blocks.{layer}.attn.o.bias")[0].item()
+    o = trace.stack.block(layer).attn.o
+    bias = 0.0 if o.bias is None else o.bias[0].item()
     return {
         "writes": " + ".join(theme.signed(part, 3) for part in written),
         "bias": theme.signed(bias, 3),

@@ -67,7 +67,7 @@ class OverviewView(NamedTuple):
             ids=trace.ids,
             embedding=_extremes(trace["embed.token"].numpy(), pool),
             position=_extremes(trace["embed.position"].numpy(), pool),
-            blocks=tuple(_block(trace, layer, pool) for layer in range(trace.model.config.n_layers)),
+            blocks=tuple(_block(trace, layer, pool) for layer in range(trace.n_layers)),
             next_tokens=tuple((t.label, p) for t, p in trace.next_tokens(token, N_NEXT)),
             look=story.strongest_look(trace, token),
             token=token,
@@ -139,7 +139,7 @@ class PathView(NamedTuple):
     @classmethod
     def of(cls, trace: Trace, token: int, dimension: int) -> PathView:
         names = ["embed.token", "embed.position", "embed.out"]
-        for layer in range(trace.model.config.n_layers):
+        for layer in range(trace.n_layers):
             names += [f"blocks.{layer}.{name}" for name in ("attn.out", "resid.mid", "ffn.out", "resid.out")]
         if "final.norm.out" in trace:
             names.append("final.norm.out")
@@ -155,6 +155,6 @@ class NormsView(NamedTuple):
     @classmethod
     def of(cls, trace: Trace) -> NormsView:
         names = ["embed.out"]
-        for layer in range(trace.model.config.n_layers):
+        for layer in range(trace.n_layers):
             names += [f"blocks.{layer}.resid.mid", f"blocks.{layer}.resid.out"]
         return cls(tuple(names), np.stack([trace[name].norm(dim=-1).numpy() for name in names]))

@@ -565,9 +565,9 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, st
     at = f"blocks.{layer}."
     for side, trace in traces.items():
         entering, a, mid = (trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid"))
-        norm = trace.model.blocks[layer].attn_norm
+        norm = trace.stack.block(layer).attn_norm
         mean, scale = (trace[f"{at}attn.norm.{moment}"][token, 0].item() for moment in ("mean", "scale"))
-        gain, bias = (parameter[0].item() for parameter in (norm.weight, norm.bias))  # type: ignore[union-attr,index]
+        gain, bias = (parameter[0].item() for parameter in (norm.weight, norm.bias))  # type: ignore[index]
         read = entering if side == "pre" else entering + a
         normed = gain * (read - mean) / scale + bias
         numbers = {

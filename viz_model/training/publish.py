@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import save_file
 
 from viz_model import generation
-from viz_model.checkpoints.registry import load_folder, stored_tensors
+from viz_model.checkpoints.registry import load_folder
+from viz_model.checkpoints.weights import stored_tensors
 from viz_model.training.corpus import SOURCES, Corpus
 from viz_model.training.loop import bits_per_byte, trained_model
 from viz_model.training.recipes import RECIPES, Recipe
@@ -47,7 +48,7 @@ def publish(name: str, run: Path, data: Path, cache: Path, target: Path) -> None
     greedy = generation.Sampling(temperature=0.0)
     samples = {
         prompt: generation.generate(
-            lm.model, lm.tokenizer, lm.tokenizer.encode(prompt), max_new_tokens=40, sampling=greedy, seed=0
+            lm.decoder(lm.tokenizer.encode(prompt)), lm.tokenizer, max_new_tokens=40, sampling=greedy, seed=0
         ).text
         for prompt in PROMPTS
     }

@@ -82,7 +82,7 @@ def drawn(name: str, text: str, sampling: vm.Sampling, seed: int, count: int) ->
     lm, ids = model(name), trace(name, text).ids
     found: list[Step] = []
     with _RUNNING:
-        for step in itertools.islice(steps(lm.model, lm.tokenizer, ids, sampling, seed), count):
+        for step in itertools.islice(steps(lm.decoder(ids), lm.tokenizer, sampling, seed), count):
             found.append(step)
             if step.token.id == lm.tokenizer.end_of_text:
                 break

@@ -1,0 +1,307 @@
+"""Weights of a checkpoint, from the names its authors gave them to ours.
+
+An *archive* is a file, or several, that tensors are read from one at a time. A table of
+:class:`Rename` rows says what each of its names is here. :func:`fill` compares names and shapes
+first, with a model that has shapes and no memory: a config far larger than its weights is
+refused before anything is built.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from viz_model.config import ModelConfig
+from viz_model.model import Transformer
+
+MAX_JSON_BYTES = 2**24
+FLOATS = ("F64", "F32", "F16", "BF16")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+class ModelError(ValueError):
+    """A model that cannot be loaded. One line that names the file and what is wrong with it."""
+
+
+class Archive(Protocol):
+    """Tensors of a checkpoint, read one at a time."""
+
+    @property
+    def path(self) -> Path:
+        """The file that messages name."""
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of every tensor, by its name in the file; known without reading the tensors."""
+
+    def read(self, name: str) -> Tensor:
+        """One tensor in single precision. Raises ModelError where it cannot be read."""
+
+
+@dataclass(frozen=True)
+class Rename:
+    """What a tensor of somebody else's checkpoint is here.
+
+    In both names ``{layer}`` stands for the number of a block and a last ``*`` for ``weight`` or
+    ``bias``; in theirs, ``[…]`` encloses what some files leave out. Where ``ours`` is several
+    names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
+    same place, as where a tied table is stored twice: their values must then be equal.
+
+    Attributes:
+        how: ``transposed`` where they store [in, out] and we [out, in] (this happens before the
+            cut); ``row`` where theirs has one axis more, of length 1, in front.
+        because: why a tensor without a place here may be left out; only where ``ours`` is empty.
+    """
+
+    theirs: str
+    ours: tuple[str, ...]
+    how: Literal["same", "transposed", "row"] = "same"
+    because: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        text = re.escape(self.theirs)
+        text = text.replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\{layer\}", r"(?P<layer>0|[1-9]\d{0,4})")
+        return re.compile(text.removesuffix(r"\*") + "(?P<end>weight|bias)" if self.theirs.endswith("*") else text)
+
+    def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The shape of their tensor, from the shapes of our pieces of it."""
+        joined = (sum(shape[0] for shape in shapes), *shapes[0][1:])
+        return {"same": joined, "transposed": joined[::-1], "row": (1, *joined)}[self.how]
+
+    def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+        """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
+        match self.how:
+            case "transposed" if tensor.dim() == 2:
+                tensor = tensor.T
+            case "row":
+                tensor = tensor[0]
+        return tensor.split(list(sizes))
+
+
+def rename(theirs: str, *ours: str, how: Literal["same", "transposed", "row"] = "same") -> Rename:
+    """A row of a table: their name, and what it is here."""
+    return Rename(theirs, ours, how)
+
+
+def ignored(theirs: str, because: str) -> Rename:
+    """A row of a table for a tensor that the model does without, and the reason."""
+    return Rename(theirs, (), because=because)
+
+
+def unchanged(config: ModelConfig) -> list[Rename]:
+    """The table of a checkpoint that already uses our names."""
+    return [rename(name, name) for name in _expected(config)]
+
+
+def stored_tensors(model: Transformer) -> dict[str, Tensor]:
+    """The tensors that a checkpoint of ``model`` holds: a tied unembedding is stored once."""
+    state = dict(model.state_dict())
+    if model.config.tie_embeddings:
+        state.pop("head.unembedding.weight", None)
+    return state
+
+
+def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Transformer:
+    """Build the model that ``config`` describes, with the weights of ``archive``.
+
+    Raises:
+        ModelError: a tensor is missing, has no place, has another shape, holds something else
+            than finite numbers, or differs from another that fills the same place. The message
+            names the file and the tensor as it is called there.
+    """
+    expected = _expected(config)
+    plan = _plan(expected, archive, renames)
+    with _NoDraws():
+        model = Transformer(config)
+    tensors = stored_tensors(model)
+    filled: set[str] = set()
+    for name, (row, ours) in plan.items():
+        found = archive.read(name)
+        if not found.isfinite().all():
+            raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
+        for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
+            if place not in filled:
+                tensors[place].copy_(piece)
+                filled.add(place)
+            elif not torch.equal(tensors[place], piece):
+                raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
+    return model.eval().requires_grad_(False)
+
+
+class _NoDraws(TorchFunctionMode):
+    """Leaves out the drawing of first values that a checkpoint is about to replace."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in (torch.Tensor.uniform_, torch.Tensor.normal_):
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
+def _expected(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what a checkpoint of ``config`` holds, at no cost in memory."""
+    with torch.device("meta"):
+        return {name: tuple(tensor.shape) for name, tensor in stored_tensors(Transformer(config)).items()}
+
+
+def _plan(
+    expected: Mapping[str, tuple[int, ...]], archive: Archive, renames: Sequence[Rename]
+) -> dict[str, tuple[Rename, tuple[str, ...]]]:
+    """For each of their tensors that is used: its row, and its places here."""
+    exact = {row.theirs: row for row in renames if not set(row.theirs) & set("{[*")}
+    patterns = [row for row in renames if row.theirs not in exact]
+    plan: dict[str, tuple[Rename, tuple[str, ...]]] = {}
+    unknown = []
+    for name in archive.shapes:
+        row, ours = _place(name, exact, patterns)
+        if row is None or not all(place in expected for place in ours):
+            unknown.append(name)
+        elif ours:
+            plan[name] = (row, ours)
+    missing = set(expected) - {place for _, ours in plan.values() for place in ours}
+    if missing:
+        first = next(place for place in expected if place in missing)
+        raise ModelError(f"{archive.path}: tensor {_their_name(first, renames, archive)!r} is missing")
+    if unknown:
+        raise ModelError(f"{archive.path}: tensor {min(unknown)!r} has no place in this model")
+    for name, (row, ours) in plan.items():
+        shape, asked = archive.shapes[name], row.their_shape([expected[place] for place in ours])
+        if shape != asked:
+            raise ModelError(f"{archive.path}: {name} has shape {list(shape)}, the config asks {list(asked)}")
+    return plan
+
+
+def _place(name: str, exact: Mapping[str, Rename], patterns: Iterable[Rename]) -> tuple[Rename | None, tuple[str, ...]]:
+    if name in exact:
+        return exact[name], exact[name].ours
+    for row in patterns:
+        if match := row.pattern.fullmatch(name):
+            parts = match.groupdict()
+            return row, tuple(
+                ours.replace("{layer}", parts.get("layer", "")).replace("*", parts.get("end", "")) for ours in row.ours
+            )
+    return None, ()
+
+
+def _their_name(place: str, renames: Iterable[Rename], archive: Archive) -> str:
+    """What the archive would call the tensor of a place here, for a message."""
+    for row in renames:
+        for ours in row.ours:
+            match = Rename(ours, ()).pattern.fullmatch(place)
+            if match:
+                parts = match.groupdict()
+                name = row.theirs.replace("{layer}", parts.get("layer", "")).replace("*", parts.get("end", ""))
+                prefix = name[1 : name.index("]")] if name.startswith("[") else ""
+                if prefix and not any(known.startswith(prefix) for known in archive.shapes):
+                    name = name.removeprefix(f"[{prefix}]")
+                return name.replace("[", "").replace("]", "")
+    return place
+
+
+class SafetensorsArchive:
+    """The safetensors of a folder: ``model.safetensors``, or shards listed in an index.
+
+    Opening reads the headers alone, and safetensors compares them with the file's length.
+
+    Raises:
+        ModelError: there are none (pickles are not read: they can run code), a file is damaged,
+            or the index names something else than files of this folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+        self._path = single
+        self._files: dict[str, Any] = {}
+        if single.exists():
+            self._open(single)
+        elif index.exists():
+            self._path = index
+            self._open_shards(index)
+        elif pickles := sorted(path for kind in PICKLES for path in folder.glob(kind)):
+            raise ModelError(
+                f"{pickles[0]}: a pickle can run code when it is read; save the model as model.safetensors instead"
+            )
+        else:
+            raise ModelError(f"{single}: no such file")
+        self._shapes = {name: tuple(file.get_slice(name).get_shape()) for name, file in self._files.items()}
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        return self._shapes
+
+    def read(self, name: str) -> Tensor:
+        file = self._files[name]
+        if (kind := file.get_slice(name).get_dtype()) not in FLOATS:
+            raise ModelError(f"{self.path}: tensor {name!r} is {kind}, expected one of {', '.join(FLOATS)}")
+        try:
+            tensor: Tensor = file.get_tensor(name)
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"{self.path}: {one_line(error)}") from None
+        return tensor.float()
+
+    def _open(self, path: Path) -> set[str]:
+        try:
+            file: Any = safe_open(path, framework="pt")
+            names = set(file.keys())
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"{path}: {one_line(error)}") from None
+        self._files.update(dict.fromkeys(names, file))
+        return names
+
+    def _open_shards(self, index: Path) -> None:
+        weight_map = read_json(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map:
+            raise ModelError(f"{index}: weight_map: expected an object of file names")
+        shards: dict[str, set[str]] = {}
+        for name, shard in weight_map.items():
+            # A path would let a downloaded folder have any file of this machine opened.
+            if not isinstance(shard, str) or not re.fullmatch(r"[\w\-][\w\-.]*\.safetensors", shard):
+                raise ModelError(f"{index}: weight_map: expected names of .safetensors files beside it, got {shard!r}")
+            shards.setdefault(shard, set()).add(name)
+        for shard, listed in shards.items():
+            stored = self._open(index.parent / shard)
+            if different := sorted(stored ^ listed):
+                where = "is not in the index" if different[0] in stored else "is missing"
+                raise ModelError(f"{index.parent / shard}: tensor {different[0]!r} {where}")
+
+
+def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """A JSON object from a file.
+
+    Raises:
+        ModelError: the file cannot be read, is longer than ``limit`` bytes, or holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ModelError(f"{path}: longer than {limit} bytes")
+        value = json.loads(data)
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{path}: {one_line(error)}") from None
+    if not isinstance(value, dict):
+        raise ModelError(f"{path}: expected a JSON object")
+    return value
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
