@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from viz_model.config import ModelConfig
@@ -26,6 +27,8 @@ from viz_model.model import Transformer
 
 MAX_JSON_BYTES = 2**24
 FLOATS = ("F64", "F32", "F16", "BF16")
+# Some functions of nn.init come to a TorchFunctionMode themselves, of others the tensor's own methods.
+_DRAWS = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -145,9 +148,10 @@ class _NoDraws(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func in (torch.Tensor.uniform_, torch.Tensor.normal_):
-            return args[0]
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if func in _DRAWS:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def _expected(config: ModelConfig) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,144 @@
+"""Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+# The library's logging is not typed.
+_logging: Any = transformers.logging
+_logging.set_verbosity_error()
+_logging.disable_progress_bar()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A model class of transformers and what its config is given beside :data:`SIZES`."""
+
+    model: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    untied: bool = False
+
+    @property
+    def family(self) -> str:
+        return next(family for family in SIZES if self.model.lower().startswith(family))
+
+    def build(self, seed: int = 0) -> Any:
+        """The model, all of whose parameters are random."""
+        cls: Any = getattr(transformers, self.model)
+        config = cls.config_class(**{**SIZES[self.family], **self.changes})
+        # Its constructors draw from the global generator.
+        with torch.random.fork_rng():
+            model = cls._from_config(config, attn_implementation="eager")
+        if self.untied:  # T5's class ties whatever its config says
+            model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
+        randomise(model, seed)
+        return model.eval()
+
+    def save(self, folder: Path, seed: int = 0) -> Any:
+        """The model, and a folder with it."""
+        model = self.build(seed)
+        model.save_pretrained(folder)
+        return model
+
+
+# Sizes that differ from each other, so that swapped axes show.
+SIZES: dict[str, dict[str, Any]] = {
+    "gpt2": {"vocab_size": 53, "n_positions": 16, "n_embd": 24, "n_layer": 2, "n_head": 3},
+    "bert": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 40,
+    },
+    "t5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
+    "llama": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 40,
+    },
+    "qwen3": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 10,
+        "intermediate_size": 40,
+    },
+    "marian": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "d_model": 24,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 3,
+        "decoder_attention_heads": 3,
+        "encoder_ffn_dim": 40,
+        "decoder_ffn_dim": 40,
+        "pad_token_id": 52,
+        "decoder_start_token_id": 52,
+        "eos_token_id": 0,
+    },
+    "stablelm": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "num_key_value_heads": 3,
+        "intermediate_size": 40,
+    },
+}
+
+
+@torch.no_grad()
+def randomise(model: nn.Module, seed: int) -> None:
+    """Biases of 0 and gains of 1 would hide mistakes."""
+    numbers = torch.Generator().manual_seed(seed)
+    trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    biases = {name: value for name, value in model.named_buffers() if name.endswith("bias")}
+    for name, value in sorted({**trained, **biases}.items()):
+        noise = torch.randn(value.shape, generator=numbers)
+        if min(value.shape) > 1:
+            value.copy_(noise * value.shape[-1] ** -0.5)
+        else:
+            is_gain = name.endswith("weight")
+            value.copy_(float(is_gain) + 0.3 * noise)
+
+
+def token_ids(lengths: tuple[int, ...], n_vocab: int, seed: int) -> list[list[int]]:
+    """One text for each length."""
+    numbers = torch.Generator().manual_seed(seed)
+    return [torch.randint(1, n_vocab, (length,), generator=numbers).tolist() for length in lengths]
+
+
+def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """Ids [B, T] filled up with 0 at the end, and a boolean [B, T], True on what was filled up."""
+    longest = max(map(len, texts))
+    ids = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
+    return ids, torch.tensor([[i >= len(text) for i in range(longest)] for text in texts])
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads((folder / "config.json").read_text())
+    return plain
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    """Change attributes; ``...`` removes one."""
+    plain = {**read_config(folder), **changes}
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in plain.items() if v is not ...}))

@@ -1,0 +1,148 @@
+"""Reading a config.json attribute by attribute, so that none goes unnoticed.
+
+Whatever a family neither reads, nor requires to have one value, nor knows to be without effect,
+is an error that names it: a model that computes something else must not be shown as itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from viz_model.checkpoints.weights import ModelError
+
+T = TypeVar("T")
+
+ACTIVATIONS: dict[str, Any] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "silu",
+    "swish": "silu",
+}
+
+# What training, choosing the next token, classifiers and bookkeeping need; no forward pass reads it.
+_TRAINING = """
+    finetuning_task gradient_checkpointing initializer_factor initializer_range classif_dropout classifier_dropout
+    chunk_size_feed_forward use_bfloat16 tf_legacy_loss problem_type id2label label2id num_labels _num_labels
+"""
+_DECODING = """
+    bad_words_ids begin_suppress_tokens bos_token_id decoder_start_token_id diversity_penalty do_sample early_stopping
+    encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty forced_bos_token_id
+    forced_eos_token_id length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams
+    num_return_sequences pad_token_id prefix remove_invalid_values repetition_penalty sep_token_id suppress_tokens
+    task_specific_params temperature top_k top_p typical_p use_cache
+"""
+_BOOKKEEPING = """
+    _name_or_path _attn_implementation _attn_implementation_autoset _commit_hash architectures dtype torch_dtype
+    is_encoder_decoder model_type output_attentions output_hidden_states output_past output_scores return_dict
+    return_dict_in_generate tokenizer_class torchscript transformers.js_config transformers_version
+    unsloth_fixed unsloth_version
+"""
+NO_EFFECT = frozenset((_TRAINING + _DECODING + _BOOKKEEPING).split())
+
+# Each would change the numbers if it had another value.
+ONE_VALUE: dict[str, Any] = {
+    "add_cross_attention": False,
+    "cross_attention_hidden_size": None,
+    "is_decoder": False,
+    "per_layer_config": None,
+    "pruned_heads": {},
+    "quantization_config": None,
+    "tie_encoder_decoder": False,
+}
+
+
+class Attributes:
+    """The attributes of one JSON object. ``null`` is the same as absent.
+
+    Every method raises ModelError: a value of another type than asked, or none where there is no default.
+    """
+
+    def __init__(self, plain: Mapping[str, Any], path: Path, within: str = "") -> None:
+        self.path = path
+        self._values = {name: value for name, value in plain.items() if value is not None}
+        self._left = set(self._values)
+        self._within = within
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def size(self, name: str, default: int | None = None, at_least: int = 1) -> int:
+        """A whole number."""
+        value = self._take(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+            self._refuse(name, value, f"a whole number of at least {at_least}")
+        return value
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """A finite number."""
+        value = self._take(name, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            self._refuse(name, value, "a number")
+        return float(value)
+
+    def flag(self, name: str, default: bool | None = None) -> bool:
+        """True or false."""
+        value = self._take(name, default)
+        if not isinstance(value, bool):
+            self._refuse(name, value, "true or false")
+        return value
+
+    def choice(self, name: str, options: Mapping[str, T], default: str | None = None) -> T:
+        """What one of several words means."""
+        value = self._take(name, default)
+        if not isinstance(value, str) or value not in options:
+            self._refuse(name, value, f"one of {', '.join(options)}")
+        return options[value]
+
+    def words(self, name: str) -> list[str] | None:
+        """A list of words, or None if absent."""
+        if name not in self._values:
+            return None
+        value = self._take(name, None)
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            self._refuse(name, value, "a list of words")
+        return value
+
+    def inner(self, name: str) -> Attributes | None:
+        """The attributes of an object inside this one, or None if absent."""
+        if name not in self._values:
+            return None
+        value = self._take(name, None)
+        if not isinstance(value, dict):
+            self._refuse(name, value, "an object")
+        return Attributes(value, self.path, within=f"{name}: ")
+
+    def one_value(self, name: str, only: Any) -> None:
+        """An attribute with which a single value can be run; its absence means that value."""
+        value = self._values.get(name, only)
+        if type(value) is not type(only) or value != only:
+            self._refuse(name, value, f"{json.dumps(only)}, the only value that is supported")
+        self._left.discard(name)
+
+    def no_effect(self, names: Iterable[str]) -> None:
+        """Attributes that change no number."""
+        self._left.difference_update(names)
+
+    def finish(self) -> None:
+        """Raise ModelError if an attribute is left over."""
+        if self._left:
+            raise ModelError(f"{self.path}: {self._within}{min(self._left)}: an attribute that is not supported")
+
+    def _take(self, name: str, default: Any) -> Any:
+        self._left.discard(name)
+        value = self._values.get(name, default)
+        if value is None:
+            raise ModelError(f"{self.path}: {self._within}{name}: missing")
+        return value
+
+    def _refuse(self, name: str, value: Any, expected: str) -> None:
+        shown = repr(value)
+        shown = shown if len(shown) <= 80 else shown[:79] + "…"
+        raise ModelError(f"{self.path}: {self._within}{name}: expected {expected}, got {shown}")

@@ -1,0 +1,92 @@
+"""BERT (Devlin et al. 2019): an encoder, LayerNorm after each addition, learned positions and segments.
+
+Files of sentence encoders hold no head; those trained to fill masks hold one under ``cls``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "num_hidden_layers",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "d_ffn": "intermediate_size",
+    "norm": "layer_norm_eps",
+    "n_segments": "type_vocab_size",
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.one_value("position_embedding_type", "absolute")
+    a.no_effect(["hidden_dropout_prob", "attention_probs_dropout_prob", "directionality", "pooler_type"])
+    a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
+    activation = a.choice("hidden_act", ACTIVATIONS, "gelu")
+    fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
+    return ModelConfig(
+        kind="encoder",
+        n_vocab=a.size("vocab_size", 30522),
+        n_context=a.size("max_position_embeddings", 512),
+        n_layers=a.size("num_hidden_layers", 12),
+        d_model=a.size("hidden_size", 768),
+        n_heads=a.size("num_attention_heads", 12),
+        d_ffn=a.size("intermediate_size", 3072),
+        norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-12)),
+        norm_at="post",
+        position=Learned(),
+        n_segments=a.size("type_vocab_size", 2),
+        embedding_norm=True,
+        ffn=Dense(activation=activation),
+        head=MaskedHead(activation=activation) if fills_masks else NoHead(),
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """The prefix ``bert.`` is absent where there is no head."""
+    theirs, ours = "[bert.]encoder.layer.{layer}.", "encoder.blocks.{layer}."
+    next_sentence = "the classifier of sentence pairs, which no value here depends on"
+    rows = [
+        rename("[bert.]embeddings.word_embeddings.weight", "embedding.weight"),
+        rename("[bert.]embeddings.position_embeddings.weight", "encoder.position.table.weight"),
+        rename("[bert.]embeddings.token_type_embeddings.weight", "encoder.segment.weight"),
+        rename("[bert.]embeddings.LayerNorm.*", "encoder.embed_norm.*"),
+        rename(f"{theirs}attention.self.query.*", f"{ours}attn.q.*"),
+        rename(f"{theirs}attention.self.key.*", f"{ours}attn.k.*"),
+        rename(f"{theirs}attention.self.value.*", f"{ours}attn.v.*"),
+        rename(f"{theirs}attention.output.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}attention.output.LayerNorm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}intermediate.dense.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}output.dense.*", f"{ours}ffn.down.*"),
+        rename(f"{theirs}output.LayerNorm.*", f"{ours}ffn_norm.*"),
+        rename("cls.predictions.transform.dense.*", "head.dense.*"),
+        rename("cls.predictions.transform.LayerNorm.*", "head.norm.*"),
+        rename("cls.predictions.bias", "head.unembedding.bias"),
+        rename("cls.predictions.decoder.bias", "head.unembedding.bias"),
+        rename(
+            "cls.predictions.decoder.weight",
+            "embedding.weight" if config.tie_embeddings else "head.unembedding.weight",
+        ),
+        ignored("[bert.]embeddings.position_ids", "the numbers 0, 1, 2, …"),
+        ignored("[bert.]pooler.dense.*", next_sentence),
+        ignored("cls.seq_relationship.*", next_sentence),
+    ]
+    return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
+
+
+def _old_names(row: Rename) -> list[Rename]:
+    """The first files called the two parameters of a norm gamma and beta, as the paper of LayerNorm's kin does."""
+    return [
+        replace(row, theirs=row.theirs.replace("*", old), ours=tuple(name.replace("*", new) for name in row.ours))
+        for old, new in (("gamma", "weight"), ("beta", "bias"))
+    ]

@@ -1,0 +1,65 @@
+"""GPT-2 (Radford et al. 2019): a causal decoder, LayerNorm before each sub-layer, learned positions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "n_positions",
+    "n_layers": "n_layer",
+    "d_model": "n_embd",
+    "n_heads": "n_head",
+    "d_ffn": "n_inner",
+    "norm": "layer_norm_epsilon",
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.one_value("scale_attn_by_inverse_layer_idx", False)
+    # Reordering protects half precision from overflow; the numbers it computes are the same.
+    a.no_effect(["reorder_and_upcast_attn", "n_ctx", "resid_pdrop", "embd_pdrop", "attn_pdrop"])
+    a.no_effect(f"summary_{name}" for name in ("type", "use_proj", "activation", "proj_to_labels", "first_dropout"))
+    d_model = a.size("n_embd", 768)
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 50257),
+        n_context=a.size("n_positions", 1024),
+        n_layers=a.size("n_layer", 12),
+        d_model=d_model,
+        n_heads=a.size("n_head", 12),
+        d_ffn=a.size("n_inner", 4 * d_model),
+        norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
+        position=Learned(),
+        ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu_new")),
+        head=LanguageHead(),
+        scale_scores=a.flag("scale_attn_weights", True),
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Its linear layers store [in, out], and query, key and value are one matrix."""
+    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
+    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    mask = "the causal mask, which follows from the config"
+    return [
+        rename("[transformer.]wte.weight", "embedding.weight"),
+        rename("[transformer.]wpe.weight", "decoder.position.table.weight"),
+        rename(f"{theirs}ln_1.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}attn.c_attn.*", *qkv, how="transposed"),
+        rename(f"{theirs}attn.c_proj.*", f"{ours}attn.o.*", how="transposed"),
+        rename(f"{theirs}ln_2.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}mlp.c_fc.*", f"{ours}ffn.up.*", how="transposed"),
+        rename(f"{theirs}mlp.c_proj.*", f"{ours}ffn.down.*", how="transposed"),
+        rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
+        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        ignored(f"{theirs}attn.bias", mask),
+        ignored(f"{theirs}attn.masked_bias", mask),
+    ]

@@ -1,0 +1,63 @@
+"""Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalised, and windows in some files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families import llama, rope
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import ModelError, Rename, rename
+from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm
+
+NAMES = {**llama.NAMES, "windows": "layer_types"}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.no_effect(["attention_dropout"])
+    n_context = a.size("max_position_embeddings", 32768)
+    n_layers = a.size("num_hidden_layers", 32)
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 151936),
+        n_context=n_context,
+        n_layers=n_layers,
+        d_model=a.size("hidden_size", 4096),
+        n_heads=a.size("num_attention_heads", 32),
+        n_kv_heads=a.size("num_key_value_heads", 32),
+        d_head=a.size("head_dim", 128),
+        d_ffn=a.size("intermediate_size", 22016),
+        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
+        position=rope.read(a, n_context),
+        ffn=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
+        head=LanguageHead(),
+        windows=_windows(a, n_layers),
+        attention_bias=a.flag("attention_bias", False),
+        qk_norm=True,
+        tie_embeddings=a.flag("tie_word_embeddings", False),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Llama's table, and the norms of q and k."""
+    theirs, ours = "[model.]layers.{layer}.self_attn.", "decoder.blocks.{layer}.attn.qk_norm."
+    return [*llama.renames(config), *(rename(f"{theirs}{part}_norm.weight", f"{ours}{part}.weight") for part in "qk")]
+
+
+def _windows(a: Attributes, n_layers: int) -> tuple[int, ...]:
+    """For each layer its window, 0 for none; empty where no layer has one."""
+    kinds = a.words("layer_types")
+    slides = a.flag("use_sliding_window", False)
+    window = a.size("sliding_window", 4096, 0)
+    first = a.size("max_window_layers", 28, 0)
+    if kinds is None:
+        if not slides or n_layers > LIMITS["n_layers"]:  # ModelConfig refuses the latter
+            return ()
+        kinds = ["sliding_attention" if layer >= first else "full_attention" for layer in range(n_layers)]
+    sizes = {"full_attention": 0, "sliding_attention": window}
+    if unknown := sorted(set(kinds) - set(sizes)):
+        raise ModelError(f"{a.path}: layer_types: expected words out of {', '.join(sizes)}, got {unknown[0]!r}")
+    if "sliding_attention" in kinds and not (slides and window):
+        raise ModelError(f"{a.path}: layer_types: sliding_attention, but no sliding_window is in use")
+    return tuple(sizes[kind] for kind in kinds) if "sliding_attention" in kinds else ()

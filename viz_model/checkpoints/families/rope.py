@@ -1,0 +1,62 @@
+"""Rotary positions as config files spell them, in two generations.
+
+Older files have ``rope_theta`` beside ``rope_scaling``, newer ones both in ``rope_parameters``.
+"""
+
+from __future__ import annotations
+
+from viz_model.checkpoints.families.attributes import Attributes
+from viz_model.checkpoints.weights import ModelError
+from viz_model.config import LinearScaling, Llama3Scaling, Rope, RopeScaling, YarnScaling
+
+TYPES = ("default", "linear", "llama3", "yarn")
+
+
+def read(attributes: Attributes, n_context: int) -> Rope:
+    """The rotation that a config asks for; pairs are i and i + half.
+
+    Raises:
+        ModelError: a kind of scaling that depends on the text's length or is unknown.
+    """
+    base = attributes.number("rope_theta", 10_000.0)
+    old, new = attributes.inner("rope_scaling"), attributes.inner("rope_parameters")
+    if old is not None and new is not None:
+        raise ModelError(f"{attributes.path}: rope_scaling: stands beside rope_parameters, expected one of the two")
+    inner = new or old
+    if inner is None:
+        return Rope(base=base)
+    base = inner.number("rope_theta", base)
+    inner.one_value("partial_rotary_factor", 1.0)
+    scaling = _scaling(inner, n_context)
+    inner.finish()
+    return Rope(base=base, scaling=scaling)
+
+
+def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
+    name = "rope_type" if "rope_type" in inner else "type"
+    kind = inner.choice(name, {word: word for word in TYPES}, "default")
+    inner.no_effect(["type"])
+    if kind == "default":
+        return None
+    factor = inner.number("factor")
+    if kind == "linear":
+        return LinearScaling(factor=factor)
+    original = inner.size("original_max_position_embeddings", n_context)
+    if kind == "llama3":
+        return Llama3Scaling(
+            factor=factor,
+            low_freq_factor=inner.number("low_freq_factor"),
+            high_freq_factor=inner.number("high_freq_factor"),
+            original_context=original,
+        )
+    inner.one_value("truncate", True)
+    lengthened = inner.number("attention_factor") if "attention_factor" in inner else None
+    if lengthened is None and factor <= 1:
+        lengthened = 1.0  # the paper's fit holds above 1
+    return YarnScaling(
+        factor=factor,
+        original_context=original,
+        beta_fast=inner.number("beta_fast", 32.0),
+        beta_slow=inner.number("beta_slow", 1.0),
+        attention_factor=lengthened,
+    )

@@ -1,0 +1,108 @@
+"""T5 (Raffel et al. 2020) and T5 v1.1: encoder–decoder, RMSNorm before each sub-layer, no biases.
+
+Positions are a trained number for each distance and head, added to scores that are not divided
+by √K. The first T5 ties its embeddings and scales the head; v1.1 does neither and gates its
+feed-forward layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "n_positions",
+    "n_layers": "num_decoder_layers",
+    "n_encoder_layers": "num_layers",
+    "d_model": "d_model",
+    "n_heads": "num_heads",
+    "d_head": "d_kv",
+    "d_ffn": "d_ff",
+    "norm": "layer_norm_epsilon",
+    "position": "relative_attention_num_buckets",
+    "start_id": "decoder_start_token_id",
+}
+
+FEED_FORWARDS: dict[str, FeedForward] = {
+    **{word: Dense(activation=activation, bias=False) for word, activation in ACTIVATIONS.items()},
+    **{f"gated-{word}": Gated(activation=activation) for word, activation in ACTIVATIONS.items()},
+    # What its authors call gelu is the approximation.
+    "gated-gelu": Gated(activation="gelu_tanh"),
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.no_effect(["dropout_rate", "dense_act_fn", "is_gated_act"])  # the last two repeat feed_forward_proj
+    layers = a.size("num_layers", 6)
+    decoder_layers = a.size("num_decoder_layers", layers)
+    encoder_only = not a.flag("is_encoder_decoder", True) or a.words("architectures") == ["T5EncoderModel"]
+    tied = a.flag("tie_word_embeddings", True)
+    # Newer files say whether the head scales, and tie unless there is a second table.
+    scaled = a.flag("scale_decoder_outputs", tied)
+    if "scale_decoder_outputs" in a:
+        tied = "lm_head.weight" not in tensors
+    return ModelConfig(
+        kind="encoder" if encoder_only else "encoder_decoder",
+        n_vocab=a.size("vocab_size", 32128),
+        n_context=a.size("n_positions", 512),
+        n_layers=layers if encoder_only else decoder_layers,
+        n_encoder_layers=layers,
+        d_model=a.size("d_model", 512),
+        n_heads=a.size("num_heads", 8),
+        d_head=a.size("d_kv", 64),
+        d_ffn=a.size("d_ff", 2048),
+        norm=RMSNorm(eps=a.number("layer_norm_epsilon", 1e-6)),
+        position=T5Bias(
+            buckets=a.size("relative_attention_num_buckets", 32),
+            max_distance=a.size("relative_attention_max_distance", 128),
+        ),
+        ffn=a.choice("feed_forward_proj", FEED_FORWARDS, "relu"),
+        head=NoHead() if encoder_only else LanguageHead(scale=scaled),
+        attention_bias=False,
+        scale_scores=False,
+        tie_embeddings=tied or encoder_only,
+        scale_embedding=False,
+        start_id=None if encoder_only else a.size("decoder_start_token_id", a.size("pad_token_id", 0, 0), 0),
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Sub-layers are numbered: in the encoder attention and feed-forward, in the decoder cross-attention between."""
+    rows = [
+        rename("shared.weight", "embedding.weight"),
+        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        ignored(
+            "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+            "early files hold it, though the cross-attention of T5 has no positions",
+        ),
+    ]
+    for side in ("encoder", "decoder"):
+        theirs, ours = f"{side}.block.{{layer}}.layer.", f"{side}.blocks.{{layer}}."
+        ffn = f"{theirs}1." if side == "encoder" else f"{theirs}2."
+        rows += [
+            rename(f"{side}.embed_tokens.weight", "embedding.weight"),
+            rename(
+                f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                f"{side}.position.buckets.weight",
+            ),
+            rename(f"{theirs}0.layer_norm.weight", f"{ours}attn_norm.weight"),
+            *(rename(f"{theirs}0.SelfAttention.{part}.weight", f"{ours}attn.{part}.weight") for part in "qkvo"),
+            rename(f"{ffn}layer_norm.weight", f"{ours}ffn_norm.weight"),
+            rename(f"{ffn}DenseReluDense.wi.weight", f"{ours}ffn.up.weight"),
+            rename(f"{ffn}DenseReluDense.wi_0.weight", f"{ours}ffn.gate.weight"),
+            rename(f"{ffn}DenseReluDense.wi_1.weight", f"{ours}ffn.up.weight"),
+            rename(f"{ffn}DenseReluDense.wo.weight", f"{ours}ffn.down.weight"),
+            rename(f"{side}.final_layer_norm.weight", f"{side}.final_norm.weight"),
+        ]
+    theirs, ours = "decoder.block.{layer}.layer.1.", "decoder.blocks.{layer}."
+    return [
+        *rows,
+        rename(f"{theirs}layer_norm.weight", f"{ours}cross_norm.weight"),
+        *(rename(f"{theirs}EncDecAttention.{part}.weight", f"{ours}cross.{part}.weight") for part in "qkvo"),
+    ]

@@ -1,0 +1,94 @@
+"""Model folders as Hugging Face lays them out: ``config.json`` beside ``model.safetensors``.
+
+A family is a module of :mod:`viz_model.checkpoints.families` with ``config`` (what the attributes
+mean), ``renames`` (what the tensors are here) and ``NAMES`` (our fields as its files call them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Protocol
+
+from viz_model.checkpoints.families import bert, gpt2, llama, marian, qwen3, t5
+from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
+from viz_model.checkpoints.weights import ModelError, Rename, SafetensorsArchive, fill, read_json
+from viz_model.config import ConfigError, ModelConfig
+from viz_model.model import Transformer
+
+MAX_CONFIG_BYTES = 2**20
+
+
+class Family(Protocol):
+    """What a module of :mod:`viz_model.checkpoints.families` offers."""
+
+    @property
+    def NAMES(self) -> dict[str, str]:
+        """Fields of ModelConfig by their name in the family's files, for messages."""
+
+    def config(self, attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+        """What a config.json describes; ``tensors`` are the names in the weights beside it."""
+
+    def renames(self, config: ModelConfig) -> list[Rename]:
+        """What each tensor of its files is here."""
+
+
+FAMILIES: dict[str, Family] = {
+    "bert": bert,
+    "gpt2": gpt2,
+    "llama": llama,
+    "marian": marian,
+    "qwen3": qwen3,
+    "t5": t5,
+}
+
+
+def load_folder(folder: Path) -> Transformer:
+    """Load the weights of a folder.
+
+    Raises:
+        ModelError: a file is missing or damaged, the family is unknown, an attribute is not
+            supported, or the weights do not fit. The message names file and field or tensor.
+    """
+    plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
+    family = family_of(plain, folder / "config.json")
+    archive = SafetensorsArchive(folder)
+    config = read_config(folder, plain, archive.shapes)
+    return fill(config, archive, family.renames(config))
+
+
+def family_of(plain: dict[str, Any], path: Path) -> Family:
+    """The family that ``model_type`` names. Raises ModelError for others."""
+    name = plain.get("model_type")
+    if not isinstance(name, str) or name not in FAMILIES:
+        shown = repr(name)[:80]
+        raise ModelError(f"{path}: model_type: expected one of {', '.join(FAMILIES)}, got {shown}")
+    return FAMILIES[name]
+
+
+def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -> ModelConfig:
+    """The config of a folder, from its ``config.json`` as parsed and the names of its tensors.
+
+    Raises:
+        ModelError: unknown family, an attribute that is not supported, or sizes of no model.
+    """
+    path = folder / "config.json"
+    family = family_of(plain, path)
+    attributes = Attributes({**_decoding(folder), **plain}, path)
+    attributes.no_effect(NO_EFFECT)
+    for name, only in ONE_VALUE.items():
+        attributes.one_value(name, only)
+    try:
+        config = family.config(attributes, tensors)
+    except ConfigError as error:
+        field, _, rest = str(error).partition(":")
+        raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
+    attributes.finish()
+    return config
+
+
+def _decoding(folder: Path) -> dict[str, Any]:
+    """Newer files keep the token that a decoder starts from beside the config."""
+    path = folder / "generation_config.json"
+    plain = read_json(path, MAX_CONFIG_BYTES) if path.exists() else {}
+    return {name: plain[name] for name in ("decoder_start_token_id",) if name in plain}
