@@ -113,11 +113,12 @@ def randomise(model: nn.Module, seed: int) -> None:
     biases = {name: value for name, value in model.named_buffers() if name.endswith("bias")}
     for name, value in sorted({**trained, **biases}.items()):
         noise = torch.randn(value.shape, generator=numbers)
-        if min(value.shape) > 1:
-            value.copy_(noise * value.shape[-1] ** -0.5)
+        if name.endswith("bias"):
+            value.copy_(0.3 * noise)
+        elif value.dim() == 1:
+            value.copy_(1 + 0.3 * noise)
         else:
-            is_gain = name.endswith("weight")
-            value.copy_(float(is_gain) + 0.3 * noise)
+            value.copy_(noise * value.shape[-1] ** -0.5)
 
 
 def token_ids(lengths: tuple[int, ...], n_vocab: int, seed: int) -> list[list[int]]:

@@ -21,9 +21,12 @@ from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model import Transformer
 from viz_model.tokenizer import story_tokenizer
 
-LENGTHS = (9, 4, 1)
-TARGET_LENGTHS = (6, 7, 2)
-YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 12}
+# Only some contexts are as long; T5's last bucket of distances begins below it.
+LONGEST = 150
+YARN = {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0, "original_max_position_embeddings": 1000}
+# Wide heads and longer texts, or the ramp has no room between the pairs; not much longer, because
+# the reference computes its angles in single precision.
+LONG = {"max_position_embeddings": 48, "head_dim": 32}
 LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 500.0,
@@ -53,9 +56,13 @@ ONE_STACK = {
         "LlamaForCausalLM", {"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5}}
     ),
     "llama-llama3": Reference("LlamaForCausalLM", {"rope_parameters": LLAMA3}),
-    "llama-yarn": Reference("LlamaForCausalLM", {"rope_parameters": YARN, "head_dim": 16}),
-    "llama-yarn-factor": Reference(
-        "LlamaForCausalLM", {"rope_parameters": {**YARN, "attention_factor": 1.7, "beta_fast": 3.0, "beta_slow": 0.5}}
+    "llama-yarn": Reference("LlamaForCausalLM", {"rope_parameters": YARN, **LONG}),
+    "llama-yarn-betas": Reference(
+        "LlamaForCausalLM",
+        {"rope_parameters": {**YARN, "attention_factor": 1.2, "beta_fast": 20.0, "beta_slow": 2.0}, **LONG},
+    ),
+    "llama-yarn-short": Reference(
+        "LlamaForCausalLM", {"rope_parameters": {**YARN, "original_max_position_embeddings": 8}}
     ),
     "qwen3": Reference("Qwen3ForCausalLM"),
     "qwen3-windows": Reference(
@@ -63,7 +70,7 @@ ONE_STACK = {
         {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1, "num_hidden_layers": 3},
     ),
     "qwen3-yarn": Reference(
-        "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True}
+        "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True, **LONG}
     ),
 }
 TWO_STACKS = {
@@ -133,7 +140,7 @@ def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, T
 def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
     theirs, ours = one_stack
     config = ours.config
-    texts = token_ids(LENGTHS, config.n_vocab, seed=3)
+    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
     ids, padding = padded(texts)
     segments = ids % max(config.n_segments, 1)
     more = {"token_type_ids": segments} if config.n_segments else {}
@@ -161,8 +168,8 @@ def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
 def test_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
     theirs, ours = two_stacks
     config = ours.config
-    texts = token_ids(LENGTHS, config.n_vocab, seed=3)
-    targets = token_ids(TARGET_LENGTHS, config.n_vocab, seed=4)
+    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
+    targets = token_ids((6, min(config.n_context, LONGEST), 2), config.n_vocab, seed=4)
     ids, padding = padded(texts)
     target_ids, _ = padded(targets)
     expected = theirs(
@@ -208,7 +215,7 @@ def test_greedy_of_one_stack(one_stack: tuple[Any, Transformer]) -> None:
             generation.Decoder(ours, [1])
         return
     (ids,) = token_ids((5,), ours.config.n_vocab, seed=5)
-    n = ours.config.n_context - len(ids)
+    n = min(ours.config.n_context, 30) - len(ids)
     drawn = theirs.generate(
         torch.tensor([ids]), do_sample=False, max_new_tokens=n, eos_token_id=None, pad_token_id=0, use_cache=True
     )

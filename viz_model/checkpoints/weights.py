@@ -168,7 +168,7 @@ def _plan(
     patterns = [row for row in renames if row.theirs not in exact]
     plan: dict[str, tuple[Rename, tuple[str, ...]]] = {}
     unknown = []
-    for name in archive.shapes:
+    for name in sorted(archive.shapes):
         row, ours = _place(name, exact, patterns)
         if row is None or not all(place in expected for place in ours):
             unknown.append(name)
@@ -179,12 +179,14 @@ def _plan(
         first = next(place for place in expected if place in missing)
         raise ModelError(f"{archive.path}: tensor {_their_name(first, renames, archive)!r} is missing")
     if unknown:
-        raise ModelError(f"{archive.path}: tensor {min(unknown)!r} has no place in this model")
+        raise ModelError(f"{archive.path}: tensor {unknown[0]!r} has no place in this model")
     for name, (row, ours) in plan.items():
         shape, asked = archive.shapes[name], row.their_shape([expected[place] for place in ours])
         if shape != asked:
             raise ModelError(f"{archive.path}: {name} has shape {list(shape)}, the config asks {list(asked)}")
-    return plan
+    # In the order of the table, which names an original before its copies.
+    order = {row: n for n, row in enumerate(renames)}
+    return dict(sorted(plan.items(), key=lambda item: order[item[1][0]]))
 
 
 def _place(name: str, exact: Mapping[str, Rename], patterns: Iterable[Rename]) -> tuple[Rename | None, tuple[str, ...]]:
