@@ -41,6 +41,8 @@ stage.figure(embedding.draw_matrix(matrix), "matrix", stage.words("matrix_alt", 
 st.caption(stage.words("limit", limit=f"{matrix.limit:.2f}"))
 stage.source("embed.token")
 
+if added := embedding.added(trace):
+    stage.see("added", token=stage.token_name(), sites=", ".join(map(literal, map(trace.full_name, added))))
 vector = embedding.VectorView.of(trace, token)
 largest = f"{vector.values[vector.largest]:.2f}"
 st.markdown(f"**{stage.words('vector', value=largest, d=vector.largest, **{**facts, **named})}**")
@@ -63,7 +65,7 @@ st.caption(stage.words("plane_legend", outside=f"{view.outside:,}", **{**facts, 
 
 formula, hand, code, numbers = stage.tabs()
 with formula:
-    stage.formula("tokens.ids", "embed.token")
+    stage.formula(*(n for n in ("tokens.ids", "embed.token", "embed.segment", "embed.norm.out") if n in trace))
     stage.see("formula", **facts)
 with hand:
     worked = embedding.by_hand(trace, geometry, token, int(near.ids[0]))

@@ -1,4 +1,4 @@
-"""Overview: the whole way from text to the next token, in one picture of this sentence's values."""
+"""Overview: the whole way from text to the model's answer, in one picture of this sentence's values."""
 
 import streamlit as st
 
@@ -9,15 +9,20 @@ from viz_model.ui.stage import open_stage
 stage = open_stage("overview")
 view, trace, lm = stage.view, stage.trace, stage.lm
 
-whole = overview.OverviewView.of(trace, stage.token)
-best, probability = trace.next_tokens(stage.token, 1)[0]
-look = whole.look
-said = {"before": stage.token_name(), "guess": texts.literal(best.label), "chance": f"{probability:.0%}"}
-if look is None:
-    stage.see("finding_first", **said)
+whole = overview.OverviewView.of(trace, stage.token, view.layer)
+said = {"token": stage.token_name(), "guess": "", "chance": ""}
+if whole.next_tokens:
+    best, probability = whole.next_tokens[0]
+    said |= {"guess": texts.literal(best), "chance": f"{probability:.0%}"}
+stage.see(f"finding_{overview.ending(trace)}", **said)
+if whole.look:
+    seen = {"seen": stage.token_name(whole.look.position), "weight": f"{whole.look.weight:.0%}"}
+    stage.see("look_back" if trace.side == "decoder" else "look", **seen, **whole.look.place())
 else:
-    place = {"seen": stage.token_name(look.position), "weight": f"{look.weight:.0%}"}
-    stage.see("finding", **said, **place, layer=look.layer, head=look.head)
+    stage.see("look_first")
+if whole.read:
+    source = texts.literal(trace.at("encoder").tokens[whole.read.position].label)
+    stage.see("look_source", seen=source, weight=f"{whole.read.weight:.0%}", **whole.read.place())
 
 
 def picked(place: dict) -> None:
@@ -27,32 +32,29 @@ def picked(place: dict) -> None:
         frame.go(place["page"])
 
 
-header, numbers = overview.scene(whole)
+header, numbers = overview.scene(whole, trace.prefix)
 words = {name: stage.words(f"scene_{name}") for name in overview.WORDS}
+words |= {"next": stage.words(f"scene_next_{overview.ending(trace)}")}
 kinds = {block.kind: stage.t(f"attention.kind_{block.kind}") for block in whole.blocks}
 components.pipeline({**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", on_pick=picked)
-stage.source("embed.token", "embed.position", stage.at("attn.pattern"), stage.at("resid.out"), "probs")
+stage.source(*(name for name in ("embed.token", "embed.position", stage.at("attn.pattern")) if name in trace))
 if whole.pool > 1:
     st.caption(stage.words("pooled", pool=whole.pool))
+if len(whole.blocks) < whole.n_layers:
+    st.caption(stage.words("folded", shown=len(whole.blocks), n_layers=whole.n_layers))
 
 st.subheader(stage.words("try"), anchor=False)
-columns = st.columns(3)
-if lm.twin:
+cards = []
+if lm.twin in runs.names() and trace.text is not None:
     guess, chance = runs.trace(lm.twin, trace.text).next_tokens(stage.token, 1)[0]
     twin = {"twin": lm.twin, "guess": texts.literal(guess.label), "chance": f"{chance:.0%}"}
-    with columns[0], st.container(border=True, height="stretch"):
-        stage.see("try_twin", **twin)
-        st.button(stage.words("try_twin"), key="overview.twin", on_click=state.update, kwargs={"model": lm.twin})
-with columns[1], st.container(border=True, height="stretch"):
-    stage.see("try_guess", guess=texts.literal(best.label))
-    longer = lm.tokenizer.decode([*trace.ids[: stage.token + 1], best.id])
-    st.button(
-        stage.words("try_guess"), key="overview.guess", on_click=state.update, kwargs={"text": longer, "token": None}
-    )
-with columns[2], st.container(border=True, height="stretch"):
-    stage.see("try_reverse")
-    turned = lm.tokenizer.decode(reversed(trace.ids))
-    st.button(stage.words("try_reverse"), key="overview.reverse", on_click=state.update, kwargs={"text": turned})
+    cards.append(("twin", twin, {"model": lm.twin}))
+for name, change in overview.things_to_try(trace, stage.token).items():
+    cards.append((name, said, change))
+for column, (name, values, change) in zip(st.columns(3), cards, strict=False):
+    with column, st.container(border=True, height="stretch"):
+        stage.see(f"try_{name}", **values)
+        st.button(stage.words(f"try_{name}"), key=f"overview.{name}", on_click=state.update, kwargs=change)
 
 formula, hand, code, table = stage.tabs()
 path = overview.PathView.of(trace, stage.token, dimension=0)
@@ -60,7 +62,8 @@ steps = "\n".join(
     f"| {texts.literal(site)} | {value:+.4f} |" for site, value in zip(path.sites, path.values, strict=True)
 )
 with formula:
-    stage.formula("embed.out", stage.at("resid.mid"), stage.at("resid.out"), "logits", "probs")
+    shown = ("embed.out", stage.at("resid.mid"), stage.at("resid.cross"), stage.at("resid.out"), "logits", "probs")
+    stage.formula(*(name for name in shown if name in trace))
 with hand:
     stage.see("hand_" + lm.config.norm_at, token=stage.token_name(), steps=steps)
 with code:
@@ -68,4 +71,5 @@ with code:
 with table:
     norms = overview.NormsView.of(trace)
     stage.table("resid.norms", norms.values, norms.sites, stage.token_labels, "norms")
-stage.question()
+two_way = "" if trace.side == "decoder" else "_two_way"
+stage.question(f"question{two_way}", f"answer{two_way}")

@@ -67,8 +67,9 @@ def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
     x = stream
     for block in list(model.stack("decoder").blocks)[first:]:
         x = block(x, model.stack("decoder").position, None, None)
-    if model.stack("decoder").final_norm is not None:
-        x = model.stack("decoder").final_norm(x)
+    final = model.stack("decoder").final_norm
+    if final is not None:
+        x = final(x)
     logits = model.unembedding(x)[0]
     return -logits[:-1].log_softmax(-1)[torch.arange(len(trace) - 1), torch.tensor(trace.ids[1:])].mean()
 

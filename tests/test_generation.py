@@ -13,6 +13,7 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.generation import Decoder, Sampling, distribution, draw, steps
+from viz_model.norms import LayerNorm
 from viz_model.tokenizer import story_tokenizer
 
 LOGITS = st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=40)
@@ -263,9 +264,10 @@ def test_end_of_text_stops_and_is_no_part_of_the_text() -> None:
     model = random_model(tiny_config(n_vocab=tokenizer.n_vocab, tie_embeddings=False))
     with torch.no_grad():
         model.unembedding.weight.zero_()
-        assert model.stack("decoder").final_norm is not None
-        model.stack("decoder").final_norm.weight.zero_()
-        model.stack("decoder").final_norm.bias.fill_(1.0)
+        final = model.stack("decoder").final_norm
+        assert isinstance(final, LayerNorm)
+        final.weight.zero_()
+        final.bias.fill_(1.0)
         model.unembedding.weight[tokenizer.end_of_text] = 1.0
     from pathlib import Path
 

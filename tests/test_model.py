@@ -11,7 +11,7 @@ from tiny_models import close, random_model, tiny_config
 from torch import Tensor, nn
 
 import viz_model as vm
-from viz_model.config import LayerNorm, ModelConfig
+from viz_model.config import LayerNorm, ModelConfig, Sinusoidal
 from viz_model.model import Block, Transformer
 from viz_model.trace import record
 
@@ -55,6 +55,7 @@ def reference_run(model: Transformer, ids: list[int]) -> tuple[list[Tensor], Ten
     """The hidden state after the embedding and after every block, and the logits: all by torch.nn."""
     config = model.config
     token = model.embedding.weight[ids] * (math.sqrt(config.d_model) if config.scale_embedding else 1.0)
+    assert isinstance(config.position, Sinusoidal)
     waves = torch.empty(len(ids), config.d_model)
     for t in range(len(ids)):
         for i in range(config.d_model // 2):
@@ -67,9 +68,10 @@ def reference_run(model: Transformer, ids: list[int]) -> tuple[list[Tensor], Ten
         hidden.append(reference_layer(block, config)(hidden[-1], src_mask=mask, is_causal=True))
     x = hidden[-1]
     if config.norm_at == "pre":
-        assert model.stack("decoder").final_norm is not None
+        ours = model.stack("decoder").final_norm
+        assert ours is not None
         final = nn.LayerNorm(config.d_model, eps=config.norm.eps)
-        final.load_state_dict(model.stack("decoder").final_norm.state_dict())
+        final.load_state_dict(ours.state_dict())
         x = final(x)
     return [h[0] for h in hidden], nn.functional.linear(x, model.unembedding.weight)[0]
 

@@ -59,6 +59,16 @@ def test_recording_changes_nothing(config: ModelConfig) -> None:
     assert torch.equal(out, trace.at(config.sides[-1])[last])
 
 
+@every
+def test_a_trace_cannot_reach_the_weights(config: ModelConfig) -> None:
+    trace = run_both(language_model(config))
+    kept = [*trace.model.state_dict().values(), *trace.model.buffers()]
+    weights = {tensor.untyped_storage().data_ptr() for tensor in kept}
+    for name in trace.sites:
+        assert not trace[name].requires_grad, name
+        assert trace[name].untyped_storage().data_ptr() not in weights, name
+
+
 def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> None:
     for view in views(trace):
         for at in attentions(view):

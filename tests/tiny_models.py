@@ -56,11 +56,14 @@ def variants() -> list[ModelConfig]:
     """One tiny config for every combination that matters: each family, and each choice beside every other."""
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
     positions += [config.T5Bias(buckets=8, max_distance=12), config.NoPosition()]
-    forwards = [config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)]
+    forwards: list[config.FeedForward] = [
+        config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
+    ]
     forwards += [config.Dense(activation="gelu_tanh"), config.Gated(), config.Gated(activation="gelu", bias=True)]
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-    for n, (kind, norm_at, position) in enumerate(itertools.product(kinds, ("pre", "post"), positions)):
+    places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
+    for n, (kind, norm_at, position) in enumerate(itertools.product(kinds, places, positions)):
         # The other choices take turns, each with a period of its own, so that all of them meet.
         heads = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
         head: config.Head = config.LanguageHead(bias=n % 2 == 0, scale=n % 3 == 0)

@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 
 class ConfigError(ValueError):
@@ -25,8 +25,18 @@ Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
 Side: TypeAlias = Literal["encoder", "decoder"]
 """One stack of blocks. A model of one stack has one side; an encoder–decoder has both."""
 
+_SIDES: dict[Kind, tuple[Side, ...]] = {
+    "decoder": ("decoder",),
+    "encoder": ("encoder",),
+    "encoder_decoder": ("encoder", "decoder"),
+}
+
 Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
+
+
+ActsOn: TypeAlias = Literal["embedding", "queries", "scores", "nothing"]
+"""Where a position scheme enters: added to the embedding, turning queries and keys, or added to the scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +44,8 @@ class LayerNorm:
     """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016)."""
 
     eps: float = 1e-5
+    centred: ClassVar[bool] = True
+    """Whether the mean is subtracted, and a shift added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +53,7 @@ class RMSNorm:
     """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
 
     eps: float = 1e-6
+    centred: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +66,22 @@ class Sinusoidal:
 
     base: float = 10_000.0
     layout: Literal["interleaved", "halves"] = "interleaved"
+    acts_on: ClassVar[ActsOn] = "embedding"
+    label: ClassVar[str] = "position waves"
+
+    @property
+    def formula(self) -> str:
+        sine, cosine = ("2i", "2i+1") if self.layout == "interleaved" else ("i", "D/2+i")
+        return rf"p_{{t,{sine}}}=\sin\frac{{t}}{{b^{{2i/D}}}},\; p_{{t,{cosine}}}=\cos\frac{{t}}{{b^{{2i/D}}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
     """A trained vector for every position, added to the embedding (Radford et al. 2018; Devlin et al. 2019)."""
+
+    acts_on: ClassVar[ActsOn] = "embedding"
+    label: ClassVar[str] = "learned positions"
+    formula: ClassVar[str] = r"\mathbf{p}_t = \mathbf{P}[t]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +129,18 @@ class Rope:
     pairing: Literal["interleaved", "halves"] = "halves"
     fraction: float = 1.0
     scaling: RopeScaling | None = None
+    acts_on: ClassVar[ActsOn] = "queries"
+    label: ClassVar[str] = "rotary positions"
+    formula: ClassVar[str] = r"\mathbf{R}_t"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alibi:
     """Each head subtracts its slope times the distance from the scores (Press et al. 2022)."""
+
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "distance penalty"
+    formula: ClassVar[str] = r"B_{hij} = -m_h\,|i-j|"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +152,18 @@ class T5Bias:
 
     buckets: int = 32
     max_distance: int = 128
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "learned distance bias"
+    formula: ClassVar[str] = r"B_{hij} = b_{h,\mathrm{bucket}(j-i)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoPosition:
     """Nothing tells the positions apart, save what the mask hides."""
+
+    acts_on: ClassVar[ActsOn] = "nothing"
+    label: ClassVar[str] = "no positions"
+    formula: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +172,7 @@ class Dense:
 
     activation: Activation = "relu"
     bias: bool = True
+    gated: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +181,7 @@ class Gated:
 
     activation: Activation = "silu"
     bias: bool = False
+    gated: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +301,7 @@ class ModelConfig:
         self._check_choices()
 
     def _check_types(self) -> None:
-        for field, kind in _hints(type(self)).items():
+        for field, kind in _parameters(type(self)).items():
             _check_type(field, getattr(self, field), kind)
 
     def _check_sizes(self) -> None:
@@ -307,7 +347,7 @@ class ModelConfig:
     @property
     def sides(self) -> tuple[Side, ...]:
         """The stacks of blocks it has, in the order a run meets them."""
-        return {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder")}[self.kind]
+        return _SIDES[self.kind]
 
     def depth(self, side: Side) -> int:
         """The number of blocks in a stack."""
@@ -334,7 +374,7 @@ class ModelConfig:
         """
         if not isinstance(plain, dict):
             raise ConfigError(f"config: expected an object, got {plain!r}")
-        hints = _hints(cls)
+        hints = _parameters(cls)
         if unknown := sorted(set(plain) - set(hints)):
             raise ConfigError(f"{unknown[0]}: no such field")
         for required in dataclasses.fields(cls):
@@ -344,19 +384,26 @@ class ModelConfig:
 
 
 @functools.cache
-def variants(field: str) -> tuple[type, ...]:
+def variants(field: str) -> tuple[type[Any], ...]:
     """The members of a choice: ``variants("position")`` is every position scheme."""
-    return _members(_hints(ModelConfig)[field])
+    return _members(_parameters(ModelConfig)[field])
 
 
-@functools.cache
-def _hints(owner: type) -> dict[str, Any]:
-    return typing.get_type_hints(owner)
+_PARAMETERS: dict[type, dict[str, Any]] = {}
 
 
-def _members(kind: Any) -> tuple[type, ...]:
+def _parameters(owner: type[Any]) -> dict[str, Any]:
+    """The fields of a dataclass and their annotations, resolved once."""
+    if owner in _PARAMETERS:
+        return _PARAMETERS[owner]
+    hints = typing.get_type_hints(owner)
+    return _PARAMETERS.setdefault(owner, {field.name: hints[field.name] for field in dataclasses.fields(owner)})
+
+
+def _members(kind: Any) -> tuple[type[Any], ...]:
     """The dataclasses among the members of a union."""
-    return tuple(member for member in _options(kind) if dataclasses.is_dataclass(member))
+    members: tuple[type[Any], ...] = _options(kind)
+    return tuple(member for member in members if dataclasses.is_dataclass(member))
 
 
 def _options(kind: Any) -> tuple[Any, ...]:
@@ -369,7 +416,7 @@ def _check_type(field: str, value: Any, kind: Any) -> None:
     if not any(_fits(value, option) for option in _options(kind)):
         raise ConfigError(f"{field}: expected {_describe(kind)}, got {value!r}")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for name, inner in _hints(type(value)).items():
+        for name, inner in _parameters(type(value)).items():
             _check_type(f"{field}: {name}", getattr(value, name), inner)
 
 
@@ -421,7 +468,7 @@ def _rich(field: str, plain: Any, kind: Any) -> Any:
         raise ConfigError(f'{field}: expected an object with a "type", got {plain!r}')
     for member in members:
         if member.__name__ == plain["type"]:
-            hints = _hints(member)
+            hints = _parameters(member)
             parameters = {key: value for key, value in plain.items() if key != "type"}
             try:
                 return member(**{key: _rich(field, value, hints.get(key)) for key, value in parameters.items()})

@@ -45,6 +45,7 @@ class LanguageModel:
         segments: Sequence[int] | None = None,
         mask: Tensor | Mapping[Side, Tensor] | None = None,
         edits: Sequence[Edit] = (),
+        max_tokens: int | None = None,
     ) -> trace.Trace:
         """Run the model over a text, or over token ids, and keep every value.
 
@@ -60,6 +61,7 @@ class LanguageModel:
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
                 (:mod:`viz_model.masks`); of an encoder–decoder a mapping by side.
             edits: interventions (:mod:`viz_model.edits`).
+            max_tokens: read at most so many, where that is less than the context.
 
         Raises:
             ValueError: neither or both of text and ids were given, there is nothing to run, an id
@@ -73,9 +75,10 @@ class LanguageModel:
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
         assert ids is not None
-        run = [int(id) for id in ids][: self.config.n_context]
+        most = min(self.config.n_context, max_tokens or self.config.n_context)
+        run = [int(id) for id in ids][:most]
         reads = self._target(target, target_ids)
-        decoded = None if reads is None else reads[: self.config.n_context]
+        decoded = None if reads is None else reads[:most]
         return trace.record(
             self.model,
             self.tokenizer,
@@ -146,4 +149,4 @@ class LanguageModel:
             return [int(id) for id in target_ids]
         if self.config.start_id is None:
             raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")
-        return [self.config.start_id, *(self.tokenizer.encode(target, special=False) if target else [])]
+        return [self.config.start_id, *(self.tokenizer.encode_target(target, special=False) if target else [])]

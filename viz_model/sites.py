@@ -62,7 +62,6 @@ _TD, _TF, _TQD = ("T", "D"), ("T", "F"), ("Tq", "D")
 _HTK, _HTT = ("H", "Tq", "K"), ("H", "Tq", "Tk")
 _IN, _MID, _CROSS, _OUT = (rf"\mathbf{{r}}^{{\text{{{name}}}}}" for name in ("in", "mid", "cross", "out"))
 _A, _C, _F = r"\mathbf{a}", r"\mathbf{c}", r"\mathbf{f}"
-_NORM_NAMES: dict[type, str] = {variants.LayerNorm: "LayerNorm", variants.RMSNorm: "RMSNorm"}
 _ACTIVATIONS = {
     "relu": r"\max(0, {0})",
     "gelu": r"{0} \odot \Phi({0})",
@@ -150,41 +149,21 @@ def _embedding(config: ModelConfig) -> Iterator[Site]:
             label="segment embedding",
             role="residual",
         )
-    waves = {
-        "interleaved": r"p_{t,2i}=\sin\frac{t}{b^{2i/D}},\; p_{t,2i+1}=\cos\frac{t}{b^{2i/D}}",
-        "halves": r"p_{t,i}=\sin\frac{t}{b^{2i/D}},\; p_{t,D/2+i}=\cos\frac{t}{b^{2i/D}}",
-    }
-    match config.position:
-        case variants.Sinusoidal(layout=layout):
-            parts.append(r"\mathbf{p}_t")
-            yield Site(name="embed.position", axes=_TD, formula=waves[layout], label="position waves", role="position")
-        case variants.Learned():
-            parts.append(r"\mathbf{p}_t")
-            yield Site(
-                name="embed.position",
-                axes=_TD,
-                formula=r"\mathbf{p}_t = \mathbf{P}[t]",
-                label="learned positions",
-                role="position",
-            )
+    if config.position.acts_on == "embedding":
+        parts.append(r"\mathbf{p}_t")
+        yield Site(
+            name="embed.position",
+            axes=_TD,
+            formula=config.position.formula,
+            label=config.position.label,
+            role="position",
+        )
     total = " + ".join(parts)
     if config.embedding_norm:
         yield from _norm(config, "embed.", total)
-        total = rf"\mathrm{{{_NORM_NAMES[type(config.norm)]}}}({total})"
-    label = "embedding + position" if "embed.position" in _position_sites(config) else "embedding"
+        total = rf"\mathrm{{{type(config.norm).__name__}}}({total})"
+    label = "embedding + position" if config.position.acts_on == "embedding" else "embedding"
     yield Site(name="embed.out", axes=_TD, formula=total, label=label, role="residual")
-
-
-def _position_sites(config: ModelConfig) -> tuple[str, ...]:
-    """The sites that exist only because of the position scheme, within a block where they are in one."""
-    match config.position:
-        case variants.Sinusoidal() | variants.Learned():
-            return ("embed.position",)
-        case variants.Rope():
-            return ("attn.q_rotated", "attn.k_rotated")
-        case variants.Alibi() | variants.T5Bias():
-            return ("attn.bias",)
-    return ()
 
 
 def _block(config: ModelConfig, side: Side, layer: int) -> Iterator[Site]:
@@ -212,15 +191,14 @@ def _sublayer(config: ModelConfig, prefix: str, reads: str, writes: str, inside:
 def _resid(config: ModelConfig, name: str, symbol: str, before: str, added: str, label: str) -> Site:
     total = f"{before} + {added}"
     if config.norm_at == "post":
-        total = rf"\mathrm{{{_NORM_NAMES[type(config.norm)]}}}({total})"
+        total = rf"\mathrm{{{type(config.norm).__name__}}}({total})"
     return Site(name=name, axes=_TD, formula=f"{symbol} = {total}", label=label, role="residual")
 
 
 def _norm(config: ModelConfig, prefix: str, reads: str) -> Iterator[Site]:
     """The sites of a norm; ``reads`` is LaTeX for its input."""
-    is_rms = isinstance(config.norm, variants.RMSNorm)
-    centred = reads if is_rms else f"{reads} - \\mu"
-    if not is_rms:
+    centred = f"{reads} - \\mu" if config.norm.centred else reads
+    if config.norm.centred:
         yield Site(
             name=f"{prefix}norm.mean",
             axes=("T", "1"),
@@ -233,11 +211,11 @@ def _norm(config: ModelConfig, prefix: str, reads: str) -> Iterator[Site]:
         name=f"{prefix}norm.scale",
         axes=("T", "1"),
         formula=rf"\sigma = \sqrt{{\tfrac{{1}}{{D}}\sum_d \left({centred}\right)_d^2 + \varepsilon}}",
-        label="root mean square of the vector" if is_rms else "standard deviation over the vector",
+        label="standard deviation over the vector" if config.norm.centred else "root mean square of the vector",
         role="norm",
         derived=True,
     )
-    shift = "" if is_rms else r" + \beta"
+    shift = r" + \beta" if config.norm.centred else ""
     yield Site(
         name=f"{prefix}norm.out",
         axes=_TD,
@@ -262,7 +240,7 @@ def _projections(config: ModelConfig, prefix: str, keys_from: str) -> Iterator[S
             role=role,
         )
     if config.qk_norm:
-        name = _NORM_NAMES[type(config.norm)]
+        name = type(config.norm).__name__
         yield Site(
             name=f"{prefix}q_normed",
             axes=_HTK,
@@ -282,7 +260,7 @@ def _projections(config: ModelConfig, prefix: str, keys_from: str) -> Iterator[S
 def _attention(config: ModelConfig, side: Side, layer: int) -> Iterator[Site]:
     yield from _projections(config, "attn.", r"\mathbf{x}")
     hat = r"\hat{{\mathbf{{{0}}}}}" if config.qk_norm else r"\mathbf{{{0}}}"
-    if isinstance(config.position, variants.Rope):
+    if config.position.acts_on == "queries":
         yield Site(
             name="attn.q_rotated",
             axes=_HTK,
@@ -297,15 +275,18 @@ def _attention(config: ModelConfig, side: Side, layer: int) -> Iterator[Site]:
             label="keys, rotated by position",
             role="position",
         )
-    yield _scores(config, "attn.", rotated=isinstance(config.position, variants.Rope))
+    yield _scores(config, "attn.", rotated=config.position.acts_on == "queries")
     terms = [r"\mathbf{S}"]
-    bias = {
-        variants.Alibi: r"B_{hij} = -m_h\,|i-j|",
-        variants.T5Bias: r"B_{hij} = b_{h,\mathrm{bucket}(j-i)}",
-    }.get(type(config.position))
-    if bias is not None:
+    if config.position.acts_on == "scores":
         terms.append(r"\mathbf{B}")
-        yield Site(name="attn.bias", axes=_HTT, formula=bias, label="position bias", role="position", derived=True)
+        yield Site(
+            name="attn.bias",
+            axes=_HTT,
+            formula=config.position.formula,
+            label="position bias",
+            role="position",
+            derived=True,
+        )
     yield from _from_mask(config, "attn.", terms, _A, *_mask(config, side, layer))
 
 
@@ -388,7 +369,7 @@ def _from_mask(
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Site]:
-    gated = isinstance(config.ffn, variants.Gated)
+    gated = config.ffn.gated
     up, down = (r"\text{up}", r"\text{down}") if gated else ("1", "2")
     biases = {which: rf" + \mathbf{{b}}_{{{which}}}" if config.ffn.bias else "" for which in (r"\text{gate}", up, down)}
     activate = _ACTIVATIONS[config.ffn.activation]

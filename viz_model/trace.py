@@ -22,6 +22,7 @@ from viz_model.feedforward import Gated
 from viz_model.model import Block, CrossBlock, Stack, Transformer
 from viz_model.norms import Norm
 from viz_model.output import MaskedHead
+from viz_model.sites import Site
 from viz_model.tokenizer import Token, Tokenizer
 
 
@@ -138,7 +139,7 @@ class Trace:
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The token at each position: of the source, in a run that has a target too."""
-        return self.tokenizer.tokens(self._ids)
+        return self.tokenizer.tokens(self.own_ids)
 
     @property
     def target_tokens(self) -> tuple[Token, ...]:
@@ -146,11 +147,12 @@ class Trace:
         return self.tokenizer.tokens(self.target_ids or ())
 
     @property
-    def _ids(self) -> tuple[int, ...]:
+    def own_ids(self) -> tuple[int, ...]:
+        """The token ids of this view: the target's, where it is the decoder of an encoder–decoder."""
         return self.target_ids or () if self.side == "decoder" and len(self.config.sides) > 1 else self.ids
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.own_ids)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sites)
@@ -162,7 +164,7 @@ class Trace:
         """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``."""
         return name if name in _OUTPUT and self.side != "encoder" else self.prefix + name
 
-    def site(self, name: str) -> sites.Site:
+    def site(self, name: str) -> Site:
         """The registry's row of a value.
 
         Raises:

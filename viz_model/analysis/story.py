@@ -4,28 +4,60 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from viz_model.trace import Trace
 
 
 class Look(NamedTuple):
-    """The strongest look back of one query: which earlier position, in which layer and head."""
+    """The strongest look of one query at another place: which position, in which layer and head."""
 
     position: int
     layer: int
     head: int
     weight: float
 
+    def place(self) -> dict[str, int]:
+        """Layer and head, for prose."""
+        return {"layer": self.layer, "head": self.head}
 
-def strongest_look(trace: Trace, query: int) -> Look | None:
-    """The largest weight that ``query`` puts on an earlier position, over all layers and heads.
 
-    None for the first position, which has nothing before it.
+def strongest_look(trace: Trace, query: int, attention: str = "attn") -> Look | None:
+    """The largest weight that ``query`` puts on another position, over all layers and heads.
+
+    Of a decoder that is an earlier position. With ``attention="cross"`` it is the source position
+    that a decoder's query reads most, whatever its number. None where there is nothing to look at:
+    at the first position of a decoder, or in a text of one token.
     """
-    if query == 0:
-        return None
     looks = []
     for layer in range(trace.n_layers):
-        for head in range(trace.model.config.n_heads):
-            row = trace.head(f"blocks.{layer}.attn.pattern", head)[query, :query]
-            looks.append(Look(int(row.argmax()), layer, head, row.max().item()))
-    return max(looks, key=lambda look: look.weight)
+        rows = trace[f"blocks.{layer}.{attention}.pattern"][:, query].clone()  # [H, Tk]
+        if attention == "attn":
+            rows[:, query] = 0
+        head, position = divmod(int(rows.argmax()), rows.shape[-1])
+        looks.append(Look(position, layer, head, rows[head, position].item()))
+    best = max(looks, key=lambda look: look.weight)
+    return best if best.weight > 0 else None
+
+
+def sharpness(patterns: np.ndarray) -> np.ndarray:
+    """How sharply each head looks away from its own place: [H, T, T] -> [H].
+
+    The mean, over the queries that see anything else, of the largest weight on another position.
+    0 for a single token.
+    """
+    others = np.where(np.eye(patterns.shape[-1], dtype=bool), 0.0, patterns)
+    largest = others.max(-1)  # [H, T]
+    sees = (others > 0).any((0, 2))
+    return largest[:, sees].mean(-1) if sees.any() else np.zeros(len(patterns))
+
+
+def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
+    """Up to ``most`` layers spread over a model, its ends and ``chosen`` among them."""
+    if n_layers <= most:
+        return tuple(range(n_layers))
+    spread = [round(i * (n_layers - 1) / (most - 1)) for i in range(most)]
+    if chosen not in spread:
+        nearest = min(range(1, most - 1), key=lambda i: abs(spread[i] - chosen))
+        spread[nearest] = chosen
+    return tuple(sorted(spread))

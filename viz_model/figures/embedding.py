@@ -48,7 +48,7 @@ class LookupView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, geometry: Geometry, token: int) -> LookupView:
-        ids = np.array(trace.ids)
+        ids = np.array(trace.own_ids)
         return cls(
             strip=geometry.strip,
             n_vocab=len(geometry.table),
@@ -277,9 +277,9 @@ class NeighboursView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, geometry: Geometry, token: int, k: int = 12) -> NeighboursView:
-        ids, cosines = tables.nearest(geometry, trace.ids[token], k)
+        ids, cosines = tables.nearest(geometry, trace.own_ids[token], k)
         return cls(
-            id=trace.ids[token],
+            id=trace.own_ids[token],
             label=trace.tokens[token].label,
             ids=ids,
             cosines=cosines,
@@ -356,8 +356,8 @@ class MapView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, geometry: Geometry, token: int, neighbours: NeighboursView) -> MapView:
-        first: dict[int, int] = {trace.ids[token]: token}
-        for position, id in enumerate(trace.ids):
+        first: dict[int, int] = {trace.own_ids[token]: token}
+        for position, id in enumerate(trace.own_ids):
             first.setdefault(id, position)
         near = [id for id in neighbours.ids.tolist() if id not in first]
         ids = [*first, *near]
@@ -514,7 +514,7 @@ def overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
     """Numbers of the selected token's row, for prose."""
-    id, (n_vocab, width) = trace.ids[token], geometry.table.shape
+    id, (n_vocab, width) = trace.own_ids[token], geometry.table.shape
     total = sum(parameter.numel() for parameter in trace.model.parameters())
     scale = trace.model.embedding_scale
     return {
@@ -535,10 +535,15 @@ def facts(trace: Trace, geometry: Geometry, token: int) -> dict[str, str]:
     }
 
 
+def added(trace: Trace) -> tuple[str, ...]:
+    """The sites of what happens to the rows before the first block; none where they go in as they are."""
+    return tuple(name for name in ("embed.segment", "embed.position", "embed.norm.out") if name in trace)
+
+
 def repeats(trace: Trace) -> list[int]:
     """The positions of the token that stands at most places, if it stands at more than one."""
     places: dict[int, list[int]] = {}
-    for position, id in enumerate(trace.ids):
+    for position, id in enumerate(trace.own_ids):
         places.setdefault(id, []).append(position)
     most = max(places.values(), key=len)
     return most if len(most) > 1 else []
@@ -546,7 +551,7 @@ def repeats(trace: Trace) -> list[int]:
 
 def by_hand(trace: Trace, geometry: Geometry, token: int, other: int) -> dict[str, str]:
     """One looked-up value, and the cosine of the token's row with row ``other``, as sums."""
-    id = trace.ids[token]
+    id = trace.own_ids[token]
     a, b = (geometry.table[i].astype(np.float64) for i in (id, other))
     recorded = trace["embed.token"][token].numpy()
     d = int(np.abs(recorded).argmax())

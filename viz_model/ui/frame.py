@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -14,9 +15,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 import viz_model as vm
+from viz_model import sites
+from viz_model.config import ModelConfig, Side
 from viz_model.figures import theme
 from viz_model.figures.tokens import chip
-from viz_model.tokenizer import END_OF_TEXT
+from viz_model.tokenizer import END_OF_TEXT, IdTokenizer
 from viz_model.ui import components, runs, state
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import LANGUAGES, Texts, literal
@@ -78,7 +81,7 @@ def _language() -> str:
 
 
 def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
-    """Language, model, norm, layer, head, link."""
+    """Language, model, norm, stack, layer, head, link."""
     with st.sidebar:
         _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__)
         names = runs.names()
@@ -87,7 +90,11 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
             t("common.model"), names, key="sidebar.model", on_change=state.on_change, args=("sidebar.model", "model")
         )
         _norm_toggle(view, lm, t)
-        _index("layer", t("common.layer"), lm.config.n_layers, view.layer, t("common.layer_help"))
+        side = view.stack(lm.config)
+        if len(lm.config.sides) > 1:
+            sides = list(lm.config.sides)
+            _choice("side", t("common.side"), sides, side, lambda s: t(f"common.side_{s}"), t("common.side_help"))
+        _index("layer", t("common.layer"), lm.config.depth(side), view.layer, t("common.layer_help"))
         _index("head", t("common.head"), lm.config.n_heads, view.head, t("common.head_help"))
         with st.popover(t("common.share"), width="stretch"):
             st.write(t("common.share_help"))
@@ -111,6 +118,8 @@ def _choice(field: str, label: str, options: list[Any], value: Any, show: Any, h
 
 
 def _index(field: str, label: str, size: int, value: int, help: str) -> None:
+    if size == 1:
+        return  # nothing to choose
     if size <= 8:
         _choice(field, label, list(range(size)), value, str, help)
         return
@@ -154,7 +163,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     )
     columns = st.columns([4, 1], vertical_alignment="center")
     with columns[0], st.container(horizontal=True, gap="xsmall", key="frame_examples"):
-        for n, example in enumerate(EXAMPLES):
+        for n, example in enumerate(examples(lm)):
             st.button(
                 example if len(example) <= 18 else f"{example[:16].rstrip()}…",
                 key=f"frame.example.{n}",
@@ -166,7 +175,11 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     if not text:
         st.info(t("common.empty"), icon=":material/edit:")
         return None
-    trace = runs.trace(view.model, text)
+    try:
+        trace = _run(view, lm, text, t)
+    except vm.TextError as error:
+        st.info(str(error), icon=":material/edit:")
+        return None
     with columns[1]:
         _count(view, trace, t)
     if n_replaced:
@@ -176,24 +189,76 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     return trace
 
 
+def examples(lm: vm.LanguageModel) -> tuple[str, ...]:
+    """Sentences to try: such as the model can read."""
+    tokenizer = lm.tokenizer
+    if isinstance(tokenizer, IdTokenizer):
+        return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
+    if tokenizer.mask_id is None or not lm.config.has_logits:
+        return EXAMPLES
+    mask = tokenizer.token(tokenizer.mask_id).text
+    return (f"The capital of France is {mask}.", f"The cat {mask} on the mat.", *EXAMPLES[1:3])
+
+
+def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace:
+    """The trace of the sentence, and of the target that stands in its own box where the model reads one."""
+    if lm.config.kind != "encoder_decoder":
+        return runs.trace(view.model, text)
+    said = runs.said(view.model, text)
+    state.follow("frame.target", said if view.target is None else view.target)
+    box, again = st.columns([5, 1], vertical_alignment="bottom")
+    box.text_input(
+        t("common.target"),
+        key="frame.target",
+        live="400ms",
+        help=t("common.target_help"),
+        on_change=state.on_change,
+        args=("frame.target", "target"),
+    )
+    again.button(
+        t("common.target_own"),
+        key="frame.target_own",
+        type="tertiary",
+        disabled=view.target is None,
+        on_click=state.update,
+        kwargs={"target": None},
+    )
+    target, _ = runs.readable(said if view.target is None else view.target)
+    return runs.trace(view.model, text, target)
+
+
 def _count(view: ViewState, trace: vm.Trace, t: Texts) -> None:
-    context = trace.model.config.n_context
+    context = runs.most_tokens(trace.config)
     if trace.n_dropped or len(view.text) > runs.MAX_CHARACTERS:
         more = "+" if len(view.text) > runs.MAX_CHARACTERS else ""
-        total = f"{len(trace) + trace.n_dropped:,}{more}"
+        total = f"{len(trace.ids) + trace.n_dropped:,}{more}"
         st.markdown(f":orange[{t('common.truncated', total=total, context=context)}]", text_alignment="right")
     else:
-        st.caption(t("common.count", n=len(trace), context=context), text_alignment="right")
+        st.caption(t("common.count", n=len(trace.ids), context=context), text_alignment="right")
 
 
-def ribbon(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
-    """The tokens as chips; a click selects one."""
-    chips = [chip(token, position, under=token.id) for position, token in enumerate(trace.tokens)]
+def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
+    """The tokens as chips; a click selects one. Of an encoder–decoder the source, then the target.
 
-    def follow(position: int) -> None:
-        state.update(token=position)
+    ``trace`` is seen from the stack that the page looks at, and ``selected`` is a position in it.
+    """
+    sides = trace.config.sides
+    for side in sides:
+        tokens = trace.at(side).tokens
+        label = t(f"common.tokens_{side}" if len(sides) > 1 else "common.tokens")
+        if len(sides) > 1:
+            st.caption(label)
+        components.ribbon(
+            [chip(token, position, under=token.id) for position, token in enumerate(tokens)],
+            selected=selected if side == trace.side else None,
+            label=label,
+            key=f"{key}.{side}",
+            on_pick=functools.partial(_follow, side),
+        )
 
-    components.ribbon(chips, selected=selected, label=t("common.tokens"), key=key, on_pick=follow)
+
+def _follow(side: Side, position: int) -> None:
+    state.update(side=side, token=position)
 
 
 def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
@@ -204,14 +269,25 @@ def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> N
         "position": "position",
         "norm": "norm",
         "attention": "pattern",
+        "cross_attention": "pattern",
         "ffn": "ffn",
+        "vectors": "residual",
         "logits": "output",
         "softmax": "output",
     }
+    config, side = lm.config, view.stack(lm.config)
+    if side == "encoder" and len(config.sides) > 1:
+        ends = ["vectors"]
+    else:
+        ends = ["logits", "softmax"] if config.has_logits else ["vectors"]
     data = {
         "here": here,
-        "norm_at": lm.config.norm_at,
-        "layers": _map_layers(view.layer, lm.config.n_layers, t),
+        "norm_at": config.norm_at,
+        "position_at": _position_at(config),
+        "embedding_norm": config.embedding_norm,
+        "cross": len(config.sides) > 1 and side == "decoder",
+        "ends": ends,
+        "layers": _map_layers(view.layer, config.depth(side), t),
         "select": t("common.map_select"),
         "labels": {kind: t(f"common.map_{kind}") for kind in kinds},
         "colours": {kind: theme.ROLES[role] for kind, role in kinds.items()},
@@ -219,6 +295,14 @@ def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> N
         "title": t("common.map"),
     }
     components.machine_map(data, key="frame.map", on_pick=_picked_in_map)
+
+
+def _position_at(config: ModelConfig) -> str | None:
+    """Where position enters: beside the embedding, inside every attention, or nowhere."""
+    names = {site.name for _, site in sites.in_order(config)}
+    if "embed.position" in names:
+        return "embedding"
+    return "attention" if names & {"attn.q_rotated", "attn.bias"} else None
 
 
 def _picked_in_map(picked: dict[str, Any]) -> None:

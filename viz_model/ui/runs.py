@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
+import math
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
 import torch
 
 import viz_model as vm
+from viz_model import sites
 from viz_model.analysis.embedding import Geometry, geometry
+from viz_model.analysis import masks
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
-from viz_model.generation import Step, steps
+from viz_model.analysis.masked import Covered, cover
+from viz_model.config import ModelConfig, Side
+from viz_model.generation import Decoder, Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training.publish import read_log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
 MAX_CHARACTERS = 20_000
+
+# What one trace may keep: 320 MB. A bundled model never comes near it.
+MAX_TRACE_FLOATS = 80_000_000
+
+# Tokens that an encoder–decoder says unasked.
+MAX_SAID = 40
 
 # One run at a time: a second thread would only take the cores from the first.
 _RUNNING = threading.Lock()
@@ -37,15 +49,50 @@ def model(name: str) -> vm.LanguageModel:
     return vm.load(name)
 
 
-# A full context keeps about 16 MB, most of it logits.
-@st.cache_resource(show_spinner=False, max_entries=16)
-def trace(name: str, text: str) -> vm.Trace:
-    """The trace of a text that :func:`readable` has passed.
+# A full context of a bundled model keeps about 16 MB, most of it logits.
+@st.cache_resource(show_spinner=False, max_entries=12)
+def trace(name: str, text: str, target: str | None = None) -> vm.Trace:
+    """The trace of a text that :func:`readable` has passed, and of a target where the model reads one.
 
     Keyed by name and text, never by tensors, and immutable, so that visitors can share it.
     """
+    lm = model(name)
     with _RUNNING:
-        return model(name).trace(text)
+        return lm.trace(text, target, max_tokens=most_tokens(lm.config))
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def changed(
+    name: str, text: str, target: str | None, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]
+) -> vm.Trace:
+    """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
+    lm, own = model(name), trace(name, text, target)
+    visible = masks.build(mask, side, len(own.at(side)))
+    edits = [AblateHead(layer=layer, head=head, side=side) for head in off]
+    with _RUNNING:
+        return lm.trace(
+            text,
+            target,
+            mask=None if visible is None else {side: visible},
+            edits=edits,
+            max_tokens=most_tokens(lm.config),
+        )
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def said(name: str, text: str) -> str:
+    """What an encoder–decoder says to a source by itself: its greedy target."""
+    lm = model(name)
+    with _RUNNING:
+        return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0).text
+
+
+@functools.cache
+def most_tokens(config: ModelConfig) -> int:
+    """How many tokens of a text are run: the whole context, where its trace is not too large to keep."""
+    recorded = [site for _, site in sites.in_order(config) if not site.derived]
+    floats = sum(math.prod(site.shape(config, 1)) for site in recorded)
+    return max(1, min(config.n_context, MAX_TRACE_FLOATS // floats))
 
 
 def readable(text: str) -> tuple[str, int]:
@@ -73,20 +120,65 @@ def training_log(name: str) -> list[dict[str, Any]]:
     return read_log(path) if path.exists() else []
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def drawn(name: str, text: str, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
+class Drawing:
+    """The tokens drawn so far after one text, and the run that draws on."""
+
+    def __init__(self, going: Iterator[Step], end: int | None) -> None:
+        self._going = going
+        self._end = end
+        self._steps: list[Step] = []
+
+    def first(self, count: int) -> tuple[Step, ...]:
+        """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
+        while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
+            self._steps.append(next(self._going))
+        return tuple(self._steps[:count])
+
+
+# Each keeps a KV cache, so that one more token costs one position.
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _drawing(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int) -> Drawing:
+    lm, run = model(name), trace(name, text, target)
+    with _RUNNING:
+        if run.target_ids is None:
+            decoder = Decoder(lm.model, run.ids)
+        else:
+            decoder = Decoder(lm.model, run.target_ids, source_ids=run.ids)
+    return Drawing(steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
+
+
+def drawn(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
     """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
 
-    An end-of-text token is the last one.
+    Of an encoder–decoder, they continue ``target``. An end-of-text token is the last one.
     """
-    lm, ids = model(name), trace(name, text).ids
-    found: list[Step] = []
+    drawing = _drawing(name, text, target, sampling, seed)
     with _RUNNING:
-        for step in itertools.islice(steps(lm.decoder(ids), lm.tokenizer, sampling, seed), count):
-            found.append(step)
-            if step.token.id == lm.tokenizer.end_of_text:
-                break
-    return tuple(found)
+        return drawing.first(count)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def masked(name: str, text: str, position: int) -> vm.Trace:
+    """The trace of a text in which the mask token stands at ``position``.
+
+    Raises:
+        ValueError: the model's vocabulary has no mask token.
+    """
+    lm, ids = model(name), list(trace(name, text).ids)
+    if lm.tokenizer.mask_id is None:
+        raise ValueError(f"{name}: its vocabulary has no mask token")
+    ids[position] = lm.tokenizer.mask_id
+    with _RUNNING:
+        return lm.trace(ids=ids)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def covered(name: str, text: str, start: int, stop: int) -> Covered:
+    """Each token from ``start`` to ``stop`` covered alone, of a model whose vocabulary has a mask token."""
+    run = trace(name, text)
+    assert run.tokenizer.mask_id is not None
+    with _RUNNING:
+        return cover(run, range(start, stop), run.tokenizer.mask_id)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
-from viz_model import sites
+from viz_model.config import ModelConfig
 from viz_model.ui import frame, runs, state, texts
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import Texts, literal
@@ -26,7 +26,9 @@ MAX_TABLE_CELLS = 50_000
 class Stage:
     """An open page: the view, the trace it shows, and the places where its parts go.
 
-    ``token`` is the selected position, always one that the trace has.
+    ``trace`` is the run seen from the stack that the visitor looks at (:meth:`viz_model.Trace.at`):
+    on a page, an encoder–decoder is a model of one stack. ``token`` is the selected position,
+    always one that the trace has.
     """
 
     name: str
@@ -72,12 +74,11 @@ class Stage:
 
     def source(self, *names: str) -> None:
         """Under a picture: which sites it shows, their shapes, and how to get them."""
-        config = self.lm.config
         said = []
         for name in names:
-            site = sites.find(name, config)
-            shape = " × ".join(map(str, site.shape(config, len(self.trace))))
-            said.append(f"{self.t.site_label(site)} {literal(name)} [{shape}]")
+            site = self.trace.site(name)
+            shape = " × ".join(map(str, self._shape(name)))
+            said.append(f"{self.t.site_label(site)} {literal(self.trace.full_name(name))} [{shape}]")
         st.caption(" · ".join(said))
 
     def see(self, section: str = "see", /, **values: object) -> None:
@@ -90,20 +91,34 @@ class Stage:
 
     def formula(self, *names: str) -> None:
         """The formulas of sites, from the registry, each with this run's sizes."""
-        config = self.lm.config
         for name in names:
-            site = sites.find(name, config)
+            site = self.trace.site(name)
             shape = " × ".join(
                 f"{axis} {size}" if axis != "1" else "1"
-                for axis, size in zip(site.axes, site.shape(config, len(self.trace)), strict=True)
+                for axis, size in zip(site.axes, self._shape(name), strict=True)
             )
             left, right = st.columns([3, 2], vertical_alignment="center")
             left.latex(site.formula)
-            right.markdown(f"**{self.t.site_label(site)}** · {literal(name)}  \n{shape}")
+            right.markdown(f"**{self.t.site_label(site)}** · {literal(self.trace.full_name(name))}  \n{shape}")
 
-    def code(self, **values: object) -> None:
-        """The stage's snippet, which runs as it stands for this sentence and model."""
-        st.code(texts.snippet(self.name, model=self.view.model, text=self.trace.text, **values), language="python")
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a site in this run; of cross-attention the keys are the source's."""
+        n_keys = len(self.trace.ids) if ".cross." in name else None
+        return self.trace.site(name).shape(self.lm.config, len(self.trace), n_keys)
+
+    def code(self, snippet: str | None = None, /, **values: object) -> None:
+        """The stage's snippet, which runs as it stands for this sentence and model.
+
+        In it ``{{run}}`` is the call that gives the page's trace, for a model called ``lm``.
+        """
+        values = {"model": self.view.model, "text": self.trace.text, "side": self.trace.side, **values}
+        st.code(texts.snippet(snippet or self.name, run=self._call(), **values), language="python")
+
+    def _call(self) -> str:
+        """Python that gives this page's trace, for a model called ``lm``."""
+        if not self.trace.prefix:
+            return f"lm.trace({self.trace.text!r})"
+        return f"lm.trace({self.trace.text!r}, {self.trace.target!r}).at({self.trace.side!r})"
 
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
@@ -139,20 +154,25 @@ class Stage:
             st.markdown(self.t.prose(f"{self.name}.{answer}", **values))
 
 
-def open_stage(name: str) -> Stage:
-    """Open the frame and the stage's page; ends the script where there is no text to run."""
+def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -> Stage:
+    """Open the frame and the stage's page; ends the script where there is no text to run.
+
+    ``told_as`` names the texts of a page that has another story to tell of another kind of model.
+    """
     pages = frame.navigation().pages
     names = runs.names()
     view = state.begin(names, {model: runs.model(model).config for model in names})
     t, lm = Texts(view.lang), runs.model(view.model)
+    view = state.fit(view, lm.config)
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.sidebar(view, lm, t)
     for notice in state.notices():
         st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
-    trace = frame.sentence(view, lm, t)
-    if trace is None:
+    run = frame.sentence(view, lm, t)
+    if run is None:
         st.stop()
+    trace = run.at(view.stack(lm.config))
     last = len(trace) - 1
     token = last if view.token is None else min(view.token, last)
     if view.token is not None and view.token > last:
@@ -161,11 +181,12 @@ def open_stage(name: str) -> Stage:
         else:  # the sentence was shortened under the chosen token
             state.update(token=None)
             state.write(replace(view, token=None))
-    frame.ribbon(trace, token, t, key="frame.ribbon")
+    frame.ribbons(trace, token, t, key="frame.ribbon")
     frame.machine_map(name, view, lm, t)
-    st.header(t(f"common.page_{name}"), anchor=False)
-    st.markdown(t.prose(f"{name}.lead"))
-    return Stage(name=name, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
+    told = told_as(lm.config) if told_as else name
+    st.header(t(f"common.page_{name}" if told == name else f"{told}.heading"), anchor=False)
+    st.markdown(t.prose(f"{told}.lead"))
+    return Stage(name=told, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

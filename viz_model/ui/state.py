@@ -13,22 +13,30 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Side
 from viz_model.ui.texts import LANGUAGES
 
 DEFAULT_TEXT = "Once upon a time, there was a little girl named"
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
 
+SIDES: tuple[Side, ...] = ("encoder", "decoder")
+
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewState:
-    """The view. Layers, heads and tokens count from 0; token None is the last one."""
+    """The view. Layers, heads and tokens count from 0; token None is the last one.
+
+    ``target`` is what the decoder of an encoder–decoder has said so far; None is what the model
+    says by itself. ``side`` is the stack that is looked at, where there are two.
+    """
 
     model: str
     text: str = DEFAULT_TEXT
+    target: str | None = None
+    side: Side = "decoder"
     layer: int = 0
     head: int = 0
     token: int | None = None
@@ -43,7 +51,17 @@ class ViewState:
             "head": str(self.head),
             "lang": self.lang,
         }
-        return plain if self.token is None else {**plain, "token": str(self.token)}
+        if self.token is not None:
+            plain["token"] = str(self.token)
+        if self.target is not None:
+            plain["target"] = self.target[:MAX_URL_TEXT]
+        if self.side != "decoder":
+            plain["side"] = self.side
+        return plain
+
+    def stack(self, config: ModelConfig) -> Side:
+        """The stack of a model that is looked at: of a model with one stack, that one."""
+        return self.side if self.side in config.sides else config.sides[-1]
 
 
 @dataclass(frozen=True)
@@ -77,13 +95,21 @@ def parse(
         notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
         return 0
 
+    side = query.get("side", "decoder")
+    if side not in SIDES:
+        notices.append(Notice("common.unknown_side", {"asked": side[:80]}))
+        side = "decoder"
+    shown: Side = "encoder" if side == "encoder" else "decoder"
+    depth = config.depth(shown if shown in config.sides else config.sides[-1])
     token: int | None = None
     if "token" in query:  # whether the sentence is that long is for the page to say
         token = index("token", config.n_context)
     view = ViewState(
         model=model,
         text=query.get("text", DEFAULT_TEXT),
-        layer=index("layer", config.n_layers),
+        target=query.get("target"),
+        side=shown,
+        layer=index("layer", depth),
         head=index("head", config.n_heads),
         token=token,
         lang=lang,
@@ -104,6 +130,16 @@ def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewStat
     view = st.session_state[_SESSION]
     write(view)
     return view
+
+
+def fit(view: ViewState, config: ModelConfig) -> ViewState:
+    """The view within the bounds of its model: another model may have fewer layers or heads."""
+    depth = config.depth(view.stack(config))
+    fitted = replace(view, layer=min(view.layer, depth - 1), head=min(view.head, config.n_heads - 1))
+    if fitted != view:
+        st.session_state[_SESSION] = fitted
+        write(fitted)
+    return fitted
 
 
 def notices() -> list[Notice]:

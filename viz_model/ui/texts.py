@@ -62,10 +62,13 @@ def sections(language: str, file: str) -> dict[str, str]:
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def snippet(stage: str, /, **values: object) -> str:
-    """The runnable Python of a stage, ``{{name}}`` replaced by the value's Python literal."""
+def snippet(stage: str, /, *, run: str = "", **values: object) -> str:
+    """The runnable Python of a stage, ``{{name}}`` replaced by the value's Python literal.
+
+    ``{{run}}`` is replaced by ``run`` as it is: an expression.
+    """
     source = (SNIPPETS / f"{stage}.py.txt").read_text(encoding="utf-8")
-    return fill(source, {name: repr(value) for name, value in values.items()})
+    return fill(source, {"run": run, **{name: repr(value) for name, value in values.items()}})
 
 
 def fill(template: str, values: dict[str, object]) -> str:

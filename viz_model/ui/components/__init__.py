@@ -1,4 +1,4 @@
-"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid.
+"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid, a mask.
 
 Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Python sends, with
 ``textContent`` only, and send back which thing was clicked.
@@ -32,8 +32,9 @@ def _component(name: str, *, framed: bool = False) -> Callable[..., Any]:
     )
 
 
-_RIBBON, _MAP = _component("ribbon"), _component("map")
+_RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
+_CROSS, _CROSS_GRID = _component("cross", framed=True), _component("crossgrid", framed=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -52,9 +53,9 @@ def _callback(key: str, on_pick: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def ribbon(
-    chips: Sequence[dict[str, Any]], *, selected: int, label: str, key: str, on_pick: Callable[[int], None]
+    chips: Sequence[dict[str, Any]], *, selected: int | None, label: str, key: str, on_pick: Callable[[int], None]
 ) -> None:
-    """The sentence as chips. Chips are those of :func:`viz_model.figures.tokens.chip`."""
+    """The sentence as chips, one or none selected. Chips are those of :func:`viz_model.figures.tokens.chip`."""
     data = {"chips": list(chips), "selected": selected, "label": label}
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
@@ -69,8 +70,23 @@ def grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Cal
     _GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
 
 
+def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
+    """A mask to draw in; ``picked`` holds the cells [query, key] that a stroke turned over."""
+    _MASK(key=key, data=data, on_picked_change=_callback(key, on_pick))
+
+
 def pipeline(
     header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None]
 ) -> None:
     """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
     _PIPELINE(key=key, data=_frame(header, numbers), on_picked_change=_callback(key, on_pick))
+
+
+def cross(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+    """Source and target joined by lines: ``weights`` is float32 [q, s]; ``picked`` is a target position."""
+    _CROSS(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
+
+
+def cross_grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+    """All heads of a cross-attention layer: ``patterns`` is float32 [H, q, s]; ``picked`` is a head."""
+    _CROSS_GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))

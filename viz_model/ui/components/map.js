@@ -54,14 +54,22 @@ export default function (component) {
   let x = 2
   x = station("tokens", "tokens", x, RAIL) + GAP
   x = station("embedding", "embedding", x, RAIL) + GAP
-  const join = x + 9
-  const positionX = Math.max(4, join - width(data.labels.position) / 2)
-  station("position", "position", positionX, BRANCH)
-  element("path", { class: "branch", d: `M${join},${BRANCH} V${RAIL}` }, rails)
-  plus(join)
-  x = join + 8 + GAP
+  let clear = 0 // where the position station ends; an open block begins after it
+  if (data.position_at === "embedding") {
+    const join = x + 9
+    const positionX = Math.max(4, join - width(data.labels.position) / 2)
+    clear = station("position", "position", positionX, BRANCH) + 6
+    element("path", { class: "branch", d: `M${join},${BRANCH} V${RAIL}` }, rails)
+    plus(join)
+    x = join + 8 + GAP
+  }
+  if (data.embedding_norm) x = station("norm", "embedding", x, RAIL) + GAP
 
   const pre = data.norm_at === "pre"
+  // The stations of each sub-layer; rotated or biased attention is where such a model meets position.
+  const attention = [["attention", "attention"]]
+  if (data.position_at === "attention") attention.unshift(["position", "position"])
+  const sublayers = [attention, ...(data.cross ? [[["cross_attention", "cross_attention"]]] : []), [["ffn", "block"]]]
   for (const layer of data.layers) {
     if (layer.folded) {
       element("text", { class: "caption", x: x + 9, y: RAIL - 14 }, svg).textContent = "⋯"
@@ -74,19 +82,19 @@ export default function (component) {
       }) + GAP
       continue
     }
-    const left = x = Math.max(x, positionX + width(data.labels.position) + 6)
+    const left = x = Math.max(x, clear)
     x += 10
-    x = branch(x, pre ? [["norm", "block"], ["attention", "attention"]] : [["attention", "attention"]])
-    if (!pre) x = station("norm", "block", x, RAIL) + 8
-    x = branch(x, pre ? [["norm", "block"], ["ffn", "block"]] : [["ffn", "block"]])
-    x = pre ? x : station("norm", "block", x, RAIL) + 8
+    for (const stations of sublayers) {
+      x = branch(x, pre ? [["norm", "block"], ...stations] : stations)
+      if (!pre) x = station("norm", "block", x, RAIL) + 8
+    }
     element("rect", { class: "frame", x: left, y: 14, width: x - left, height: 80, rx: 8 }, rails)
     element("text", { class: "caption", x: (left + x) / 2, y: 105 }, svg).textContent = layer.label
     x += GAP
   }
   if (pre) x = station("norm", "block", x, RAIL) + GAP
-  x = station("logits", "next_token", x, RAIL) + GAP
-  x = station("softmax", "next_token", x, RAIL)
+  for (const end of data.ends) x = station(end, "next_token", x, RAIL) + GAP
+  x -= GAP
   rails.prepend(element("path", { class: "rail", d: `M8,${RAIL} H${x - 6}` }, rails))
 
   // Shrunk a little to fit, but never so far that its 12.5 px letters fall under 11.

@@ -24,8 +24,9 @@ export default function (component) {
 
   let offset = 0
   const take = count => numbers.subarray(offset, (offset += count))
-  const embedding = take(rows * dims), position = take(rows * dims)
+  const strips = header.strips.map(part => ({ ...part, values: take(rows * dims) }))
   const blocks = header.blocks.map(block => ({ ...block, pattern: take(rows * rows), norm: take(rows) }))
+  const ends = header.ends.map(part => ({ ...part, values: take(rows * dims) }))
 
   const style = getComputedStyle(root)
   const ink = style.color, font = style.fontFamily
@@ -59,7 +60,7 @@ export default function (component) {
     for (let q = 0; q < rows; q++) {
       for (let k = 0; k < rows; k++) {
         const at = q * rows + k
-        if (k > q) image.data.set([128, 132, 145, 40], 4 * at)
+        if (values[at] < 0) image.data.set([128, 132, 145, 40], 4 * at)
         else image.data.set([...palette.pattern, Math.round(255 * values[at])], 4 * at)
       }
     }
@@ -89,8 +90,8 @@ export default function (component) {
     areas = []
 
     const names = 82, ids = 36, next = Math.max(150, total * 0.16), gap = 14
-    const free = total - names - ids - next - gap * (3 + blocks.length)
-    const stripWidth = free * 0.145, blockWidth = free * 0.71 / blocks.length
+    const free = total - names - ids - next - gap * (1 + strips.length + blocks.length)
+    const stripWidth = free * 0.145, blockWidth = free * (1 - 0.145 * strips.length) / blocks.length
     const head = (title, sub, x, width) => {
       context.fillStyle = ink
       context.textAlign = "left"
@@ -128,32 +129,36 @@ export default function (component) {
 
     let x = names + ids + gap
     const largest = values => values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-9)
-    const limit = Math.max(largest(embedding), largest(position))
-    const every = stride(stripWidth)
-    const shown = every > 1 ? words.every.replace("#", every).replace("@", dims) : words.dimensions.replace("#", dims)
-    head(words.embedding, shown, x, stripWidth)
-    areas.push({ kind: "strip", ...strip(context, embedding, x, stripWidth, limit), values: embedding, name: "embed.token", page: "embedding", x, width: stripWidth })
-    x += stripWidth + gap
-    head("+ " + words.position, shown, x, stripWidth)
-    areas.push({ kind: "strip", ...strip(context, position, x, stripWidth, limit), values: position, name: "embed.position", page: "position", x, width: stripWidth })
-    x += stripWidth + gap
+    function vectors(part, title, limit, width) {
+      const every = stride(width)
+      head(title, every > 1 ? words.every.replace("#", every).replace("@", dims) : words.dimensions.replace("#", dims), x, width)
+      areas.push({ kind: "strip", ...strip(context, part.values, x, width, limit), values: part.values, name: part.site, page: part.page, x, width })
+      x += width + gap
+    }
+    const limit = Math.max(...strips.map(part => largest(part.values)))
+    strips.forEach((part, n) => vectors(part, (n ? "+ " : "") + words[part.part], limit, stripWidth))
 
     const longest = Math.max(...blocks.map(block => largest(block.norm)))
-    blocks.forEach((block, layer) => {
+    blocks.forEach(block => {
+      const { layer } = block
       const mapWidth = blockWidth * 0.68, barWidth = blockWidth - mapWidth - 6
       head(`${words.block} ${layer}`, `${words.head} ${block.head} · ${words.kinds[block.kind]}`, x, blockWidth)
       map(context, block.pattern, x, mapWidth)
-      areas.push({ kind: "map", values: block.pattern, layer, head: block.head, name: `blocks.${layer}.attn.pattern[${block.head}]`, page: "attention", x, width: mapWidth })
+      areas.push({ kind: "map", values: block.pattern, layer, head: block.head, name: `${header.prefix}blocks.${layer}.attn.pattern[${block.head}]`, page: "attention", x, width: mapWidth })
       const barX = x + mapWidth + 6
       context.fillStyle = `rgb(${palette.residual})`
       for (let row = 0; row < rows; row++) {
         const y = HEAD + row * rowHeight
         context.fillRect(barX, y + rowHeight * 0.2, Math.max(1, barWidth * block.norm[row] / longest), rowHeight * 0.6)
       }
-      areas.push({ kind: "bar", values: block.norm, layer, name: `‖blocks.${layer}.resid.out‖`, page: "block", x: barX, width: barWidth })
+      areas.push({ kind: "bar", values: block.norm, layer, name: `‖${header.prefix}blocks.${layer}.resid.out‖`, page: "block", x: barX, width: barWidth })
       x += blockWidth + gap
     })
 
+    if (ends.length) {
+      ends.forEach(part => vectors(part, words[part.part], largest(part.values), next))
+      return
+    }
     head(words.next, cut(context, words.after + " " + header.all_labels[header.picked], next), x, next)
     const step = Math.min(28, bodyHeight / header.next.length)
     header.next.forEach((guess, n) => {
@@ -194,7 +199,8 @@ export default function (component) {
     map: ({ area, x, row }) => {
       if (row === null) return null
       const k = Math.min(rows - 1, Math.floor(x / area.width * rows))
-      const value = k > row ? words.masked : (header.pool > 1 ? "≤ " : "") + area.values[row * rows + k].toFixed(4)
+      const weight = area.values[row * rows + k]
+      const value = weight < 0 ? words.masked : (header.pool > 1 ? "≤ " : "") + weight.toFixed(4)
       return `${area.name} · ${label(row)} → ${label(k)} · ${value}`
     },
     bar: ({ area, row }) => row === null ? null : `${area.name} · ${label(row)} · ${area.values[row].toFixed(2)}`,

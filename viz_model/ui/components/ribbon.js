@@ -28,6 +28,7 @@ export default function (component) {
   root.replaceChildren(list)
   list.scrollTop = scrolled
   const chosen = list.children[data.selected]
+  if (!chosen) return
   const above = chosen.offsetTop - list.offsetTop
   if (above < list.scrollTop || above + chosen.offsetHeight > list.scrollTop + list.clientHeight) {
     list.scrollTop = above - list.clientHeight / 2
