@@ -1,4 +1,4 @@
-"""Next token: what the model expects, what sampling keeps of it, and what was drawn."""
+"""What a model expects, at the next place or in a covered one; what sampling keeps of it, and what was drawn."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from viz_model.analysis.masked import Covered, written
+from viz_model.analysis.output import logit_scale, read_site
 from viz_model.config import ModelConfig
 from viz_model.figures import theme
 from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step, distribution
-from viz_model.tokenizer import Token
+from viz_model.tokenizer import Token, Tokenizer
 from viz_model.trace import Trace
 
 SHOWN = 20
+GUESSES = 3
 MOST_DRAWN = 100
 """Tokens that are drawn on a page at the most."""
 
@@ -35,12 +38,13 @@ def entropy_bits(probs: np.ndarray) -> float:
 
 
 class ChoiceView(NamedTuple):
-    """The distribution after one position, before and after what sampling drops.
+    """The distribution at one position, before and after what sampling drops.
 
     ``order`` [V] holds the token ids in falling order of probability, and the other arrays follow
     it: ``logits``, ``model`` the softmax of the logits as they are, ``probs`` the softmax at the
     chosen temperature, ``kept`` what top-k and top-p leave, ``final`` the kept share of each.
-    At temperature 0 ``probs`` is the model's own and only the first token is kept.
+    At temperature 0 ``probs`` is the model's own and only the first token is kept. ``marked`` is
+    the place in the order of a token to be pointed out, and ``marked_token`` that token.
     """
 
     position: int
@@ -52,16 +56,31 @@ class ChoiceView(NamedTuple):
     probs: np.ndarray
     kept: np.ndarray
     final: np.ndarray
+    marked: int | None = None
+    marked_token: Token | None = None
 
     @classmethod
-    def of(cls, trace: Trace, position: int, sampling: Sampling, most: int = 500) -> ChoiceView:
+    def of(
+        cls, trace: Trace, position: int, sampling: Sampling, most: int = 500, marked_id: int | None = None
+    ) -> ChoiceView:
         """``tokens`` are the first ``most`` of the order."""
         logits = trace["logits"][position]
         choice = distribution(logits, sampling)
         order = np.argsort(-logits.numpy(), kind="stable")
         arrays = (logits, logits.softmax(-1), choice.probs, choice.kept, choice.final)
         ordered = [array.numpy()[order] for array in arrays]
-        return cls(position, trace.tokenizer.tokens(order[:most].tolist()), sampling.temperature, order, *ordered)
+        tokens = trace.tokenizer.tokens(order[:most].tolist())
+        marked = None if marked_id is None else int((order == marked_id).argmax())
+        token = None if marked_id is None else trace.tokenizer.token(marked_id)
+        return cls(position, tokens, sampling.temperature, order, *ordered, marked=marked, marked_token=token)
+
+    @property
+    def shown(self) -> tuple[tuple[int, Token], ...]:
+        """Places in the order that are drawn, with their tokens: the first twenty, and the marked one."""
+        first = tuple(enumerate(self.tokens[:SHOWN]))
+        if self.marked is None or self.marked_token is None or self.marked < len(first):
+            return first
+        return (*first, (self.marked, self.marked_token))
 
     @property
     def kept_mass(self) -> float:
@@ -82,6 +101,8 @@ class ChoiceView(NamedTuple):
             "after": f"{after:.2f}",
             "choices": f"{2**after:,.1f}",
             "temperature": f"{self.temperature:.2f}",
+            "marked_rank": "" if self.marked is None else f"{self.marked + 1:,}",
+            "marked_share": "" if self.marked is None else percent(self.model[self.marked]),
         }
 
     def table(self) -> np.ndarray:
@@ -101,12 +122,15 @@ def percent(p: float) -> str:
 def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     """The most probable tokens: pale before, solid after, hatched grey where dropped.
 
-    ``names`` has "before", "after", "dropped" and "model" (the mark for temperature 1).
+    ``names`` has "before", "after", "dropped", "model" (the mark for temperature 1), and "marked"
+    (what the marked token is) where the view has one. A marked token beyond the twenty follows them
+    with its rank.
     """
-    labels = tuple(token.label for token in view.tokens[:SHOWN])
+    places = [place for place, _ in view.shown]
+    labels = tuple(token.label for _, token in view.shown)
     rows = theme.unique(labels)
     n = len(rows)
-    model, probs, kept, final = (array[:n] for array in (view.model, view.probs, view.kept, view.final))
+    model, probs, kept, final = (array[places] for array in (view.model, view.probs, view.kept, view.final))
     colour = theme.ROLES["output"]
     figure = go.Figure()
     said = [
@@ -150,12 +174,13 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
             )
         )
     top = float(max(model.max(), probs.max(), final.max()))
-    for row, a, b, m, k in zip(rows, probs, final, model, kept, strict=True):
+    for place, row, a, b, m, k in zip(places, rows, probs, final, model, kept, strict=True):
         ends = max(float(a), float(b) if k else 0.0, float(m) if view.temperature not in (0, 1) else 0.0)
+        share = f"<b>{percent(b)}</b>" if k else percent(a)
         figure.add_annotation(
             x=ends,
             y=row,
-            text=f"<b>{percent(b)}</b>" if k else percent(a),
+            text=f"{share}  ◂ {named['marked']}" if place == view.marked else share,
             showarrow=False,
             xanchor="left",
             xshift=5,
@@ -171,10 +196,17 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
         margin={"t": 30},
     )
     grid = theme.rgba(theme.ROLES["residual"], 0.25)
-    figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, **theme.ticks(labels))
+    ticks = [
+        theme.shorten(label) if place < SHOWN else f"{place + 1:,}. {theme.shorten(label)}"
+        for place, label in zip(places, labels, strict=True)
+    ]
+    if view.marked is not None:
+        ticks[places.index(view.marked)] = f"<b>{ticks[places.index(view.marked)]}</b>"
+    figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, tickvals=list(range(n)), ticktext=ticks)
+    # Room at the right for what is written after the longest bar.
     figure.update_xaxes(
-        tickformat=".0%" if top > 0.05 else ".1%",
-        range=[0, top * 1.2],
+        tickformat=".0%" if top > 0.05 else ".1%" if top > 0.005 else ".2%",
+        range=[0, top * (1.2 if view.marked is None else 1.45)],
         showgrid=True,
         gridcolor=grid,
         nticks=6,
@@ -220,103 +252,136 @@ def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     return figure
 
 
-# What each position predicted, against what came
+# What was expected of each token, against what stands there
 
 
 class ArrivalsView(NamedTuple):
-    """For each of the T − 1 tokens after the first: what the position before it expected.
+    """For n tokens of a text: what the model expected there of the token that stands there.
 
-    ``probs`` and ``ranks`` (1 is first) are those of the token that came; ``guesses`` the three
-    most probable tokens with their probabilities; ``before`` the label of the predicting position.
+    ``positions``, ``probs``, ``bits`` (−log₂ p) and ``ranks`` (1 is first) [n] are those of the
+    token that came; ``guesses`` the most probable tokens with their probabilities. ``before`` is
+    the label of the position that predicted, where that is another; ``visible`` [n] the token's
+    probability while the model can see it, where it was covered to ask.
     """
 
+    positions: np.ndarray
     labels: tuple[str, ...]
-    before: tuple[str, ...]
     probs: np.ndarray
+    bits: np.ndarray
     ranks: np.ndarray
     guesses: tuple[tuple[tuple[str, float], ...], ...]
+    before: tuple[str, ...] | None = None
+    visible: np.ndarray | None = None
 
     @classmethod
     def of(cls, trace: Trace) -> ArrivalsView:
-        logits = trace["logits"][:-1].numpy().astype(np.float64)  # [T - 1, V]
-        came = np.array(trace.ids[1:], dtype=np.int64)
-        shifted = np.exp(logits - logits.max(-1, keepdims=True)) if len(came) else logits
-        every = shifted / shifted.sum(-1, keepdims=True)
+        """Each of the T − 1 tokens after the first, as the position before it expected it."""
+        tokens = trace.tokens
+        logits = trace["logits"][: len(tokens) - 1]  # [T - 1, V]
+        came = np.array([token.id for token in tokens[1:]], dtype=np.int64)
         rows = np.arange(len(came))
-        best = trace["logits"][:-1].topk(3).indices.numpy()
-        label = tuple(token.label for token in trace.tokens)
+        own = logits[rows, came].double().numpy()
+        # A part at a time: in double precision a large vocabulary takes a lot of memory.
+        total = np.concatenate([part.double().logsumexp(-1).numpy() for part in logits.split(32)])
+        best = logits.topk(min(GUESSES, logits.shape[-1]))
+        shares = np.exp(best.values.double().numpy() - total[:, None])
+        nats = np.maximum(0.0, total - own)
         return cls(
-            labels=label[1:],
-            before=label[:-1],
-            probs=every[rows, came],
-            ranks=1 + (logits > logits[rows, came][:, None]).sum(-1),
-            guesses=tuple(
-                tuple((trace.tokenizer.token(int(id)).label, float(every[row, id])) for id in best[row]) for row in rows
-            ),
+            positions=rows + 1,
+            labels=tuple(token.label for token in tokens[1:]),
+            probs=np.exp(-nats),
+            bits=nats / np.log(2),
+            ranks=1 + (logits > logits[rows, came][:, None]).sum(-1).numpy(),
+            guesses=_named(trace.tokenizer, best.indices.numpy(), shares),
+            before=tuple(token.label for token in tokens[:-1]),
         )
 
-    @property
-    def bits(self) -> np.ndarray:
-        """How surprising each token was: −log₂ p."""
-        return -np.log2(self.probs)
+    @classmethod
+    def covered(cls, trace: Trace, found: Covered) -> ArrivalsView:
+        """Tokens of a text that were covered one at a time (:func:`viz_model.analysis.masked.cover`)."""
+        tokens = trace.tokens
+        return cls(
+            positions=found.positions,
+            labels=tuple(tokens[position].label for position in found.positions),
+            probs=np.exp(-found.nats),
+            bits=found.nats / np.log(2),
+            ranks=found.ranks,
+            guesses=_named(trace.tokenizer, found.guesses, found.guess_probs),
+            visible=found.visible,
+        )
 
     def columns(self) -> dict[str, list[object]]:
         """The rows of a table, by column."""
-        return {
-            "before": list(self.before),
-            "came": list(self.labels),
-            "probability": self.probs.tolist(),
-            "rank": self.ranks.tolist(),
+        found: dict[str, list[object]] = {} if self.before is None else {"before": list(self.before)}
+        found |= {"came": list(self.labels), "probability": self.probs.tolist(), "rank": self.ranks.tolist()}
+        found |= {
             "bits": self.bits.tolist(),
             "guess": [guesses[0][0] for guesses in self.guesses],
             "guess_probability": [guesses[0][1] for guesses in self.guesses],
         }
+        return found if self.visible is None else found | {"visible": self.visible.tolist()}
 
     def facts(self) -> dict[str, str]:
         """For prose."""
-        hardest = int(self.probs.argmin())
+        hardest = int(self.bits.argmax())
+        mean = float(self.bits.mean())
         return {
             "n": str(len(self.labels)),
             "first": str(int((self.ranks == 1).sum())),
-            "bits": f"{self.bits.mean():.2f}",
-            "nats": f"{self.bits.mean() * np.log(2):.2f}",
-            "even": f"{2 ** self.bits.mean():,.1f}",
+            "bits": f"{mean:.2f}",
+            "nats": f"{mean * np.log(2):.2f}",
+            "even": f"{2**mean:,.1f}",
             "hardest_rank": f"{self.ranks[hardest]:,}",
             "hardest_p": percent(self.probs[hardest]),
+            "start": str(self.positions[0]),
+            "last": str(self.positions[-1]),
         }
+
+
+def _named(tokenizer: Tokenizer, ids: np.ndarray, probs: np.ndarray) -> tuple[tuple[tuple[str, float], ...], ...]:
+    """Ids and probabilities [n, k] as labels and probabilities."""
+    return tuple(
+        tuple((tokenizer.token(int(id)).label, float(p)) for id, p in zip(*row, strict=True))
+        for row in zip(ids, probs, strict=True)
+    )
 
 
 def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | None = None) -> go.Figure:
     """A strip of the probabilities that the tokens which came had had, and their surprise as bars.
 
-    ``selected`` is the position whose prediction is marked: that of the token after it. ``names``
-    has "probability", "bits", "rank" and "guesses".
+    ``selected`` is the position of a token to be marked. ``names`` has "probability", "bits",
+    "rank" and "guesses", and "visible" where the view has that row.
     """
-    columns = theme.unique(view.labels)
+    columns = [f"{position}: {theme.plain(label)}" for position, label in zip(view.positions, view.labels, strict=True)]
     said = ["<br>".join(f"{theme.plain(label)}  {percent(p)}" for label, p in guesses) for guesses in view.guesses]
-    extra = list(zip(map(theme.plain, view.before), [f"{rank:,}" for rank in view.ranks], said, strict=True))
+    asked = [f"{theme.plain(label)} → " for label in view.before] if view.before is not None else [""] * len(columns)
+    extra = list(zip(asked, [f"{rank:,}" for rank in view.ranks], said, strict=True))
     hover = (
-        f"%{{customdata[0]}} → %{{x}}<br>{theme.plain(names['probability'])} <b>%{{text}}</b>"
+        f"%{{customdata[0]}}%{{x}}<br>{theme.plain(names['probability'])} <b>%{{text}}</b>"
         f"<br>{theme.plain(names['rank'])} %{{customdata[1]}}<br>{theme.plain(names['guesses'])}:<br>%{{customdata[2]}}"
         "<extra></extra>"
     )
-    shares = [percent(p) for p in view.probs]
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[1, 2.4])
+    strips = [(names["probability"], view.probs)]
+    if view.visible is not None:
+        strips.insert(0, (names["visible"], view.visible))
+    shares = [[percent(p) for p in probs] for _, probs in strips]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[len(strips), 2.4])
     figure.add_trace(
         go.Heatmap(
-            z=[view.probs.astype(np.float32)],
+            z=np.array([probs for _, probs in strips], dtype=np.float32),
             x=columns,
-            y=[theme.plain(names["probability"])],
+            y=[theme.plain(name) for name, _ in strips],
             zmin=0,
             zmax=1,
             colorscale=theme.sequential("output"),
             showscale=False,
             xgap=1,
-            text=[shares],
+            ygap=2,
+            text=shares,
             texttemplate="%{text}" if len(columns) <= 9 else None,
             textfont={"size": 11, "color": theme.INK},
-            customdata=[extra],
-            hovertemplate=hover,
+            customdata=[extra] * len(strips),
+            hovertemplate=hover.replace(theme.plain(names["probability"]), "%{y}", 1),
         ),
         row=1,
         col=1,
@@ -325,10 +390,10 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         go.Bar(
             x=columns,
             y=view.bits,
-            text=shares,
+            text=shares[-1],
             textposition="none",
             customdata=extra,
-            marker_color=[theme.token_colour(position) for position in range(1, len(columns) + 1)],
+            marker_color=[theme.token_colour(int(position)) for position in view.positions],
             hovertemplate=hover,
         ),
         row=2,
@@ -337,15 +402,18 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
     # A frame, as cells of improbable tokens are as clear as the page.
     frame = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
     figure.add_shape(type="rect", **frame, line={"color": theme.rgba(theme.ROLES["residual"], 0.5), "width": 1})
-    theme.layout(figure, height=270)
-    if selected is not None and selected < len(columns):
+    theme.layout(figure, height=220 + 50 * len(strips))
+    if selected in view.positions:
+        column = int((view.positions == selected).argmax())
         for row in (1, 2):
             figure.add_vrect(
-                x0=selected - 0.5, x1=selected + 0.5, line={"color": theme.HIGHLIGHT, "width": 2}, row=row, col=1
+                x0=column - 0.5, x1=column + 0.5, line={"color": theme.HIGHLIGHT, "width": 2}, row=row, col=1
             )
     figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(view.labels))
     figure.update_xaxes(showticklabels=False, row=1, col=1)
     figure.update_yaxes(fixedrange=True, tickfont={"size": 11}, row=1, col=1)
+    if len(strips) > 1:
+        figure.update_yaxes(autorange="reversed", row=1, col=1)
     figure.update_yaxes(
         fixedrange=True,
         title=theme.plain(names["bits"]),
@@ -357,6 +425,35 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
     return figure
 
 
+def draw_guesses(guesses: Sequence[tuple[Token, float]], marked_id: int | None = None) -> go.Figure:
+    """A few tokens with their probabilities, as bars from 0 to 1; the marked one in bold."""
+    labels = tuple(token.label for token, _ in guesses)
+    probs = [p for _, p in guesses]
+    figure = go.Figure(
+        go.Bar(
+            y=theme.unique(labels),
+            x=probs,
+            orientation="h",
+            width=0.6,
+            marker={"color": theme.ROLES["output"]},
+            hovertemplate="%{y}: <b>%{customdata}</b><extra></extra>",
+            customdata=[percent(p) for p in probs],
+        )
+    )
+    for row, p in zip(theme.unique(labels), probs, strict=True):
+        figure.add_annotation(x=p, y=row, text=percent(p), showarrow=False, xanchor="left", xshift=5, font={"size": 12})
+    ticks = [
+        f"<b>{theme.shorten(token.label)}</b>" if token.id == marked_id else theme.shorten(token.label)
+        for token, _ in guesses
+    ]
+    theme.layout(figure, height=24 + 26 * len(labels))
+    figure.update_yaxes(
+        type="category", autorange="reversed", fixedrange=True, tickvals=list(range(len(labels))), ticktext=ticks
+    )
+    figure.update_xaxes(visible=False, range=[0, 1.3], fixedrange=True)
+    return figure
+
+
 # Generation
 
 
@@ -365,16 +462,29 @@ def chips(steps: Sequence[Step], start: int) -> list[dict[str, object]]:
     return [chip(step.token, start + n, percent(step.final_probability)) for n, step in enumerate(steps)]
 
 
-def text_of(tokens: Sequence[Token], steps: Sequence[Step]) -> str:
-    """The text of some tokens and what was drawn after them; characters that are not complete are left out."""
-    return b"".join(token.bytes for token in (*tokens, *(step.token for step in steps))).decode(errors="ignore")
+def longer(trace: Trace, steps: Sequence[Step]) -> str:
+    """The text, or the target of an encoder–decoder, and what was drawn after it.
+
+    A character of which only some bytes were drawn is left out.
+    """
+    decode, drawn = trace.tokenizer.decode, [step.token.id for step in steps]
+    if trace.target_ids is None:
+        text, ids, is_whole = trace.text, [trace.ids[n] for n in written(trace)], not trace.n_dropped
+    else:
+        text, ids, is_whole = trace.target, list(trace.target_ids[1:]), not trace.n_target_dropped
+    # Of two spellings that decode alike, the visitor's own is kept.
+    before, after = decode(ids), decode([*ids, *drawn])
+    if is_whole and after.startswith(before):
+        after = (text or "") + after[len(before) :]
+    return after.rstrip("\ufffd") if drawn else after
 
 
 class CacheView(NamedTuple):
-    """Positions that went through the model to draw some tokens, with a KV cache and without.
+    """Positions that went through the decoder to draw some tokens, with a KV cache and without.
 
-    ``n_cached`` positions lie in the cache at the end, in ``n_bytes`` = 2·L·T·D·4: a key and a
-    value of D single-precision numbers for each of L layers and T positions.
+    ``n_cached`` positions lie in the cache at the end, in ``n_bytes`` = 2·L·G·K·T·4: a key and a
+    value of K single-precision numbers for each of L layers, G key–value heads and T positions.
+    A decoder beside an encoder keeps ``n_source`` positions more, made once, in ``n_source_bytes``.
     """
 
     with_cache: int
@@ -382,8 +492,11 @@ class CacheView(NamedTuple):
     n_prompt: int
     n_drawn: int
     n_cached: int
+    n_source: int
     n_layers: int
-    d_model: int
+    n_heads: int
+    n_kv_heads: int
+    d_head: int
 
     @property
     def overflows(self) -> bool:
@@ -392,10 +505,17 @@ class CacheView(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        return 2 * self.n_layers * self.n_cached * self.d_model * 4
+        return self._bytes(self.n_cached)
+
+    @property
+    def n_source_bytes(self) -> int:
+        return self._bytes(self.n_source)
+
+    def _bytes(self, positions: int) -> int:
+        return 2 * self.n_layers * self.n_kv_heads * self.d_head * positions * 4
 
     @classmethod
-    def of(cls, config: ModelConfig, n_prompt: int, n_drawn: int) -> CacheView:
+    def of(cls, config: ModelConfig, n_prompt: int, n_drawn: int, n_source: int = 0) -> CacheView:
         """The counts of :class:`~viz_model.generation.Decoder` for ``n_drawn`` ≥ 1 tokens.
 
         The last drawn token need not be read. At a full context the newer half is read afresh.
@@ -409,19 +529,25 @@ class CacheView(NamedTuple):
                 length = max(1, config.n_context // 2)
                 read += length
             again += length
-        return cls(read, again, n_prompt, n_drawn, length, config.n_layers, config.d_model)
+        sizes = (config.n_layers, config.n_heads, config.n_kv_heads, config.d_head)
+        return cls(read, again, n_prompt, n_drawn, length, n_source, *sizes)
 
     def facts(self) -> dict[str, str]:
         return {
             "n": str(self.n_drawn),
             "prompt": str(self.n_prompt),
             "layers": str(self.n_layers),
-            "width": str(self.d_model),
+            "heads": str(self.n_heads),
+            "kv_heads": str(self.n_kv_heads),
+            "shared_by": str(self.n_heads // self.n_kv_heads),
+            "d_head": str(self.d_head),
             "with_cache": f"{self.with_cache:,}",
             "without_cache": f"{self.without_cache:,}",
             "saved": percent(1 - self.with_cache / self.without_cache),
             "n_cached": f"{self.n_cached:,}",
             "n_bytes": f"{self.n_bytes:,}",
+            "n_source": f"{self.n_source:,}",
+            "n_source_bytes": f"{self.n_source_bytes:,}",
         }
 
 
@@ -449,34 +575,39 @@ def draw_cache(view: CacheView, with_cache: str, without_cache: str) -> go.Figur
 
 
 class LogitView(NamedTuple):
-    """One logit as a dot product: x·E[w] over D dimensions.
+    """One logit as a dot product: s·x·E[w] + b[w] over D dimensions.
 
-    ``products`` [D] are the terms x_d E[w, d], ``recorded`` the logit of the run.
+    ``vector`` [D] is s·x, what the unembedding reads; ``products`` [D] are the terms s·x_d E[w, d];
+    ``bias`` is b[w], or None in a model that adds none; ``recorded`` is the logit of the run.
     """
 
-    label: str
     products: np.ndarray
     vector: np.ndarray
     row: np.ndarray
+    bias: float | None
+    scale: float
     recorded: float
+
+    @property
+    def total(self) -> float:
+        return float(self.products.sum()) + (self.bias or 0.0)
 
     @classmethod
     def of(cls, trace: Trace, position: int, token: Token) -> LogitView:
-        config = trace.model.config
-        site = "final.norm.out" if config.norm_at == "pre" else f"blocks.{config.n_layers - 1}.resid.out"
-        vector = trace[site][position].numpy()
-        row = trace.model.unembedding.weight[token.id].numpy()
-        recorded = trace["logits"][position, token.id].item()
-        return cls(token.label, vector.astype(np.float64) * row, vector, row, recorded)
+        unembedding, scale = trace.model.unembedding, logit_scale(trace)
+        vector = trace[read_site(trace)][position].numpy().astype(np.float64) * scale
+        row = unembedding.weight[token.id].detach().numpy().astype(np.float64)
+        bias = None if unembedding.bias is None else float(unembedding.bias[token.id])
+        return cls(vector * row, vector, row, bias, scale, float(trace["logits"][position, token.id]))
 
 
 def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
-    """The second most probable token's logit and its softmax, in LaTeX with real numbers.
+    """One token's logit and its softmax, in LaTeX with real numbers: the marked one, or the runner-up.
 
     The most probable one would show e⁰ = 1, which explains little.
     """
-    rank = min(1, len(view.order) - 1)
-    logit = LogitView.of(trace, view.position, view.tokens[rank])
+    rank, token = hand_token(view)
+    logit = LogitView.of(trace, view.position, token)
     largest = np.argsort(-np.abs(logit.products), kind="stable")[:n_terms]
     temperature = view.temperature or 1.0
     scaled = (view.logits.astype(np.float64) - float(view.logits[0])) / temperature
@@ -490,17 +621,36 @@ def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
         "largest": theme.signed(logit.products[largest].sum()),
         "rest": theme.signed(logit.products.sum() - logit.products[largest].sum()),
         "n_rest": str(len(logit.products) - len(largest)),
-        "sum": f"{logit.products.sum():.4f}",
+        "plus_bias": "" if logit.bias is None else rf"+ \underset{{b_w}}{{ {theme.signed(logit.bias)} }}",
+        "scale": f"{logit.scale:.4g}",
+        "d_model": str(len(logit.products)),
+        "sum": f"{logit.total:.4f}",
         "recorded": f"{logit.recorded:.4f}",
         "logit": f"{view.logits[rank]:.4f}",
         "minus_top": f"- {view.logits[0]:.4f}" if view.logits[0] >= 0 else f"+ {-view.logits[0]:.4f}",
         "divisor": f"{temperature:g}",
         "scaled": f"{scaled[rank]:.4f}",
-        "exponential": f"{exponentials[rank]:.4f}",
+        "exponential": _decimal(exponentials[rank], 4),
         "total": f"{total:,.4f}".replace(",", "{,}"),
-        "probability": f"{exponentials[rank] / total:.6f}",
-        "at_temperature": f"{view.probs[rank]:.6f}",
+        "probability": _decimal(exponentials[rank] / total, 6),
+        "at_temperature": _decimal(float(view.probs[rank]), 6),
         "n_vocab": f"{len(view.order):,}",
         "kept": f"{view.kept_mass:.6f}",
-        "final": f"{view.final[rank]:.6f}",
+        "final": _decimal(float(view.final[rank]), 6),
     }
+
+
+def hand_token(view: ChoiceView) -> tuple[int, Token]:
+    """The token that is worked out by hand, with its place in the order."""
+    if view.marked is not None and view.marked_token is not None and view.marked > 0:
+        return view.marked, view.marked_token
+    rank = min(1, len(view.order) - 1)
+    return rank, view.tokens[rank]
+
+
+def _decimal(number: float, digits: int) -> str:
+    """A number in LaTeX, in powers of ten where the digits would show only noughts."""
+    if number == 0 or abs(number) >= 10.0 ** (1 - digits):
+        return f"{number:.{digits}f}"
+    mantissa, exponent = f"{number:.3e}".split("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"

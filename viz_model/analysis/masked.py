@@ -1,0 +1,104 @@
+"""A sentence with its tokens covered, one at a time: what a bidirectional model expects in their place.
+
+An encoder sees the token it is asked about, so a fair question covers that token first (Devlin et
+al. 2019, section 3.1; scored this way by Salazar et al. 2020, "pseudo-log-likelihood").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model.trace import Trace
+
+MOST_COVERED = 64
+"""Positions that are covered for one picture at the most."""
+
+# Multiplications for one picture: a second or two on one core.
+MOST_WORK = 50_000_000_000
+
+# Texts that go through the model together; more would only take memory.
+BATCH = 16
+
+GUESSES = 3
+
+
+class Covered(NamedTuple):
+    """For n positions, each covered alone: what the model expects there of the token that stands there.
+
+    ``nats`` [n] is −ln p of that token, ``ranks`` [n] its rank (1 is first), ``visible`` [n] its
+    probability at the same place while it can be seen; ``guesses`` and ``guess_probs`` [n, 3] are
+    the ids that were expected most.
+    """
+
+    positions: np.ndarray
+    nats: np.ndarray
+    ranks: np.ndarray
+    visible: np.ndarray
+    guesses: np.ndarray
+    guess_probs: np.ndarray
+
+
+def written(trace: Trace) -> range:
+    """The positions of the text itself, without the control tokens that the tokenizer put around it."""
+    assert trace.text is not None
+    whole, own = trace.tokenizer.encode(trace.text), trace.tokenizer.encode(trace.text, special=False)
+    start = next((n for n in range(len(whole) - len(own) + 1) if whole[n : n + len(own)] == own), 0)
+    return range(start, min(start + len(own), len(trace))) if own else range(len(trace))
+
+
+def first_asked(trace: Trace, mask_id: int | None) -> int:
+    """The position to begin with: a mask token that was typed, or else the last token of the text itself."""
+    return trace.ids.index(mask_id) if mask_id in trace.ids else written(trace)[-1]
+
+
+def part(trace: Trace, position: int) -> range:
+    """The run of positions, with ``position`` in it, that is covered for one picture.
+
+    All of a short text; of a long one, or in a large model, as many as are quickly done.
+    """
+    weights = sum(parameter.numel() for parameter in trace.stack.parameters())
+    n = int(max(1, min(MOST_COVERED, MOST_WORK // (weights * len(trace)))))
+    inside = written(trace)
+    if position not in inside:
+        inside = range(len(trace))
+    start = inside.start + (position - inside.start) // n * n
+    return range(start, min(start + n, inside.stop))
+
+
+@torch.inference_mode()
+def cover(trace: Trace, positions: Sequence[int], mask_id: int) -> Covered:
+    """Run the encoder of ``trace`` once for each of ``positions``, covered by ``mask_id``.
+
+    A position that holds the mask token already is left out: nobody knows what stands under it.
+    """
+    chosen = [position for position in positions if trace.ids[position] != mask_id]
+    ids, places = torch.tensor(trace.ids), torch.tensor(chosen, dtype=torch.long)
+    logits = [_logits(trace, ids, at, mask_id) for at in places.split(BATCH)] if chosen else [trace["logits"][:0]]
+    expected = torch.cat(logits).double().log_softmax(-1)  # [n, V]
+    own = expected.gather(1, ids[places, None])  # [n, 1]
+    best = expected.topk(min(GUESSES, expected.shape[-1]))
+    seen = trace["logits"][places].double().log_softmax(-1).gather(1, ids[places, None])
+    return Covered(
+        positions=np.array(chosen, dtype=np.int64),
+        nats=-own[:, 0].numpy(),
+        ranks=1 + (expected > own).sum(-1).numpy(),
+        visible=seen[:, 0].exp().numpy(),
+        guesses=best.indices.numpy(),
+        guess_probs=best.values.exp().numpy(),
+    )
+
+
+def _logits(trace: Trace, ids: Tensor, at: Tensor, mask_id: int) -> Tensor:
+    """[n, V]: the logits at each of n positions, that position covered."""
+    rows = torch.arange(len(at))
+    texts = ids.repeat(len(at), 1)
+    texts[rows, at] = mask_id
+    side = trace.stack.side
+    vectors = trace.stack(trace.model.embed(texts), visible=trace.visible.get(side))  # [n, T, D]
+    # The head is the largest part of a small model: it reads the covered positions alone.
+    return trace.model.head(vectors[rows, at][:, None])[:, 0]

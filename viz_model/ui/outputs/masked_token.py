@@ -1,0 +1,85 @@
+"""The covered token: what an encoder expects in the place of a token that it cannot see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from viz_model.analysis import masked
+from viz_model.analysis.output import logit_scale
+from viz_model.figures import next_token
+from viz_model.ui import controls, runs
+from viz_model.ui.outputs import choice as chosen
+from viz_model.ui.stage import Stage
+from viz_model.ui.texts import literal
+
+GUESSES_SEEN = 5
+
+
+def show(stage: Stage) -> None:
+    seen, words, mask_id = stage.trace, stage.words, stage.lm.tokenizer.mask_id
+    if stage.view.token is None:
+        stage = replace(stage, token=masked.first_asked(seen, mask_id))
+    own_id = seen.ids[stage.token]
+    is_typed = own_id == mask_id
+    covers = mask_id is not None and not is_typed
+    trace = runs.masked(stage.view.model, seen.text, stage.token) if covers else seen
+    mask = literal(stage.lm.tokenizer.token(mask_id).label) if mask_id is not None else ""
+
+    sampling = controls.sampling(replace(stage, name="next_token"))
+    choice = next_token.ChoiceView.of(trace, stage.token, sampling, marked_id=own_id if covers else None)
+    said = {**chosen.facts(choice), "token": stage.token_name(), "mask": mask, "position": str(stage.token)}
+    how = "typed" if is_typed else "visible" if not covers else "first" if choice.marked == 0 else "later"
+    st.subheader(words(f"title_{how}", **said), anchor=False)
+    picture, see = stage.split()
+    with picture:
+        chosen.picture(stage, choice, said, words("choice_alt"), words("true_token"))
+    with see:
+        stage.see(f"see_{'covered' if covers else how}", **said)
+        stage.see("greedy" if sampling.temperature == 0 else "kept_all" if choice.kept.all() else "kept_some", **said)
+        if covers:
+            guesses = seen.next_tokens(stage.token, GUESSES_SEEN)
+            share = next_token.percent(float(seen["logits"][stage.token].softmax(-1)[own_id]))
+            stage.see("beside", share=share, **said)
+            stage.figure(next_token.draw_guesses(guesses, own_id), "visible", words("visible_alt", **said))
+    st.info(words("no_drawing"), icon=":material/info:")
+    if mask_id is not None:
+        _cover_all(stage, mask, mask_id)
+
+    formula, hand, code, numbers = stage.tabs()
+    with formula:
+        stage.see("formula")
+        chosen.formula(stage)
+    with hand:
+        chosen.hand(stage, trace, choice, f"hand_{'typed' if is_typed else 'covered' if covers else 'visible'}")
+    with code:
+        stage.code(
+            token=stage.token,
+            scale=logit_scale(trace),
+            temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+        )
+    with numbers:
+        chosen.numbers(stage, choice, said)
+    if mask_id is None:
+        stage.question("question_visible", "answer_visible")
+    else:
+        stage.question(mask=mask)
+
+
+def _cover_all(stage: Stage, mask: str, mask_id: int) -> None:
+    """Every token of the text covered alone, against what stands there."""
+    part = masked.part(stage.trace, stage.token)
+    found = runs.covered(stage.view.model, stage.trace.text or "", part.start, part.stop)
+    if not len(found.positions):
+        return
+    came = next_token.ArrivalsView.covered(stage.trace, found)
+    said = {**came.facts(), "mask": mask, "n_written": str(len(masked.written(stage.trace)))}
+    st.subheader(stage.words("arrivals_title", **said), anchor=False)
+    chosen.arrivals(stage, came, stage.token)
+    if len(part) < len(masked.written(stage.trace)):
+        stage.see("part", **said)
+    if mask_id in (stage.trace.ids[position] for position in part):
+        stage.see("left_out", **said)

@@ -1,0 +1,104 @@
+"""The next token: logits become probabilities, sampling keeps some of them, and one token is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from viz_model.analysis.output import logit_scale
+from viz_model.figures import next_token
+from viz_model.generation import Sampling
+from viz_model.ui import components, controls, runs, state
+from viz_model.ui.outputs import choice as chosen
+from viz_model.ui.stage import Stage
+from viz_model.ui.texts import literal
+
+
+def show(stage: Stage) -> None:
+    config, words = stage.lm.config, stage.words
+    if stage.trace.side != "decoder":
+        # The encoder predicts nothing: what it read comes out of the decoder.
+        trace = stage.trace.at("decoder")
+        stage = replace(stage, trace=trace, token=len(trace) - 1)
+        st.caption(words("from_the_encoder", token=stage.token_name()))
+    trace = stage.trace
+    sampling = controls.sampling(stage)
+    choice = next_token.ChoiceView.of(trace, stage.token, sampling)
+    said = {**chosen.facts(choice), "token": stage.token_name()}
+    st.subheader(words("choice_title", **said), anchor=False)
+    picture, see = stage.split()
+    with picture:
+        chosen.picture(stage, choice, said, words("choice_alt"))
+    with see:
+        stage.see(**said)
+        stage.see("see_greedy" if sampling.temperature == 0 else "see_all" if choice.kept.all() else "see_some", **said)
+    _draw(stage, sampling)
+    if len(trace) > 1:
+        came = next_token.ArrivalsView.of(trace)
+        st.subheader(words("arrivals_title", **came.facts()), anchor=False)
+        stage.see("arrivals_target" if config.kind == "encoder_decoder" else "arrivals_text")
+        chosen.arrivals(stage, came, stage.token + 1)
+    else:
+        st.info(words("one_token_target" if config.kind == "encoder_decoder" else "one_token"))
+
+    formula, hand, code, numbers = stage.tabs()
+    with formula:
+        chosen.formula(stage)
+    with hand:
+        chosen.hand(stage, trace, choice, "hand_intro")
+    with code:
+        stage.code(
+            token=stage.token,
+            scale=logit_scale(trace),
+            temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+        )
+    with numbers:
+        chosen.numbers(stage, choice, said)
+    stage.question()
+
+
+def _draw(stage: Stage, sampling: Sampling) -> None:
+    """Tokens drawn one after the other, and what the KV cache saved meanwhile."""
+    trace, words, end = stage.trace, stage.words, stage.lm.tokenizer.end_of_text
+    is_target = stage.lm.config.kind == "encoder_decoder"
+    st.subheader(words("draw_title"), anchor=False)
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    seed = controls.setting(stage, row.number_input, "seed", 0, 9999, 0, width=150)
+    place = (stage.view.model, trace.text, trace.target, sampling, seed)
+    at, count = st.session_state.get("next_token.count", (place, 0))
+    steps = runs.drawn(*place, count) if at == place and count else ()
+    ended = bool(steps) and steps[-1].token.id == end
+    for name, more in (("one_more", 1), ("ten_more", 10), ("start_over", -len(steps))):
+        change = {"next_token.count": (place, min(next_token.MOST_DRAWN, len(steps) + more))}
+        idle = ended or len(steps) == next_token.MOST_DRAWN if more > 0 else not steps
+        row.button(
+            words(name), key=f"next_token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle
+        )
+    longer = next_token.longer(trace, steps[: len(steps) - ended])
+    change = {"target" if is_target else "text": longer, "token": None}
+    keep = words("keep_target" if is_target else "keep")
+    row.button(keep, key="next_token.keep", on_click=state.update, kwargs=change, disabled=len(steps) == ended)
+    if not steps:
+        stage.see("none_drawn_target" if is_target else "none_drawn")
+        return
+    cache = next_token.CacheView.of(stage.lm.config, len(trace), len(steps), len(trace.ids) if is_target else 0)
+    components.ribbon(
+        next_token.chips(steps, len(trace)),
+        selected=len(steps) - 1,
+        label=words("drawn"),
+        key="next_token.drawn",
+        on_pick=lambda _: None,
+    )
+    said = {**cache.facts(), "token": literal(steps[-1].token.label), "most": next_token.MOST_DRAWN}
+    stage.see("drawn_end" if ended else "drawn", **said)
+    stage.see("cache", **said)
+    if cache.n_kv_heads < cache.n_heads:
+        stage.see("cache_shared", **said)
+    if is_target:
+        stage.see("cache_source", **said)
+    if cache.overflows:
+        stage.see("cache_full", context=stage.lm.config.n_context)
+    stage.figure(next_token.draw_cache(cache, words("with_cache"), words("without_cache")), "cache", words("cache_alt"))
