@@ -2,74 +2,77 @@
 
 import streamlit as st
 
-from viz_model.analysis import masks
 from viz_model.figures import attention, heatmap
-from viz_model.ui import components, controls, state
+from viz_model.ui import controls, experiment, heads, texts
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("attention")
-view, trace, t = stage.view, stage.trace, stage.t
-pattern_site = stage.at("attn.pattern")
-
-grid = attention.GridView.of(trace, view.layer)
-steps = attention.StepsView.of(trace, view.layer, view.head, stage.token)
+trace, words, config = stage.trace, stage.words, stage.lm.config
+layer, head, token = stage.view.layer, stage.view.head, stage.token
+sight = attention.sight(trace, layer)
+grid = attention.GridView.of(trace, layer)
+steps = attention.StepsView.of(trace, layer, head, token)
 strongest = int(steps.pattern.argmax())
+said = {"head": head, "layer": layer, "token": stage.token_name(), "key": stage.token_name(strongest)}
+shared = attention.shared_facts(config, head)
+
 picture, see = stage.split()
-header, patterns = attention.scene(grid, view.head)
-words = {key: stage.words(f"grid_{key}") for key in ("head", "hint", "masked")}
-kinds = {kind: stage.words(f"kind_{kind}") for kind in attention.KINDS}
-
-
-def pick(head: int) -> None:
-    state.update(head=head)
-
-
 with picture:
-    components.grid({**header, "words": {**words, "kinds": kinds}}, patterns, key="attention.grid", on_pick=pick)
-    stage.source(pattern_site)
+    heads.grid(stage, grid)
 with see:
-    stage.see(
-        token=stage.token_name(),
-        strongest=stage.token_name(strongest),
-        weight=f"{steps.pattern[strongest]:.0%}",
-        head=view.head,
-        layer=view.layer,
-        kind=stage.words(f"about_{grid.summaries[view.head].kind}"),
-    )
+    stage.see(**said, strongest=said["key"], weight=f"{steps.pattern[strongest]:.0%}")
+    marks = ", ".join(texts.literal(mark) for mark in grid.marks)
+    st.markdown(words(f"about_{grid.summaries[head].kind}", marks=marks))
+    stage.see(f"see_{sight}", size=config.window(trace.stack.side, layer))
+    if shared:
+        stage.see("see_shared", **shared)
     if grid.pool > 1:
-        st.caption(stage.words("pooled", pool=grid.pool))
+        st.caption(words("pooled", pool=grid.pool))
+    if config.kind == "encoder_decoder" and "cross_attention" in stage.pages:
+        st.page_link(stage.pages["cross_attention"], label=words("to_cross"), icon=":material/arrow_forward:")
 
-st.subheader(stage.words("one_head", head=view.head, layer=view.layer), anchor=False)
-matrix, mask = controls.matrix_and_mask(stage, attention.MATRICES)
-axes = t("common.axis_query"), t("common.axis_key")
-large = attention.head_view(trace, view.layer, view.head, stage.token, axes, matrix, mask)
+st.subheader(words("one_head", **said), anchor=False)
+matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
+axes = stage.t("common.axis_query"), stage.t("common.axis_key")
+large = attention.head_view(trace, layer, head, token, axes, matrix)
 wide, narrow = st.columns([3, 2], gap="medium")
 drawn = heatmap.draw(large, square=True)
 with wide:
-    stage.figure(drawn, "head", stage.words("head_alt", head=view.head, layer=view.layer))
-    stage.source(stage.at(f"attn.{matrix}" if mask == "causal" else "attn.scores"))
-    if mask != "causal":
-        st.caption(stage.words(f"masks_{mask}_note"))
+    stage.figure(drawn, "head", words("head_alt", **said))
+    stage.source(stage.at(f"attn.{matrix}"))
+    heads.part(stage, "shown_part", attention.around(token, len(trace), attention.LARGEST))
 with narrow:
-    lines = attention.LinesView.of(trace, view.layer, view.head, stage.token)
-    stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", stage.words("lines_alt"))
+    lines = attention.LinesView.of(trace, layer, head, token)
+    stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))
 
-st.subheader(stage.words("five_steps", token=stage.token_name()), anchor=False)
-names = tuple(stage.words(f"step_{n}") for n in range(1, 6))
-stage.figure(attention.draw_steps(steps, names), "steps", stage.words("steps_alt"))
-stage.source(stage.at("attn.scores"), stage.at("attn.masked"), pattern_site, stage.at("attn.z"))
+forms = attention.FormsView.of(trace, layer, head, token, strongest)
+if forms.notes:
+    st.subheader(words(f"forms{''.join(forms.notes)}", **said), anchor=False)
+    heads.forms(stage, forms)
+
+st.subheader(words("steps_title", **said), anchor=False)
+names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
+stage.figure(attention.draw_steps(steps, names), "steps", words("steps_alt"))
+stage.source(*(stage.at(f"attn.{name}") for name in (*attention.matrices(trace, layer), "z")))
+heads.part(stage, "steps_part", steps.shown())
+if not steps.scaled:
+    st.caption(words("no_scale"))
+experiment.section(stage)
 
 formula, hand, code, numbers = stage.tabs()
 with formula:
-    config = stage.lm.config
-    stage.see("heads", n_heads=config.n_heads, d_head=config.d_head, d_model=config.d_model)
-    stage.formula(*(stage.at(f"attn.{name}") for name in ("q", "k", "v", "scores", "mask", "pattern", "z", "out")))
+    stage.see(attention.heads_text(config), **attention.sizes(config))
+    if shared:
+        stage.see("heads_shared", **shared, d_head=config.d_head)
+    stage.formula(*attention.formulas(trace, layer))
 with hand:
-    sums = attention.by_hand(steps, strongest) | attention.heads_by_hand(trace, view.layer, stage.token)
-    stage.see("hand", **sums, token=stage.token_name(), key=stage.token_name(strongest))
+    stage.see("hand", **said)
+    sums = attention.by_hand(steps, strongest) | attention.heads_by_hand(trace, layer, token)
+    for n, part in enumerate(attention.hand_parts(steps, config), start=1):
+        stage.see(f"hand_{part}", n=n, **sums)
 with code:
-    stage.code(layer=view.layer, head=view.head)
+    stage.code(layer=layer, head=head, q=f"q{steps.form}", k=f"k{steps.form}")
 with numbers:
-    exact = masks.matrices(trace, view.layer, view.head, mask)[matrix]
-    stage.table(large.site, exact, large.rows, large.columns, "matrix")
-stage.question()
+    exact = trace.head(stage.at(f"attn.{matrix}"), head).numpy()
+    stage.table(large.site, exact, stage.token_labels, stage.token_labels, "matrix")
+stage.question(*(("question_two_way", "answer_two_way") if "two_way" in sight else ()))

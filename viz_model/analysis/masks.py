@@ -1,37 +1,97 @@
-"""One head's scores under the masks that Transformers use, the model's own and others."""
+"""Masks to try on a model: those that Transformers use, and one drawn by hand."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, get_args
 
-import numpy as np
 import torch
+from torch import Tensor
 
-from viz_model import ops
-from viz_model.masks import causal, padding
+from viz_model import masks
+from viz_model.config import ModelConfig, Side
 from viz_model.trace import Trace
 
-Mask = Literal["causal", "none", "padding"]
+Mask = Literal["own", "causal", "none", "padding", "window", "global", "drawn"]
 MASKS: tuple[Mask, ...] = get_args(Mask)
-N_PADDING = 2
-"""Positions at the end of the text that the padding mask treats as filling."""
 
 
-def matrices(trace: Trace, layer: int, head: int, mask: Mask) -> dict[str, np.ndarray]:
-    """``scores``, ``mask``, ``masked`` and ``pattern`` of one head, [Tq, Tk] each, under a mask.
+class MaskChoice(NamedTuple):
+    """A mask and its parameters; the others are ignored.
 
-    "causal" is what a decoder does, and then the values are the trace's own. "none" is an
-    encoder's: every token sees every other. "padding" hides the last :data:`N_PADDING` keys from
-    everybody, as where a short text is filled up to the length of a longer one in its batch; at
-    least one key always stays.
+    Plain values only, so that runs can be cached by it.
+
+    Attributes:
+        n_padding: how many positions at the end count as filling ("padding").
+        size: positions that a query sees, itself included ("window", "global").
+        chosen: positions that see and are seen by everyone ("global").
+        flipped: cells (query, key) that differ from the mask of the model's kind ("drawn").
     """
-    scores = trace.head(f"blocks.{layer}.attn.scores", head)
-    length = len(trace)
-    if mask == "causal":
-        added = ops.additive(causal(length, length))
-    else:
-        hidden = min(N_PADDING, length - 1) if mask == "padding" else 0
-        added = ops.additive(padding(length, torch.arange(length) >= length - hidden))
-    masked = scores + added
-    found = {"scores": scores, "mask": added, "masked": masked, "pattern": ops.pattern(masked)}
-    return {name: value.numpy() for name, value in found.items()}
+
+    name: Mask = "own"
+    n_padding: int = 2
+    size: int = 3
+    chosen: tuple[int, ...] = (0,)
+    flipped: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_own(self) -> bool:
+        return self.name == "own" or (self.name == "drawn" and not self.flipped)
+
+
+def options(config: ModelConfig, side: Side, length: int) -> tuple[Mask, ...]:
+    """The masks that a stack can be tried under: its own, and those that differ from it."""
+    if length == 1:
+        return ("own",)
+    windowed = any(config.window(side, layer) for layer in range(config.depth(side)))
+    same: Mask | None = None if windowed else "none" if side == "encoder" else "causal"
+    return tuple(mask for mask in MASKS if mask != same)
+
+
+def simple(side: Side, length: int) -> Tensor:
+    """Boolean [T, T]: everybody in an encoder, in a decoder the past. Where drawing begins."""
+    return masks.everything(length, length) if side == "encoder" else masks.causal(length, length)
+
+
+def build(choice: MaskChoice, side: Side, length: int) -> Tensor | None:
+    """The mask, boolean [T, T], True where a query may look; None for the model's own.
+
+    A drawn mask may have rows that see nothing, which no run accepts: see :func:`blind`.
+    """
+    two_way = side == "encoder"
+    match choice.name:
+        case "own":
+            return None
+        case "causal":
+            return masks.causal(length, length)
+        case "none":
+            return masks.everything(length, length)
+        case "padding":
+            hidden = torch.arange(length) >= length - min(choice.n_padding, length - 1)
+            return simple(side, length) & masks.padding(length, hidden)
+        case "window":
+            return masks.window(length, length, choice.size, two_way=two_way)
+        case "global":
+            chosen = [position for position in choice.chosen if position < length]
+            return masks.local_and_global(length, length, choice.size, chosen, two_way=two_way)
+        case "drawn":
+            drawn = simple(side, length).clone()
+            for query, key in choice.flipped:
+                if query < length and key < length:
+                    drawn[query, key] = ~drawn[query, key]
+            return drawn
+
+
+def blind(visible: Tensor) -> tuple[int, ...]:
+    """The queries that see nothing."""
+    return tuple((~visible.any(-1)).nonzero().flatten().tolist())
+
+
+def flip(flipped: Iterable[tuple[int, int]], cells: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The cells that differ once ``cells`` are turned over too, in order."""
+    return tuple(sorted(set(flipped) ^ set(cells)))
+
+
+def of_run(trace: Trace, layer: int) -> Tensor:
+    """The mask that a run had in a layer's self-attention: boolean [T, T]."""
+    return trace.head(f"blocks.{layer}.attn.mask", 0) == 0

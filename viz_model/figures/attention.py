@@ -1,7 +1,8 @@
-"""Attention: all heads of a layer, one head in large, and the five steps of one query."""
+"""Attention: all heads of a layer, one head in large, and the steps of one query."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz_model.analysis import heads, masks
+from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, theme
 from viz_model.trace import Trace
 
@@ -20,28 +22,39 @@ GRID_SIZE = 64
 class GridView(NamedTuple):
     """All heads of a layer: patterns float32 [H, S, S], pooled by maximum from T to S ≤ 64 cells.
 
-    ``labels`` name the S rows and columns; ``pool`` tokens share one cell.
+    ``hidden`` is boolean [S, S], True where the mask hides every cell that was pooled. ``labels``
+    name the S rows and columns; ``pool`` tokens share one cell. ``groups`` are the query heads
+    that share each key–value head; each stands alone where none is shared. ``marks`` are the
+    control tokens of this text.
     """
 
     patterns: np.ndarray
+    hidden: np.ndarray
     labels: tuple[str, ...]
     summaries: tuple[heads.HeadSummary, ...]
+    groups: tuple[range, ...]
+    marks: tuple[str, ...]
     pool: int
     site: str
 
     @classmethod
     def of(cls, trace: Trace, layer: int) -> GridView:
-        site = f"blocks.{layer}.attn.pattern"
-        full = [trace.head(site, head).numpy() for head in range(trace.model.config.n_heads)]
+        site, config = f"blocks.{layer}.attn.pattern", trace.config
+        full = trace[site].numpy()
+        visible, marks = masks.of_run(trace, layer).numpy(), heads.marks(trace)
         pool = -(-len(trace) // GRID_SIZE)
         labels = tuple(token.label for token in trace.tokens)
         if pool > 1:
             spans = [labels[i : i + pool] for i in range(0, len(labels), pool)]
             labels = tuple(f"{span[0]} … {span[-1]}" if len(span) > 1 else span[0] for span in spans)
+        size = config.n_heads // config.n_kv_heads
         return cls(
             patterns=np.stack([pool_max(pattern, pool) for pattern in full]).astype(np.float32),
+            hidden=~pool_max(visible, pool),
             labels=labels,
-            summaries=tuple(heads.summarise(pattern) for pattern in full),
+            marks=tuple(dict.fromkeys(trace.tokens[position].label for position in marks)),
+            summaries=tuple(heads.summarise(pattern, visible, marks) for pattern in full),
+            groups=tuple(range(first, first + size) for first in range(0, config.n_heads, size)),
             pool=pool,
             site=site,
         )
@@ -54,9 +67,11 @@ def scene(view: GridView, selected: int) -> tuple[dict[str, Any], np.ndarray]:
         "pool": view.pool,
         "labels": view.labels,
         "heads": [summary.kind for summary in view.summaries],
+        "groups": [list(group) for group in view.groups] if len(view.groups) < len(view.summaries) else [],
         "selected": selected,
-        "masked": True,
+        "hidden": ["".join("01"[cell] for cell in row) for row in view.hidden.tolist()],
         "colour": theme.rgb("pattern"),
+        "shared": theme.ROLES["key"],
     }
     return header, view.patterns
 
@@ -72,38 +87,56 @@ def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
     return padded.reshape(size, pool, size, pool).max(axis=(1, 3))
 
 
-MATRICES = ("scores", "mask", "masked", "pattern")
+MATRICES = ("scores", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
+
+LARGEST = 256
+"""Positions along a side of the large map; of longer texts those around the chosen token are shown."""
+
+
+def matrices(trace: Trace, layer: int) -> tuple[str, ...]:
+    """Those of :data:`MATRICES` that this model has."""
+    return tuple(name for name in MATRICES if f"blocks.{layer}.attn.{name}" in trace)
+
+
+def sight(trace: Trace, layer: int) -> str:
+    """Whom the queries of a layer see in this model: "causal", "two_way", or either within a "window"."""
+    side = trace.stack.side
+    if trace.config.window(side, layer):
+        return "window_two_way" if side == "encoder" else "window"
+    return "two_way" if side == "encoder" else "causal"
+
+
+def around(token: int, length: int, most: int) -> slice:
+    """Up to ``most`` positions, with the chosen token in their middle where there is room."""
+    first = max(0, min(token - most // 2, length - most))
+    return slice(first, min(length, first + most))
 
 
 def head_view(
-    trace: Trace,
-    layer: int,
-    head: int,
-    token: int,
-    axes: tuple[str, str],
-    matrix: str = "pattern",
-    mask: masks.Mask = "causal",
+    trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str], matrix: str = "pattern"
 ) -> heatmap.HeatmapView:
-    """One of a head's :data:`MATRICES`, [Tq, Tk], under a mask. ``axes`` names rows and columns.
+    """One of a head's :data:`MATRICES`, [Tq, Tk]. ``axes`` names rows and columns.
 
     In the pattern, masked cells are exactly 0 and shown as masked, because they are no small
     weights: the softmax never had a choice there.
     """
-    found = masks.matrices(trace, layer, head, mask)
-    values = np.where(np.isneginf(found["mask"]), np.nan, found["pattern"]) if matrix == "pattern" else found[matrix]
-    labels = tuple(t.label for t in trace.tokens)
-    of_the_run = mask == "causal" or matrix == "scores"
+    site = f"blocks.{layer}.attn.{matrix}"
+    shown = around(token, len(trace), LARGEST)
+    values = trace.head(site, head).numpy()[shown, shown]
+    if matrix == "pattern":
+        values = np.where(masks.of_run(trace, layer).numpy()[shown, shown], values, np.nan)
+    labels = tuple(t.label for t in trace.tokens[shown])
     return heatmap.HeatmapView(
         values=values,
         rows=labels,
         columns=labels,
-        site=f"blocks.{layer}.attn.{matrix if of_the_run else 'scores'}[{head}]" + ("" if of_the_run else f" → {mask}"),
-        role="pattern",
+        site=f"{trace.full_name(site)}[{head}]",
+        role="position" if matrix == "bias" else "pattern",
         scale="probability" if matrix == "pattern" else "signed",
         row_axis=axes[0],
         column_axis=axes[1],
-        selected_row=token,
+        selected_row=token - shown.start,
     )
 
 
@@ -121,17 +154,16 @@ class LinesView(NamedTuple):
     site: str
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, head: int, token: int, around: int = 32) -> LinesView:
-        """The window holds ``around`` positions at most, ending at the chosen token or after it."""
+    def of(cls, trace: Trace, layer: int, head: int, token: int, most: int = 32) -> LinesView:
+        """The window holds ``most`` positions at the most, the chosen token among them."""
         site = f"blocks.{layer}.attn.pattern"
-        first = max(0, min(token - around // 2, len(trace) - around)) if len(trace) > around else 0
-        window = slice(first, first + around)
+        window = around(token, len(trace), most)
         return cls(
             labels=tuple(t.label for t in trace.tokens[window]),
             weights=trace.head(site, head).numpy()[window, window],
-            query=token - first,
-            first=first,
-            site=f"{site}[{head}]",
+            query=token - window.start,
+            first=window.start,
+            site=f"{trace.full_name(site)}[{head}]",
         )
 
 
@@ -193,17 +225,130 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
     return figure
 
 
+FORMS = ("", "_normed", "_rotated")
+"""What may become of a query or key before scores are made of it, in order."""
+
+
+class FormsView(NamedTuple):
+    """One query and one key in each form they take: as projected, normalised, rotated.
+
+    ``queries`` and ``keys`` are [F, K]; ``products`` [F, T] are the dot products of the query with
+    every key in the same form; ``visible`` [T] says which keys the query sees.
+    """
+
+    forms: tuple[str, ...]
+    query: int
+    key: int
+    queries: np.ndarray
+    keys: np.ndarray
+    products: np.ndarray
+    visible: np.ndarray
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, head: int, query: int, key: int) -> FormsView:
+        at = f"blocks.{layer}.attn."
+        forms = tuple(form for form in FORMS if f"{at}q{form}" in trace)
+        every = [(trace.head(f"{at}q{form}", head)[query], trace.head(f"{at}k{form}", head)) for form in forms]
+        return cls(
+            forms=forms,
+            query=query,
+            key=key,
+            queries=np.stack([q.numpy() for q, _ in every]),
+            keys=np.stack([k[key].numpy() for _, k in every]),
+            products=np.stack([(k @ q).numpy() for q, k in every]),
+            visible=masks.of_run(trace, layer)[query].numpy(),
+        )
+
+    def facts(self, form: str) -> dict[str, str]:
+        """For prose: lengths, product and the spread of products, before a form was taken and in it."""
+        now = self.forms.index(form)
+        said: dict[str, str] = {}
+        for name, n in (("before", now - 1), ("after", now)):
+            seen = self.products[n][self.visible]
+            said |= {
+                f"q_{name}": f"{np.linalg.norm(self.queries[n]):.2f}",
+                f"k_{name}": f"{np.linalg.norm(self.keys[n]):.2f}",
+                f"product_{name}": f"{self.products[n, self.key]:.2f}",
+                f"low_{name}": f"{seen.min():.2f}",
+                f"high_{name}": f"{seen.max():.2f}",
+            }
+        return said
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What happened on the way to each form after the first: normed, rotated, or rotated and stretched."""
+        found = {}
+        for n, form in enumerate(self.forms[1:], start=1):
+            before, after = (
+                np.linalg.norm([vectors[at] for vectors in (self.queries, self.keys)], axis=-1) for at in (n - 1, n)
+            )
+            kept = np.allclose(before, after, rtol=1e-3)
+            found[form] = "_stretched" if form == "_rotated" and not kept else form
+        return found
+
+
+def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, str]) -> go.Figure:
+    """A strip of K cells for the query and the key in each form, with its length beside it.
+
+    ``names`` has a name for ``q`` and ``k`` in each form, such as "q_normed"; ``lengths`` is
+    what is written behind the strip: a name to which the length is added. All strips of a form
+    share one colour scale.
+    """
+    n_forms = len(view.forms)
+    figure = make_subplots(rows=2 * n_forms, cols=1, shared_xaxes=True, vertical_spacing=0.02)
+    top = [float(max(np.abs(view.queries[n]).max(), np.abs(view.keys[n]).max())) or 1.0 for n in range(n_forms)]
+    row = 0
+    for letter, vectors in (("q", view.queries), ("k", view.keys)):
+        for n, form in enumerate(view.forms):
+            row += 1
+            name = theme.plain(names[letter + form])
+            figure.add_trace(
+                go.Heatmap(
+                    z=vectors[n].astype(np.float32)[None],
+                    y=[name],
+                    zmin=-top[n],
+                    zmax=top[n],
+                    colorscale=theme.diverging(),
+                    showscale=False,
+                    hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
+                ),
+                row=row,
+                col=1,
+            )
+            figure.add_annotation(
+                x=1,
+                xref="x domain" if row == 1 else f"x{row} domain",
+                y=0.5,
+                yref="y domain" if row == 1 else f"y{row} domain",
+                text=f"{theme.plain(lengths['length'])} <b>{np.linalg.norm(vectors[n]):.2f}</b>",
+                showarrow=False,
+                xanchor="left",
+                xshift=8,
+                font={"size": 12},
+            )
+    theme.layout(figure, height=56 + 34 * 2 * n_forms, margin={"r": 110, "b": 34})
+    figure.update_yaxes(fixedrange=True, tickfont={"size": 12})
+    figure.update_xaxes(showticklabels=False, fixedrange=True)
+    figure.update_xaxes(showticklabels=True, title=theme.plain(lengths["axis"]), row=2 * n_forms, col=1)
+    return figure
+
+
 class StepsView(NamedTuple):
     """One query's way from dot products to a mixed value. Arrays over the keys are [T].
 
-    ``products`` q·k, ``scores`` after ÷√K, ``mask`` 0 or −∞, ``masked`` their sum, ``pattern``
-    after softmax; ``values`` the value vectors [T, K], ``z`` their weighted sum [K].
+    ``products`` q·k of the form that this model makes scores of; ``scores`` after ÷√K, where it
+    divides; ``bias`` what its position scheme adds, or None; ``mask`` 0 or −∞; ``masked`` the sum
+    of all three; ``pattern`` after softmax; ``values`` the value vectors [T, K], ``z`` their
+    weighted sum [K].
     """
 
     labels: tuple[str, ...]
     query: int
+    form: str
+    scaled: bool
     products: np.ndarray
     scores: np.ndarray
+    bias: np.ndarray | None
     mask: np.ndarray
     masked: np.ndarray
     pattern: np.ndarray
@@ -214,133 +359,223 @@ class StepsView(NamedTuple):
     @classmethod
     def of(cls, trace: Trace, layer: int, head: int, query: int) -> StepsView:
         at = f"blocks.{layer}.attn."
+        form = next(form for form in reversed(FORMS) if f"{at}q{form}" in trace)
         row = {name: trace.head(at + name, head)[query].numpy() for name in ("scores", "mask", "masked", "pattern")}
-        q, k = trace.head(at + "q", head)[query], trace.head(at + "k", head)
+        q, k = trace.head(f"{at}q{form}", head)[query], trace.head(f"{at}k{form}", head)
         return cls(
             labels=tuple(token.label for token in trace.tokens),
             query=query,
+            form=form,
+            scaled=trace.config.scale_scores,
             products=(k @ q).numpy(),
+            bias=trace.head(f"{at}bias", head)[query].numpy() if f"{at}bias" in trace else None,
             **row,
             values=trace.head(at + "v", head).numpy(),
             z=trace.head(at + "z", head)[query].numpy(),
-            d_head=trace.model.config.d_head,
+            d_head=trace.config.d_head,
         )
 
+    def rows(self) -> dict[str, np.ndarray]:
+        """The rows over the keys that this model has, by the key of their name, in order."""
+        found = {f"products{self.form}": self.products}
+        if self.scaled:
+            found["scores"] = self.scores
+        if self.bias is not None:
+            found["bias"] = self.bias
+        found["masked" if self.bias is None else "masked_bias"] = self.masked
+        return {**found, "pattern": self.pattern}
+
+    def shown(self, most: int = 24) -> slice:
+        """The keys to draw: of long texts up to ``most`` around the query, or before it with one hidden after."""
+        if np.isfinite(self.mask[self.query + 1 :]).any():
+            return around(self.query, len(self.labels), most)
+        stop = min(len(self.labels), self.query + 2)
+        return slice(max(0, stop - most), stop)
+
+
+STEPS = ("products", "products_normed", "products_rotated", "scores", "bias", "masked", "masked_bias", "pattern")
+"""The keys that :meth:`StepsView.rows` may hold."""
 
 MAX_WRITTEN = 16
 """Columns up to which every cell has its number written on it."""
 
 
-def draw_steps(view: StepsView, names: tuple[str, str, str, str, str], around: int = 24) -> go.Figure:
-    """Four rows of aligned cells, one column a key, and the weighted value vectors as bars below.
+def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
+    """Rows of aligned cells, one column a key, and the weighted value vectors as bars below.
 
-    Long texts show the ``around`` keys up to the query, and one masked key after it.
+    ``names`` has a name for each of :data:`STEPS`, and for the bars, "weighted". Of long texts
+    only :meth:`StepsView.shown` keys are drawn.
     """
-    stop = min(len(view.labels), view.query + 2)
-    shown = slice(max(0, stop - around), stop)
+    shown = view.shown()
     labels = view.labels[shown]
     columns = theme.unique(labels)
+    steps = view.rows()
+    numbered = [f"{n}  {theme.plain(names[step])}" for n, step in enumerate([*steps, "weighted"], start=1)]
     figure = make_subplots(
-        rows=5,
+        rows=len(steps) + 1,
         cols=1,
         shared_xaxes=True,
         vertical_spacing=0.035,
-        row_heights=[1, 1, 1, 1, 2.2],
+        row_heights=[1] * len(steps) + [2.2],
     )
-    rows = (
-        (view.products, "query", "signed"),
-        (view.scores, "pattern", "signed"),
-        (view.masked, "pattern", "signed"),
-        (view.pattern, "pattern", "probability"),
-    )
-    for number, (values, role, scale) in enumerate(rows, start=1):
-        cells = values[shown]
-        finite = np.isfinite(cells)
-        top = float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
-        figure.add_trace(
-            go.Heatmap(
-                z=np.where(finite, cells, np.nan).astype(np.float32)[None],
-                x=columns,
-                y=[names[number - 1]],
-                zmin=0 if scale == "probability" else -top,
-                zmax=1 if scale == "probability" else top,
-                colorscale=theme.sequential(role) if scale == "probability" else theme.diverging(),
-                showscale=False,
-                hoverongaps=False,
-                xgap=2,
-                hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{theme.plain(names[number - 1])}</extra>",
-            ),
-            row=number,
-            col=1,
-        )
-        if not finite.all():
-            figure.add_trace(
-                go.Heatmap(
-                    z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
-                    x=columns,
-                    y=[names[number - 1]],
-                    colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
-                    showscale=False,
-                    hoverongaps=False,
-                    xgap=2,
-                    hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{theme.plain(names[number - 1])}</extra>",
-                ),
-                row=number,
-                col=1,
-            )
-        if len(labels) <= MAX_WRITTEN:
-            # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
-            # how much of a light or dark page shines through it.
-            strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * (1.0 if scale == "probability" else top)
-            figure.add_trace(
-                go.Scatter(
-                    x=columns,
-                    y=[names[number - 1]] * len(labels),
-                    mode="text",
-                    text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
-                    textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
-                    hoverinfo="skip",
-                ),
-                row=number,
-                col=1,
-            )
+    for row, ((step, values), name) in enumerate(zip(steps.items(), numbered, strict=False), start=1):
+        for part in _strip(values[shown], columns, name, probability=step == "pattern"):
+            figure.add_trace(part, row=row, col=1)
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
     figure.add_trace(
         go.Bar(
             x=columns,
             y=weighted.astype(np.float32),
             marker_color=theme.ROLES["value"],
-            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(names[4])}</extra>",
+            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{numbered[-1]}</extra>",
         ),
-        row=5,
+        row=len(steps) + 1,
         col=1,
     )
     figure.update_xaxes(type="category", **theme.ticks(labels))
-    figure.update_yaxes(title=theme.plain(names[4]), row=5, col=1)
-    theme.layout(figure, height=430)
+    figure.update_yaxes(title=numbered[-1], row=len(steps) + 1, col=1)
+    theme.layout(figure, height=190 + 60 * len(steps))
     figure.update_xaxes(showticklabels=False)
-    figure.update_xaxes(showticklabels=True, row=5, col=1)
+    figure.update_xaxes(showticklabels=True, row=len(steps) + 1, col=1)
     return figure
 
 
-def by_hand(view: StepsView, key: int) -> dict[str, str]:
-    """The arithmetic of one cell, for prose: the query's row and the given key."""
-    exponentials = np.exp(view.masked - view.masked.max())
-    weights, values = view.pattern[: view.query + 1], view.values[: view.query + 1, 0]
-    terms = " + ".join(
-        f"{weight:.3f} \\cdot {theme.signed(value, 3)}" for weight, value in zip(weights[-4:], values[-4:], strict=True)
+def _strip(cells: np.ndarray, columns: list[str], name: str, *, probability: bool) -> list[Any]:
+    """One row of cells with its numbers: what is finite in colour, what is not in grey."""
+    finite = np.isfinite(cells)
+    top = 1.0 if probability else float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
+    parts: list[Any] = [
+        go.Heatmap(
+            z=np.where(finite, cells, np.nan).astype(np.float32)[None],
+            x=columns,
+            y=[name],
+            zmin=0 if probability else -top,
+            zmax=top,
+            colorscale=theme.sequential("pattern") if probability else theme.diverging(),
+            showscale=False,
+            hoverongaps=False,
+            xgap=2,
+            hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
+        )
+    ]
+    if not finite.all():
+        parts.append(
+            go.Heatmap(
+                z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
+                x=columns,
+                y=[name],
+                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
+                showscale=False,
+                hoverongaps=False,
+                xgap=2,
+                hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
+            )
+        )
+    if len(columns) <= MAX_WRITTEN:
+        # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
+        # how much of a light or dark page shines through it.
+        strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
+        parts.append(
+            go.Scatter(
+                x=columns,
+                y=[name] * len(columns),
+                mode="text",
+                text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
+                textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
+                hoverinfo="skip",
+            )
+        )
+    return parts
+
+
+def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:
+    """The steps of the arithmetic by hand, such as this model takes them, by the key of their prose."""
+    return (
+        f"product{view.form}",
+        "scale" if view.scaled else "no_scale",
+        *(() if view.bias is None else ("bias",)),
+        "mask",
+        "softmax",
+        "mix",
+        "heads" if config.attention_bias else "heads_no_bias",
     )
+
+
+def heads_text(config: ModelConfig) -> str:
+    """Which prose on the heads' widths is true: they make up the model's width, or have one of their own."""
+    return "heads" if config.n_heads * config.d_head == config.d_model else "heads_free"
+
+
+def sizes(config: ModelConfig) -> dict[str, str]:
+    """For prose: the sizes of the heads."""
+    return {
+        "n_heads": str(config.n_heads),
+        "d_head": str(config.d_head),
+        "d_heads": str(config.n_heads * config.d_head),
+        "d_model": str(config.d_model),
+    }
+
+
+def span(group: range) -> str:
+    """The heads of a group: ``3–5``."""
+    return f"{group[0]}–{group[-1]}"
+
+
+def shared_facts(config: ModelConfig, head: int) -> dict[str, str]:
+    """For prose: with whom a query head shares its keys and values; empty where it does not."""
+    group, sharing = heads.shared_with(config, head)
+    if len(sharing) == 1:
+        return {}
+    return {
+        "group": str(group),
+        "heads": span(sharing),
+        "n_heads": str(config.n_heads),
+        "n_kv_heads": str(config.n_kv_heads),
+        "times": str(len(sharing)),
+    }
+
+
+FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:3], "pattern", "z", "out")
+"""Sites of attention whose formulas are shown, where the model has them."""
+
+
+def formulas(trace: Trace, layer: int) -> tuple[str, ...]:
+    """The full names of those of :data:`FORMULAS` that this model has."""
+    names = (f"blocks.{layer}.attn.{name}" for name in FORMULAS)
+    return tuple(name for name in names if name in trace)
+
+
+MAX_TERMS = 4
+"""Terms of a sum that are written out: those of largest magnitude."""
+
+
+def _sum(terms: Mapping[int, str], sizes: np.ndarray) -> str:
+    """The largest terms in their order, in LaTeX, with dots where some are left out."""
+    largest = sorted(sorted(terms, key=lambda n: -abs(sizes[n]))[:MAX_TERMS])
+    dots = r"\dots + " if len(largest) < len(terms) else ""
+    return dots + " + ".join(terms[n] for n in largest)
+
+
+def by_hand(view: StepsView, key: int) -> dict[str, str]:
+    """The arithmetic of one cell, for prose: the query's row and the given key, which it sees."""
+    exponentials = np.exp(view.masked - view.masked.max())
+    seen = np.flatnonzero(np.isfinite(view.mask)).tolist()
+    terms = {j: rf"{view.pattern[j]:.3f} \cdot {theme.signed(view.values[j, 0], 3)}" for j in seen}
+    bias = 0.0 if view.bias is None else view.bias[key]
     return {
         "product": f"{view.products[key]:.4f}",
         "d_head": str(view.d_head),
         "root": f"{view.d_head**0.5:.4f}",
         "score": f"{view.scores[key]:.4f}",
-        "top": f"{view.masked.max():.4f}",
+        "bias": theme.signed(bias),
+        "masked": f"{view.masked[key]:.4f}",
+        "top": theme.signed(view.masked.max()),
+        "n_seen": str(len(seen)),
         "exponential": f"{exponentials[key]:.4f}",
         "total": f"{exponentials.sum():.4f}",
         "weight": f"{view.pattern[key]:.4f}",
-        "terms": ("\\dots + " if view.query >= 4 else "") + terms,
-        "z0": f"{weights @ values:.4f}",
+        "terms": _sum(terms, view.pattern),
+        "z0": f"{view.pattern @ view.values[:, 0]:.4f}",
         "recorded": f"{view.z[0]:.4f}",
     }
 
@@ -348,12 +583,12 @@ def by_hand(view: StepsView, key: int) -> dict[str, str]:
 def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     """The sum over heads, for prose: what each writes into dimension 0 of the query's stream."""
     at = f"blocks.{layer}.attn."
-    written = [trace.head(at + "head_out", head)[query, 0].item() for head in range(trace.model.config.n_heads)]
+    written = trace[at + "head_out"][:, query, 0].numpy()
     o = trace.stack.block(layer).attn.o
     bias = 0.0 if o.bias is None else o.bias[0].item()
     return {
-        "writes": " + ".join(theme.signed(part, 3) for part in written),
+        "writes": _sum({h: theme.signed(part, 3) for h, part in enumerate(written)}, written),
         "bias": theme.signed(bias, 3),
-        "written": f"{sum(written) + bias:.4f}",
+        "written": f"{written.sum() + bias:.4f}",
         "out": f"{trace[at + 'out'][query, 0].item():.4f}",
     }

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.analysis.masks import MASKS, Mask
 from viz_model.generation import Sampling
 from viz_model.ui.stage import Stage
 
@@ -37,20 +36,16 @@ def sampling(stage: Stage) -> Sampling:
     return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p)
 
 
-def matrix_and_mask(stage: Stage, matrices: Sequence[str]) -> tuple[str, Mask]:
-    """Which of a head's matrices to show, and under which mask."""
-
-    def choose(place: Any, name: str, options: Sequence[str], default: str) -> Any:
-        return place.segmented_control(
-            stage.words(name),
-            options,
-            default=default,
-            required=True,
-            format_func=lambda option: stage.words(f"{name}_{option}"),
-            key=f"{stage.name}.{name}",
-            help=stage.words(f"{name}_help"),
-            persist_state="session",
-        )
-
-    row = st.container(horizontal=True, gap="large")
-    return choose(row, "matrix", matrices, "pattern"), choose(row, "masks", MASKS, "causal")
+def choose(stage: Stage, name: str, options: Sequence[str], default: str) -> Any:
+    """One of a few options, each labelled with the page's ``name_option``."""
+    key = f"{stage.name}.{name}"
+    if st.session_state.get(key) not in options:  # nothing was chosen yet, or this model has no such option
+        st.session_state[key] = default
+    return setting(
+        stage,
+        st.segmented_control,
+        name,
+        options,
+        required=True,
+        format_func=lambda option: stage.words(f"{name}_{option}"),
+    )

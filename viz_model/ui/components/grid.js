@@ -3,7 +3,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   const [header, values] = unframe(data)
-  const { size, heads, labels, colour, masked, selected, words, pool } = header
+  const { size, heads, groups, labels, colour, hidden, selected, words, pool } = header
   const [red, green, blue] = colour
   const readout = document.createElement("div")
   readout.className = "readout"
@@ -30,7 +30,7 @@ export default function (component) {
     for (let q = 0; q < size; q++) {
       for (let k = 0; k < size; k++) {
         const p = values[(h * size + q) * size + k], at = 4 * (q * size + k)
-        const out = masked && k > q
+        const out = hidden[q][k] === "1"
         image.data[at] = out ? 128 : red
         image.data[at + 1] = out ? 132 : green
         image.data[at + 2] = out ? 145 : blue
@@ -43,7 +43,7 @@ export default function (component) {
       const k = Math.min(size - 1, Math.floor((event.clientX - box.left) / box.width * size))
       const q = Math.min(size - 1, Math.floor((event.clientY - box.top) / box.height * size))
       const p = values[(h * size + q) * size + k]
-      const value = masked && k > q ? words.masked : (pool > 1 ? "≤ " : "") + p.toFixed(4)
+      const value = hidden[q][k] === "1" ? words.masked : (pool > 1 ? "≤ " : "") + p.toFixed(4)
       readout.textContent = `${words.head} ${h} · ${labels[q]} → ${labels[k]} · ${value}`
     }
     canvas.onmouseleave = () => { readout.textContent = words.hint }
@@ -51,13 +51,34 @@ export default function (component) {
     card.onclick = () => setTriggerValue("picked", h)
     return card
   })
-  root.replaceChildren(...cards, readout)
+  // Heads that share keys and values stand in one frame, which says so.
+  const frames = groups.map((group, g) => {
+    const frame = document.createElement("div")
+    frame.className = "group"
+    frame.style.setProperty("--shared", header.shared)
+    frame.setAttribute("role", "group")
+    const label = document.createElement("div")
+    label.className = "shared"
+    label.textContent = words.groups[g]
+    frame.setAttribute("aria-label", words.groups[g])
+    frame.append(label, ...group.map(h => cards[h]))
+    return frame
+  })
+  const placed = frames.length ? frames : cards
+  root.replaceChildren(...placed, readout)
 
   // As many columns as fit, but rather full rows than one card left over.
+  const columns = (count, most) => Math.ceil(count / Math.ceil(count / Math.max(1, Math.min(count, most))))
+  const repeat = n => `repeat(${n}, minmax(0, 1fr))`
   const arrange = () => {
-    const most = Math.max(1, Math.min(heads.length, Math.floor(root.clientWidth / 150)))
-    const rows = Math.ceil(heads.length / most)
-    root.style.gridTemplateColumns = `repeat(${Math.ceil(heads.length / rows)}, minmax(0, 1fr))`
+    const fit = Math.floor(root.clientWidth / (groups.length ? 130 : 150))
+    if (!groups.length) {
+      root.style.gridTemplateColumns = repeat(columns(heads.length, fit))
+      return
+    }
+    const inside = columns(groups[0].length, fit)
+    root.style.gridTemplateColumns = repeat(columns(groups.length, Math.floor(fit / groups[0].length)))
+    for (const frame of frames) frame.style.gridTemplateColumns = repeat(inside)
   }
   arrange()
   const observer = new ResizeObserver(arrange)

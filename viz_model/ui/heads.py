@@ -1,0 +1,44 @@
+"""Parts of the attention page: the grid of all heads, and what becomes of a query and a key."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.figures import attention
+from viz_model.ui import components, state
+from viz_model.ui.stage import Stage
+
+
+def grid(stage: Stage, view: attention.GridView) -> None:
+    """All heads of a layer, those that share keys and values in one frame; a click picks a head."""
+    words = stage.words
+    header, patterns = attention.scene(view, stage.view.head)
+    labels = {
+        **{name: words(f"grid_{name}") for name in ("head", "hint", "masked")},
+        "kinds": {kind: words(f"kind_{kind}") for kind in attention.KINDS},
+        "groups": [words("grid_shared", heads=attention.span(g), group=n) for n, g in enumerate(view.groups)],
+    }
+    components.grid({**header, "words": labels}, patterns, key="attention.grid", on_pick=_pick)
+    stage.source(view.site)
+
+
+def _pick(head: int) -> None:
+    state.update(head=head)
+
+
+def part(stage: Stage, name: str, shown: slice) -> None:
+    """Say under a picture which positions it shows, where that is not all of them."""
+    if shown.stop - shown.start < len(stage.trace):
+        st.caption(stage.words(name, first=shown.start, last=shown.stop - 1, n=len(stage.trace)))
+
+
+def forms(stage: Stage, view: attention.FormsView) -> None:
+    """The query and the key before and after norm and rotation, and what that does to the products."""
+    words = stage.words
+    names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
+    lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
+    stage.figure(attention.draw_forms(view, names, lengths), "forms", words("forms_alt"))
+    stage.source(*(stage.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
+    tokens = {"token": stage.token_name(view.query), "key": stage.token_name(view.key)}
+    for form, note in view.notes.items():
+        stage.see(f"form{note}", **tokens, **view.facts(form))
