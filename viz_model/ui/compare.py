@@ -1,0 +1,168 @@
+"""A second model beside the one of the page, and the page's sentence run through it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.analysis import architectures
+from viz_model.config import Side
+from viz_model.figures import architectures as figures
+from viz_model.figures.next_token import percent
+from viz_model.figures.tokens import chip
+from viz_model.ui import components, controls, runs
+from viz_model.ui.stage import Stage
+from viz_model.ui.texts import literal
+
+_PICKED = "architectures.token"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One of two models, and where it is looked at. ``trace`` is None where it cannot read the text."""
+
+    lm: vm.LanguageModel
+    side: Side
+    layer: int
+    head: int
+    trace: vm.Trace | None
+    token: int
+
+    @property
+    def predicting(self) -> tuple[vm.Trace, int] | None:
+        """The run seen from the stack that predicts, and a position in it; None without a head."""
+        if self.trace is None or not self.lm.config.has_logits:
+            return None
+        last = self.lm.config.sides[-1]
+        run = self.trace.at(last)
+        return run, self.token if last == self.side else len(run) - 1
+
+
+def first(stage: Stage) -> Beside:
+    """The model of the page, as it is looked at there."""
+    side = stage.view.stack(stage.lm.config)
+    return Beside(stage.lm, side, stage.view.layer, stage.view.head, stage.trace, stage.token)
+
+
+def second(stage: Stage) -> Beside | None:
+    """The other model, chosen here, run on the same sentence; None where there is only one."""
+    configs = runs.configs()
+    default = architectures.default_partner(stage.view.model, stage.lm.twin, configs)
+    if default is None:
+        return None
+    others = [name for name in configs if name != stage.view.model]
+    key = f"{stage.name}.compare"
+    if st.session_state.get(key) not in others:
+        st.session_state[key] = default
+    name = controls.setting(stage, st.selectbox, "compare", others)
+    with st.spinner(stage.words("loading", model=name)):
+        try:
+            lm = runs.model(name)
+        except vm.ModelError as error:
+            runs.leave_out(name, error)
+            st.rerun()
+        side = stage.view.stack(lm.config)
+        layer = min(stage.view.layer, lm.config.depth(side) - 1)
+        head = min(stage.view.head, lm.config.n_heads - 1)
+        try:
+            trace = _run(lm, name, stage.trace.text or "").at(side)
+        except vm.TextError as error:
+            st.info(f"{literal(name)}: {error}")
+            return Beside(lm, side, layer, head, None, 0)
+    token = architectures.same_place(stage.trace.tokens, stage.token, trace.tokens)
+    asked, picked = st.session_state.get(_PICKED, (None, 0))
+    if asked == (name, trace.text, side, stage.token) and picked < len(trace):
+        token = picked
+    return Beside(lm, side, layer, head, trace, token)
+
+
+def _run(lm: vm.LanguageModel, name: str, text: str) -> vm.Trace:
+    return runs.trace(name, text, runs.said(name, text) if lm.config.kind == "encoder_decoder" else None)
+
+
+def ribbon(stage: Stage, other: Beside) -> None:
+    """The second model's own tokens; a click follows one there."""
+    if other.trace is None:
+        return
+    asked = (other.lm.name, other.trace.text, other.side, stage.token)
+    components.ribbon(
+        [chip(token, position, under=token.id) for position, token in enumerate(other.trace.tokens)],
+        selected=other.token,
+        label=stage.words("tokens", model=other.lm.name),
+        key=f"{stage.name}.ribbon",
+        on_pick=functools.partial(_follow, asked),
+    )
+
+
+def _follow(asked: tuple[object, ...], position: int) -> None:
+    st.session_state[_PICKED] = (asked, position)
+
+
+def sentence(stage: Stage, both: tuple[Beside, Beside]) -> None:
+    """The same sentence through both: tokens, predictions, one head, and the stream by depth."""
+    own, other = both
+    ribbon(stage, other)
+    for name, place in (("choices", _choices), ("head", _head)):
+        for which, (column, one) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
+            if one.trace is not None:
+                with column:
+                    place(stage, f"{name}{which}", one, which)
+    if own.trace is None or other.trace is None:
+        return
+    depth = figures.DepthView.of((own.lm.name, other.lm.name), (own.trace, other.trace))
+    facts = {"first": literal(own.lm.name), "second": literal(other.lm.name), **depth.facts()}
+    st.markdown(f"#### {stage.words('depth_title', **facts)}")
+    stage.figure(figures.draw_depth(depth, stage.words), "depth", stage.words("depth_alt"))
+    stage.source("embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
+    stage.see("depth")
+
+
+def _choices(stage: Stage, key: str, one: Beside, which: int) -> None:
+    name = literal(one.lm.name)
+    if one.predicting is None:
+        st.markdown(f"#### {stage.words('no_head_title', model=name)}")
+        stage.see("no_head", d=one.lm.config.d_model)
+        return
+    run, position = one.predicting
+    view = figures.ChoicesView.of(run, position)
+    facts = {"model": name, "token": literal(run.tokens[position].label), "position": position}
+    best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
+    story = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
+    st.markdown(f"#### {stage.words(f'{story}_title', **facts, **best)}")
+    stage.figure(figures.draw_choices(view, which), key, stage.words("choices_alt", model=one.lm.name))
+    stage.see(story, **facts)
+
+
+def _head(stage: Stage, key: str, one: Beside, which: int) -> None:
+    assert one.trace is not None  # or there is nothing to draw
+    axes = (stage.t("common.axis_query"), stage.t("common.axis_key"))
+    view = figures.pattern_view(one.trace, one.layer, one.head, axes)
+    facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
+    token = literal(one.trace.tokens[one.token].label)
+    seen = figures.most_looked_at(one.trace, one.layer, one.head, one.token)
+    look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
+    st.markdown(f"#### {stage.words('head_title', **facts, **look)}")
+    stage.figure(figures.draw_pattern(view), key, stage.words("head_alt", model=one.lm.name))
+    st.caption(stage.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))
+
+
+def kinds(stage: Stage, both: tuple[Beside, Beside]) -> None:
+    """The three kinds of Transformer: who sees whom on this sentence, and what each is for."""
+    runs_ = [one.trace for one in both if one.trace is not None]
+    run = next((run for run in runs_ if len(run.config.sides) > 1), runs_[0])
+    source = [token.label for token in run.at(run.config.sides[0]).tokens]
+    target = [token.label for token in run.target_tokens] or source
+    for column, kind in zip(st.columns(3, gap="large"), architectures.KINDS, strict=True):
+        with column:
+            here = [
+                f"{'●■'[which]} {literal(one.lm.name)}" for which, one in enumerate(both) if one.lm.config.kind == kind
+            ]
+            st.markdown(f"#### {stage.words(f'is_{kind}')}")
+            st.caption(" · ".join(here) or stage.words("not_chosen"))
+            view = figures.SightView.of(kind, source, target)
+            stage.figure(figures.draw_sight(view, stage.words), kind, stage.words(f"sight_{kind}_alt"))
+            stage.see(f"for_{kind}")
+    st.caption(stage.words("sight_note" if run.target_tokens else "sight_note_same", n=figures.SIGHT_TOKENS))
