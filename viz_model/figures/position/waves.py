@@ -1,9 +1,10 @@
-"""Position: the waves, the matrix they form, how alike two positions are, and the sum with the embedding."""
+"""Vectors that are added: waves or trained rows, how alike two positions are, and the sum with the embedding."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,14 +21,19 @@ WINDOW = 48
 """Positions along the axis at the most, unless the whole context is asked for."""
 POINTS_PER_POSITION = 8
 MAX_TICKS = 24
+MAX_SIDE = 256
+"""Tokens along a side of the square of similarities; of a longer text every n-th."""
+PARTS = ("embed.token", "embed.segment", "embed.position")
+"""The sites that are added up, where a model has them."""
+LEGEND = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": 12}}
 
 
 class WavesView(NamedTuple):
-    """One pair of dimensions, 2i and 2i+1: the curves, and the values that the run recorded on them.
+    """One pair of dimensions, a sine and a cosine: the curves, and the values that the run recorded on them.
 
     ``at`` [P] are places along the axis, ``sine`` and ``cosine`` [P] the curves over them;
     ``slower`` and ``faster`` hold the sines of two pairs further along, or None at either end.
-    ``recorded`` is [W, 2]: columns 2i and 2i+1 of ``embed.position``, from position ``start``
+    ``recorded`` is [W, 2]: the two ``columns`` of ``embed.position``, from position ``start``
     on. Of a long text only the W positions around the selected one are shown.
     """
 
@@ -35,6 +41,7 @@ class WavesView(NamedTuple):
     labels: tuple[str, ...]
     token: int
     pair: int
+    columns: tuple[int, int]
     wavelength: float
     n_context: int
     at: np.ndarray
@@ -46,13 +53,14 @@ class WavesView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, token: int, pair: int, *, whole_context: bool = False) -> WavesView:
-        config = trace.model.config
+        config = trace.config
+        columns = analysis.wave_columns(config, pair)
         length = len(trace)
         start = 0 if whole_context else min(max(0, token - WINDOW + WINDOW // 4), max(0, length - WINDOW))
         end = length if whole_context else min(length, start + WINDOW)
         stop = config.n_context * 1.15 if whole_context else max(end, SHORTEST_AXIS) - 0.5
         at = np.linspace(start - 0.5, stop, int((stop - start) * POINTS_PER_POSITION))
-        curves = analysis.waves(at, config.d_model, config.position.base)
+        curves = analysis.waves(at, config.d_model, analysis.scheme(config).base)
         step, last = max(1, config.d_model // 16), config.d_model // 2 - 1
         faster, slower = (
             (other, curves[:, 2 * other]) if 0 <= other <= last else None for other in (pair - step, pair + step)
@@ -62,6 +70,7 @@ class WavesView(NamedTuple):
             labels=tuple(t.label for t in trace.tokens[start:end]),
             token=token,
             pair=pair,
+            columns=columns,
             wavelength=analysis.wavelength(config, pair),
             n_context=config.n_context,
             at=at,
@@ -69,7 +78,7 @@ class WavesView(NamedTuple):
             cosine=curves[:, 2 * pair + 1],
             faster=faster,
             slower=slower,
-            recorded=trace["embed.position"][start:end, 2 * pair : 2 * pair + 2].numpy(),
+            recorded=trace["embed.position"][start:end, list(columns)].numpy(),
         )
 
 
@@ -89,8 +98,8 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
                 legendrank=1001,  # after the chosen pair, though drawn behind it
                 hoverinfo="skip",
             )
-    for name, values, dash in (("sin", view.sine, "solid"), ("cos", view.cosine, "5px,3px")):
-        dimension = 2 * view.pair + (name == "cos")
+    curves = (("sin", view.sine, "solid"), ("cos", view.cosine, "5px,3px"))
+    for (name, values, dash), dimension in zip(curves, view.columns, strict=True):
         figure.add_scatter(
             x=view.at,
             y=values.astype(np.float32),
@@ -112,7 +121,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
             layer="below",
         )
     size = 7 if few else 3
-    for column, dimension in enumerate((2 * view.pair, 2 * view.pair + 1)):
+    for column, dimension in enumerate(view.columns):
         figure.add_scatter(
             x=list(positions),
             y=view.recorded[:, column],
@@ -151,8 +160,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(range=[-1.12, 1.12], tickvals=[-1, 0, 1])
     theme.layout(figure, height=360, margin={"t": 44})
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
-    legend = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": 12}}
-    figure.update_layout(showlegend=True, legend=legend)
+    figure.update_layout(showlegend=True, legend=LEGEND)
     return figure
 
 
@@ -160,14 +168,20 @@ def matrix_view(
     trace: Trace, site: str, token: int, axes: tuple[str, str], limit: float | None = None
 ) -> heatmap.HeatmapView:
     """A T×D site of the embedding. ``axes`` names rows and columns; long texts are thinned out."""
-    values = trace[site].numpy()
+    return rows_view(trace, trace[site].numpy(), site, token, axes, limit)
+
+
+def rows_view(
+    trace: Trace, values: np.ndarray, name: str, token: int, axes: tuple[str, str], limit: float | None = None
+) -> heatmap.HeatmapView:
+    """A matrix with one row for each token, [T, any]."""
     every = -(-values.size // MAX_CELLS)
     labels = tuple(t.label for t in trace.tokens)
     return heatmap.HeatmapView(
         values=values[::every],
         rows=labels[::every],
         columns=tuple(str(d) for d in range(values.shape[1])),
-        site=site,
+        site=name,
         role="position",
         row_axis=axes[0],
         column_axis=axes[1],
@@ -176,47 +190,71 @@ def matrix_view(
     )
 
 
-def draw_matrix(view: heatmap.HeatmapView, pair: int) -> go.Figure:
-    """The waves as a matrix, the chosen pair of columns framed."""
+def draw_matrix(view: heatmap.HeatmapView, columns: tuple[int, ...] = ()) -> go.Figure:
+    """Rows by position, the chosen columns framed."""
     figure = heatmap.draw(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
     figure.update_yaxes(**theme.ticks(view.rows, MAX_TICKS))
     figure.update_xaxes(**theme.ticks(view.columns, 6), tickangle=0)
-    figure.add_shape(
-        type="rect",
-        x0=2 * pair - 0.5,
-        x1=2 * pair + 1.5,
-        y0=-0.5,
-        y1=len(view.rows) - 0.5,
-        line={"color": theme.HIGHLIGHT, "width": 2},
-    )
+    for first, last in _frames(columns):
+        figure.add_shape(
+            type="rect",
+            x0=first - 0.5,
+            x1=last + 0.5,
+            y0=-0.5,
+            y1=len(view.rows) - 0.5,
+            line={"color": theme.HIGHLIGHT, "width": 2},
+        )
     return figure
 
 
-class SimilarityView(NamedTuple):
-    """How alike position rows are: cosine of the text's rows [T, T], and by distance over all C positions.
+def _frames(columns: tuple[int, ...]) -> list[tuple[int, int]]:
+    """First and last column of every frame: one round neighbours, else one round each."""
+    if len(columns) == 2 and columns[1] == columns[0] + 1:
+        return [(columns[0], columns[1])]
+    return [(column, column) for column in columns]
 
-    ``distance`` holds one value for each distance from 0 to C − 1; ``spread`` is the largest
-    difference between two pairs of positions that are equally far apart.
+
+class SimilarityView(NamedTuple):
+    """How alike position rows are: cosine of the text's rows [T, T], and by distance over C positions.
+
+    ``distance``, ``low`` and ``high`` hold one value for each distance from 0 to C − 1: the mean
+    over all pairs that far apart, the smallest, and the largest. C is the context, or the part of
+    it that is compared (:data:`viz_model.analysis.position.MAX_ROWS`). ``waves`` [C] is the same
+    curve for sinusoidal rows of this width. ``every`` n-th token is in the square.
     """
 
     labels: tuple[str, ...]
     token: int
+    every: int
     cosine: np.ndarray
+    first: np.ndarray
     distance: np.ndarray
-    spread: float
+    low: np.ndarray
+    high: np.ndarray
+    waves: np.ndarray
 
     @classmethod
     def of(cls, trace: Trace, token: int) -> SimilarityView:
-        config = trace.model.config
-        table = analysis.waves(np.arange(config.n_context), config.d_model, config.position.base)
-        distances = analysis.by_distance(analysis.similarity(table))
+        cosine = analysis.similarity(trace["embed.position"].numpy())
+        every = -(-len(cosine) // MAX_SIDE)
+        mean, low, high = analysis.by_distance(analysis.similarity(analysis.table(trace)))
+        paper = analysis.waves(np.arange(len(mean)), trace.config.d_model // 2 * 2, analysis.PAPER_BASE)
         return cls(
             labels=tuple(t.label for t in trace.tokens),
             token=token,
-            cosine=analysis.similarity(trace["embed.position"].numpy()),
-            distance=distances.mean,
-            spread=float((distances.high - distances.low).max()),
+            every=every,
+            cosine=cosine[::every, ::every],
+            first=cosine[0],
+            distance=mean,
+            low=low,
+            high=high,
+            waves=analysis.similarity(paper)[0],
         )
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between two pairs of positions that are equally far apart."""
+        return float((self.high - self.low).max())
 
     def at(self, distance: int) -> float:
         """The similarity at a distance, or at the largest there is."""
@@ -227,40 +265,68 @@ def draw_similarity(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
     """The square of similarities. Every stripe parallel to the diagonal has one colour."""
     square = heatmap.HeatmapView(
         values=view.cosine,
-        rows=view.labels,
-        columns=view.labels,
+        rows=view.labels[:: view.every],
+        columns=view.labels[:: view.every],
         site="cos(embed.position[s], embed.position[t])",
         role="position",
         scale="signed" if view.cosine.min() < 0 else "probability",  # that is, from 0 to 1
         row_axis=axes[0],
         column_axis=axes[1],
-        selected_row=view.token,
+        selected_row=view.token // view.every,
         limit=1.0,
     )
     figure = heatmap.draw(square, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
-        update(**theme.ticks(view.labels, MAX_TICKS))
+        update(**theme.ticks(square.rows, MAX_TICKS))
     return figure
 
 
-def draw_by_distance(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
-    """Similarity over distance: the curve of the whole context, a dot for each distance in the text."""
+def draw_by_distance(view: SimilarityView, axes: tuple[str, str], names: tuple[str, ...] | None = None) -> go.Figure:
+    """Similarity over distance: the curve of the whole context, a dot for each distance in the text.
+
+    With ``names`` (rows, their range, waves) the range between the least and the most alike pair is shaded, and
+    the curve of sinusoidal rows drawn beside it.
+    """
     colour = theme.ROLES["position"]
     reach = range(len(view.labels))
     shown = view.distance[: max(64, 2 * len(reach))]
-    figure = go.Figure(
+    at = np.arange(len(shown))
+    figure = go.Figure()
+    if names is not None:
+        edges = np.concatenate([view.high[: len(shown)], view.low[: len(shown)][::-1]])
+        figure.add_scatter(
+            x=np.concatenate([at, at[::-1]]),
+            y=edges.astype(np.float32),
+            fill="toself",
+            mode="lines",
+            line={"width": 0},
+            fillcolor=theme.rgba(colour, 0.22),
+            name=theme.plain(names[1]),
+            hoverinfo="skip",
+        )
+        figure.add_scatter(
+            x=at,
+            y=view.waves[: len(shown)].astype(np.float32),
+            mode="lines",
+            line={"color": theme.ROLES["residual"], "width": 1.8, "dash": "dash"},
+            name=theme.plain(names[2]),
+            hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(names[2])}</extra>",
+        )
+    figure.add_traces(
         [
             go.Scatter(
-                x=np.arange(len(shown)),
+                x=at,
                 y=shown.astype(np.float32),
                 mode="lines",
                 line={"color": colour, "width": 2.6},
+                name=theme.plain(names[0]) if names else None,
                 hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
             ),
             go.Scatter(
                 x=list(reach),
-                y=view.cosine[0].astype(np.float32),
+                y=view.first.astype(np.float32),
                 mode="markers",
+                showlegend=False,
                 marker={"color": [theme.token_colour(n) for n in reach], "size": 8 if len(reach) <= 64 else 4},
                 text=theme.unique(view.labels),
                 hovertemplate=f"%{{text}}<br>{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
@@ -268,73 +334,115 @@ def draw_by_distance(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
         ]
     )
     figure.update_xaxes(title=theme.plain(axes[0]), range=[-1, len(shown)])
-    figure.update_yaxes(title=theme.plain(axes[1]), range=[min(0.0, float(shown.min())) - 0.02, 1.06])
+    figure.update_yaxes(title=theme.plain(axes[1]), range=[_lowest(view, len(shown), names is not None) - 0.02, 1.06])
     theme.layout(figure, height=380)
+    if names is not None:
+        figure.update_layout(showlegend=True, legend=LEGEND)
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
     return figure
 
 
-class SumView(NamedTuple):
-    """embedding + position = input of one token: three rows of D values, ``strips`` [3, D].
+def _lowest(view: SimilarityView, length: int, compared: bool) -> float:
+    curves = (view.low, view.waves, view.first) if compared else (view.distance, view.first)
+    return min(0.0, *(float(curve[:length].min()) for curve in curves))
 
-    ``lengths`` are the rows' L2 lengths, ``limit`` the largest magnitude in any of them.
+
+def _total(trace: Trace) -> Any:
+    """The sum of :data:`PARTS`, [T, D]: what block 0 reads, or what the norm before it reads."""
+    return trace.norm_input("embed.norm") if "embed.norm.out" in trace else trace["embed.out"]
+
+
+class SumView(NamedTuple):
+    """What is added up to the input of block 0, for one token: ``strips`` [N, D].
+
+    The last row of ``strips`` is the sum of the others. Where the model normalises the sum,
+    ``normed`` [D] is what block 0 reads, else None. ``lengths`` are the rows' L2 lengths, ``limit``
+    the largest magnitude in any of them.
     """
 
-    sites: tuple[str, str, str]
+    sites: tuple[str, ...]
     strips: np.ndarray
+    normed: np.ndarray | None
     lengths: tuple[float, ...]
     limit: float
 
     @classmethod
     def of(cls, trace: Trace, token: int) -> SumView:
-        sites = ("embed.token", "embed.position", "embed.out")
-        strips = np.stack([trace[site][token].numpy() for site in sites])
+        parts = tuple(site for site in PARTS if site in trace)
+        has_norm = "embed.norm.out" in trace
+        total = _total(trace)
+        strips = np.stack([*(trace[site][token].numpy() for site in parts), total[token].numpy()])
         return cls(
-            sites=sites,
+            sites=(*parts, " + ".join(parts) if has_norm else "embed.out"),
             strips=strips,
+            normed=trace["embed.out"][token].numpy() if has_norm else None,
             lengths=tuple(float(length) for length in np.linalg.norm(strips, axis=-1)),
             limit=float(np.abs(strips).max()) or 1.0,
         )
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The sites of the run among the strips, what block 0 reads as the last."""
+        return (*self.sites[:-1], "embed.out")
+
+    @property
     def said(self) -> dict[str, str]:
         """The lengths for prose."""
-        embedding, position, out = (f"{length:.2f}" for length in self.lengths)
-        return {"embedding": embedding, "position": position, "input": out}
+        lengths = dict(zip(self.sites, self.lengths, strict=True))
+        return {
+            "embedding": f"{lengths['embed.token']:.2f}",
+            "position": f"{lengths['embed.position']:.2f}",
+            "input": f"{self.lengths[-1]:.2f}",
+        }
 
 
-def draw_sum(view: SumView, names: tuple[str, str, str], axis: str, pair: int) -> go.Figure:
-    """Three aligned strips on one colour scale: the third is the first plus the second."""
-    return _strips(
-        [row[None] for row in view.strips], [("",)] * 3, view.sites, names, axis, pair, view.limit, row_height=46
-    )
+def draw_sum(view: SumView, names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
+    """Aligned strips on one colour scale: the last is the sum of the others."""
+    rows = [row[None] for row in view.strips]
+    return _strips(rows, [("",)] * len(rows), view.sites, names, axis, columns, view.limit, row_height=46)
+
+
+def draw_normed(view: SumView, name: str, axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
+    """What block 0 reads where the sum is normalised first, on a scale of its own."""
+    assert view.normed is not None  # or there is nothing to draw
+    limit = float(np.abs(view.normed).max()) or 1.0
+    return _strips([view.normed[None]], [("",)], ("embed.out",), (name,), axis, columns, limit, row_height=46)
 
 
 def draw_sums(
-    trace_views: tuple[heatmap.HeatmapView, ...], names: tuple[str, str, str], axis: str, pair: int
+    views: tuple[heatmap.HeatmapView, ...], names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()
 ) -> go.Figure:
-    """The same for every token: three aligned matrices on one colour scale."""
-    limit = max(float(np.abs(view.values).max()) for view in trace_views) or 1.0
-    rows = len(trace_views[0].rows)
+    """The same for every token: aligned matrices on one colour scale."""
+    limit = max(float(np.abs(view.values).max()) for view in views) or 1.0
+    rows = len(views[0].rows)
     return _strips(
-        [view.values for view in trace_views],
-        [view.rows for view in trace_views],
-        tuple(view.site for view in trace_views),
+        [view.values for view in views],
+        [view.rows for view in views],
+        tuple(view.site for view in views),
         names,
         axis,
-        pair,
+        columns,
         limit,
         row_height=min(320, max(60, 18 * rows)),
     )
+
+
+def sum_views(trace: Trace, token: int, axes: tuple[str, str]) -> tuple[heatmap.HeatmapView, ...]:
+    """The matrices of all tokens that :class:`SumView` shows for one."""
+    parts = tuple(site for site in PARTS if site in trace)
+    if "embed.norm.out" not in trace:
+        return tuple(matrix_view(trace, site, token, axes) for site in (*parts, "embed.out"))
+    total = rows_view(trace, _total(trace).numpy(), " + ".join(parts), token, axes)
+    return (*(matrix_view(trace, site, token, axes) for site in parts), total)
 
 
 def _strips(
     panels: list[np.ndarray],
     rows: list[tuple[str, ...]],
     sites: tuple[str, ...],
-    names: tuple[str, str, str],
+    names: tuple[str, ...],
     axis: str,
-    pair: int,
+    columns: tuple[int, ...],
     limit: float,
     row_height: int,
 ) -> go.Figure:
@@ -367,13 +475,14 @@ def _strips(
             showarrow=False,
             font={"size": 13},
         )
-        figure.add_vrect(
-            x0=2 * pair - 0.5,
-            x1=2 * pair + 1.5,
-            line={"color": theme.HIGHLIGHT, "width": 1.5},
-            row=cast(str, number),
-            col=cast(str, 1),
-        )
+        for first, last in _frames(columns):
+            figure.add_vrect(
+                x0=first - 0.5,
+                x1=last + 0.5,
+                line={"color": theme.HIGHLIGHT, "width": 1.5},
+                row=cast(str, number),
+                col=cast(str, 1),
+            )
     figure.update_xaxes(title=theme.plain(axis), title_standoff=4, row=len(panels), col=1)
     theme.layout(figure, height=inner + gap + bottom + bar, margin={"t": gap - 4})
     figure.update_layout(
@@ -389,17 +498,21 @@ def _strips(
 
 def by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
     """The arithmetic of one position and pair for prose, and of the textbook case D = 4, position 1."""
-    config = trace.model.config
-    divisor = config.position.base ** (2 * pair / config.d_model)
+    config = trace.config
+    base, columns = analysis.scheme(config).base, analysis.wave_columns(config, pair)
+    divisor = base ** (2 * pair / config.d_model)
     angle = token / divisor
-    sine, cosine = (trace["embed.position"][token, 2 * pair + n].item() for n in (0, 1))
+    sine, cosine = (trace["embed.position"][token, column].item() for column in columns)
+    parts = {site: trace[site][token, columns[0]].item() for site in PARTS if site in trace}
+    rest = sum(value for site, value in parts.items() if site != "embed.position")
     textbook = analysis.waves(np.array([1]), d_model=4, base=10_000.0)[0]
     return {
         "position": str(token),
         "pair": str(pair),
-        "even": str(2 * pair),
-        "odd": str(2 * pair + 1),
-        "base": f"{config.position.base:g}",
+        "sine_at": str(columns[0]),
+        "cosine_at": str(columns[1]),
+        "exponent": str(2 * pair),
+        "base": f"{base:g}",
         "d_model": str(config.d_model),
         "divisor": f"{divisor:.4f}",
         "angle": f"{angle:.4f}",
@@ -407,9 +520,9 @@ def by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
         "cosine": f"{np.cos(angle):.4f}",
         "recorded_sine": f"{sine:.4f}",
         "recorded_cosine": f"{cosine:.4f}",
-        "embedding": f"{trace['embed.token'][token, 2 * pair].item():.4f}",
-        "signed_sine": f"({sine:.4f})" if sine < 0 else f"{sine:.4f}",
-        "sum": f"{trace['embed.out'][token, 2 * pair].item():.4f}",
+        "embedding": f"{rest:.4f}",
+        "signed_sine": theme.signed(sine),
+        "sum": f"{_total(trace)[token, columns[0]].item():.4f}",
         "textbook_0": f"{textbook[0]:.4f}",
         "textbook_1": f"{textbook[1]:.4f}",
         "textbook_2": f"{textbook[2]:.7f}",
@@ -419,7 +532,7 @@ def by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
 
 def ends(trace: Trace) -> dict[str, str]:
     """The fastest and the slowest wave in words: their length in tokens, and how far the slowest gets."""
-    config = trace.model.config
+    config = trace.config
     last = config.d_model // 2 - 1
     slowest = analysis.wavelength(config, last)
     turning = sum(analysis.wavelength(config, pair) <= config.n_context for pair in range(last + 1))
@@ -433,4 +546,41 @@ def ends(trace: Trace) -> dict[str, str]:
         "last_position": str(config.n_context - 1),
         "turn": f"{(config.n_context - 1) / slowest:.2%}",
         "length": f"{(config.d_model / 2) ** 0.5:.2f}",
+    }
+
+
+class LearnedView(NamedTuple):
+    """Trained rows [T, D] beside the sinusoid of the same size, which this model does not add.
+
+    ``lengths`` [T] are the L2 lengths of the trained rows; every row of the sinusoid has ``wave_length``.
+    """
+
+    trained: np.ndarray
+    waves: np.ndarray
+    lengths: np.ndarray
+    wave_length: float
+
+    @classmethod
+    def of(cls, trace: Trace) -> LearnedView:
+        trained = trace["embed.position"].numpy()
+        width = trained.shape[1] // 2 * 2
+        waves = analysis.waves(np.arange(len(trained)), width, analysis.PAPER_BASE)
+        return cls(trained, waves, np.linalg.norm(trained, axis=-1), math.sqrt(width / 2))
+
+
+def learned_by_hand(trace: Trace, token: int, column: int) -> dict[str, str]:
+    """One cell of the table, and of the sum, for prose."""
+    parts = {site: trace[site][token, column].item() for site in PARTS if site in trace}
+    rest = sum(value for site, value in parts.items() if site != "embed.position")
+    return {
+        "position": str(token),
+        "column": str(column),
+        "value": f"{parts['embed.position']:.4f}",
+        "signed_value": theme.signed(parts["embed.position"]),
+        "embedding": f"{rest:.4f}",
+        "sum": f"{_total(trace)[token, column].item():.4f}",
+        "context": f"{trace.config.n_context:,}",
+        "last_position": f"{trace.config.n_context - 1:,}",
+        "numbers": f"{trace.config.n_context * trace.config.d_model:,}",
+        "d_model": str(trace.config.d_model),
     }

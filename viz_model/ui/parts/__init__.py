@@ -1,0 +1,1 @@
+"""Parts of pages that have more than one form."""

@@ -1,0 +1,75 @@
+"""T5's bias: a trained number for each head and bucket of distances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz_model.analysis import position as analysis
+from viz_model.figures.position import bias
+from viz_model.ui.parts.position import common
+from viz_model.ui.stage import Stage
+
+
+def show(stage: Stage) -> dict[str, str]:
+    """Everything up to the question, whose values it returns."""
+    trace, view = stage.trace, stage.view
+    buckets = analysis.buckets(trace)
+    ways = "two_way" if buckets.two_way else "one_way"
+    curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token)
+    said = {**bias.bucket_by_hand(trace, 0), "head": str(view.head), **_extremes(curves)}
+    stage.see("t5_lead", n_heads=stage.lm.config.n_heads, **said)
+    picture, see = stage.split()
+    with picture:
+        labels = common.words(stage, "bias", "head", "others", "distance", "added", "bucket")
+        stage.figure(bias.draw_curves(curves, labels), "curves", stage.words("t5_curves_alt"))
+        stage.source(stage.at("attn.bias"))
+    with see:
+        stage.see("t5_see", **said)
+        stage.see(f"t5_{ways}", **said)
+        if stage.lm.config.kind == "encoder_decoder":
+            stage.see("self_only")
+    found, key = common.added(stage, "added_see")
+    distance = key - stage.token
+    hand = {**bias.bucket_by_hand(trace, distance), **bias.by_hand(found, key)}
+    formula, by_hand, code, numbers = stage.tabs()
+    with formula:
+        stage.formula(*(stage.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
+        stage.see("t5_formula", **said)
+    with by_hand:
+        names = {"token": stage.token_name(), "key": stage.token_name(key), "head": view.head}
+        stage.see("t5_hand_exact" if int(hand["far"]) < buckets.exact else "t5_hand_wide", **hand, **names)
+        stage.see("t5_hand", **hand, **names)
+    with code:
+        stage.code("position_t5", layer=view.layer)
+    with numbers:
+        _table(stage, buckets)
+        common.bias_table(stage, found)
+    return said
+
+
+def _extremes(curves: bias.CurvesView) -> dict[str, str]:
+    """Where the chosen head adds most and least."""
+    own = curves.values[curves.head]
+    high, low = int(own.argmax()), int(own.argmin())
+    return {
+        "most": f"{own[high]:.3f}",
+        "most_at": str(curves.distances[high]),
+        "least": f"{own[low]:.3f}",
+        "least_at": str(curves.distances[low]),
+    }
+
+
+def _table(stage: Stage, buckets: analysis.Buckets) -> None:
+    """One row a bucket: the distances in it, and what every head adds."""
+    reach = np.arange(-buckets.max_distance, (buckets.max_distance if buckets.two_way else 0) + 1)
+    which, values = buckets.of(reach), analysis.bias_by_distance(stage.trace, reach)
+    used = np.unique(which)
+    spans = [reach[which == bucket] for bucket in used]
+    columns: dict[str, list[object]] = {
+        "bucket": used.tolist(),
+        "key_minus_query_from": [int(span.min()) for span in spans],
+        "key_minus_query_to": [int(span.max()) for span in spans],
+    }
+    for head, row in enumerate(values):
+        columns[f"head_{head}"] = [float(row[which == bucket][0]) for bucket in used]
+    stage.records("t5_buckets", columns)
