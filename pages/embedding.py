@@ -20,8 +20,7 @@ with picture:
     words = {key: stage.words(f"lookup_{key}", **facts) for key in ("table", "rows", "row", "mean")}
     figure = embedding.draw_lookup(lookup, {**words, "token": axes[0], "dimension": axes[1]})
     stage.figure(figure, "lookup", stage.words("lookup_alt", **facts))
-    rows, columns = lookup.group
-    st.caption(stage.words("pooled", rows=rows, columns=columns, **facts))
+    st.caption(stage.words("pooled", **dict(zip(("rows", "columns"), lookup.group, strict=True)), **facts))
     stage.source("tokens.ids")
 again = embedding.repeats(trace)
 with see:
@@ -74,7 +73,6 @@ with code:
     stage.code(token=token)
 with numbers:
     stage.table("embed.token", matrix.values, stage.token_labels, stage.dimension_labels, "matrix")
-    st.markdown(stage.words("bars", **{**facts, **named}))
     headings = (stage.words("id"), axes[0], stage.words("cosine"))
     stage.records(
         "neighbours", dict(zip(headings, (near.ids.tolist(), near.labels, near.cosines.tolist()), strict=True))

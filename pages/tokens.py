@@ -1,78 +1,82 @@
-"""Tokens: the text cut into entries of a vocabulary, and how another vocabulary cuts the same bytes."""
+"""Tokens: the text cut into entries of a vocabulary, and how another vocabulary cuts the same text."""
 
 import streamlit as st
 
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
-from viz_model.ui import runs
+from viz_model.ui import components, runs
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
 
 stage = open_stage("tokens")
-trace, tokenizer, cl100k = stage.trace, stage.trace.tokenizer, runs.cl100k_base()
-chosen = trace.tokens[stage.token]
-names = (tokenizer.name, cl100k.name)
+trace, words, tokenizer, cl100k = stage.trace, stage.words, stage.trace.tokenizer, runs.cl100k_base()
+chosen, names = trace.tokens[stage.token], (tokenizer.name, cl100k.name)
+facts, text = tokens.facts(trace, cl100k, stage.token), cutting.written(trace).text
 
 
-def hover(view: tokens.CutsView) -> dict[str, str]:
-    """The words of a figure, and the names of its two rows."""
+def draw(view: tokens.CutsView, key: str) -> None:
+    """The same bytes cut by both vocabularies, one above the other."""
     rows = {
-        row: stage.words("row", name=cut.name, n=len(cut.tokens), per=f"{view.n_bytes / max(1, len(cut.tokens)):.1f}")
+        row: words("row", name=cut.name, n=len(cut.tokens), per=f"{view.n_bytes / max(1, len(cut.tokens)):.1f}")
         for row, cut in (("upper", view.upper), ("lower", view.lower))
     }
-    return {**rows, **{key: stage.words(key) for key in ("position", "id", "bytes")}}
+    hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
+    with st.container(height=560 if view.n_lines > 6 else "content", border=False):
+        stage.figure(tokens.draw_cuts(view, hover), key, words("cuts_alt"))
 
 
-view = tokens.CutsView.of(trace.tokens, cutting.recut(trace.tokens, cl100k), names, stage.token)
-over = view.over(stage.token)
+def ribbons(text: str, key: str) -> None:
+    """Both vocabularies' tokens, where their bytes cannot be laid one above the other."""
+    for vocabulary in (tokenizer, cl100k):
+        cut = vocabulary.tokens(vocabulary.encode(text))
+        label = words("row_apart", name=vocabulary.name, n=len(cut))
+        chips = [tokens.chip(token, n, token.id) for n, token in enumerate(cut)]
+        st.caption(label)
+        key_here = f"tokens.{key}.{vocabulary.name}"
+        components.ribbon(chips, selected=None, label=label, key=key_here, on_pick=lambda _: None)
+
 
 picture, see = stage.split()
 with picture:
-    finding = "all" if view.n_shared == len(trace) else "some" if view.n_shared else "none"
-    st.markdown(f"**{stage.words(f'finding_{finding}', shared=view.n_shared, n=len(trace))}**")
-    with st.container(height=560 if view.n_lines > 6 else "content", border=False):
-        stage.figure(tokens.draw_cuts(view, hover(view)), "cuts", stage.words("cuts_alt"))
+    st.markdown(f"**{words(f'finding_{facts.finding}', **facts.said)}**")
+    if facts.view:
+        draw(facts.view, "cuts")
+    elif facts.finding == "apart":
+        ribbons(text, "cuts")
     stage.source("tokens.ids")
 with see:
-    stage.see(
-        token=stage.token_name(),
-        id=f"{chosen.id:,}",
-        n_vocab=f"{tokenizer.n_vocab:,}",
-        name=literal(tokenizer.name),
-        bytes=literal(chosen.bytes.hex(" ").upper()),
-        kind=stage.words(f"about_{cutting.kind(chosen)}", characters=literal(view.characters[stage.token])),
-        other=stage.words(
-            "other_same" if view.upper.shared[stage.token] else "other_cut" if over else "other_none",
-            name=literal(cl100k.name),
-            id=f"{over[0].id:,}" if over else "",
-            tokens=" ".join(literal(token.label) for token in over),
-        ),
-    )
+    said = {name: literal(value) for name, value in facts.literals.items()}
+    stage.see(**facts.said, **said, kind=words(f"about_{facts.kind}", **said))
+    if facts.view:
+        stage.see(f"other_{facts.other}", over=" ".join(literal(t.label) for t in facts.over), **facts.said, **said)
 
-st.subheader(stage.words("known"), anchor=False)
-for key, text in (("chinese", cutting.CHINESE), ("tutorial", cutting.TUTORIAL)):
-    ours, theirs = (t.tokens(t.encode(text)) for t in (tokenizer, cl100k))
-    example = tokens.CutsView.of(ours, theirs, names)
-    st.markdown(stage.words(f"known_{key}", text=literal(text), n=len(theirs), broken=cutting.broken(theirs)))
-    stage.figure(tokens.draw_cuts(example, hover(example)), key, stage.words("cuts_alt"))
-    st.caption(f"{literal(cl100k.name)}: {literal(' '.join(str(token.id) for token in theirs))}")
+if facts.finding != "ids":
+    st.subheader(words("known"), anchor=False)
+    for key, example in (("chinese", cutting.CHINESE), ("tutorial", cutting.TUTORIAL)):
+        theirs = cl100k.tokens(cl100k.encode(example))
+        st.markdown(words(f"known_{key}", text=literal(example), n=len(theirs), broken=cutting.broken(theirs)))
+        if facts.view:
+            draw(tokens.CutsView.of(tokenizer.tokens(tokenizer.encode(example, special=False)), theirs, names), key)
+        else:
+            ribbons(example, key)
+        st.caption(f"{literal(cl100k.name)}: {literal(' '.join(str(token.id) for token in theirs))}")
 
 formula, hand, code, numbers = stage.tabs()
 with formula:
     stage.formula("tokens.ids")
-    stage.see("formula", bytes=view.n_bytes, n=len(trace), per=f"{view.n_bytes / len(trace):.2f}")
+    stage.see(f"rule_{facts.rule}", **facts.said)
 with hand:
-    built = tokens.MergesView.of(cutting.ranks(tokenizer), chosen, stage.token)
-    facts = {"token": stage.token_name(), "bytes": literal(chosen.bytes.hex(" ").upper()), "id": f"{chosen.id:,}"}
-    stage.see("hand" if len(built.parts) > 1 else "hand_single", **facts, n=len(built.parts) - 1)
-    step = stage.words("step", n="{n}", rank="{rank}")
-    figure = tokens.draw_merges(built, {"start": stage.words("start"), "step": step})
-    stage.figure(figure, "merges", stage.words("merges_alt"))
+    pairs = facts.rule == "pairs" and facts.kind != "control"
+    stage.see("hand_single" if pairs and len(chosen.bytes) == 1 else f"hand_{facts.rule}", **facts.said, **said)
+    if pairs:
+        built = tokens.MergesView.of(cutting.ranks(tokenizer), chosen, stage.token)
+        step = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
+        stage.figure(tokens.draw_merges(built, step), "merges", words("merges_alt"))
 with code:
-    stage.code()
+    stage.code("tokens" if facts.rule == "pairs" else "tokens_library", text=text)
 with numbers:
-    headings = [stage.words(f"column_{name}") for name in ("position", "token", "id", "bytes", "characters")]
-    for cut in (view.upper, view.lower):
-        st.markdown(f"**{literal(cut.name)}**")
-        stage.records(f"tokens.{cut.name}", dict(zip(headings, cut.table(), strict=True)))
+    headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
+    for name, columns in tokens.tables(trace, cl100k):
+        st.markdown(f"**{literal(name)}**")
+        stage.records(f"tokens.{name}", dict(zip(headings, columns, strict=True)))
 stage.question()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
-from viz_model.tokenizer import Token, cl100k_base, story_tokenizer
+from viz_model.tokenizer import IdTokenizer, Token, cl100k_base, story_tokenizer
 
 NAMES = ("story-8k", "cl100k_base")
 WORDS = {"position": "position", "id": "id", "bytes": "bytes", "upper": "upper", "lower": "lower"}
@@ -168,4 +171,29 @@ def test_the_control_token_has_no_merges_of_its_own() -> None:
     ("raw", "kind"), [(b" cat", "space"), (b"cat", "text"), (b"\n", "blank"), (b" ", "blank"), (b"\xe6\xb7", "bytes")]
 )
 def test_what_stands_in_a_token(raw: bytes, kind: str) -> None:
-    assert cutting.kind(Token(0, raw, "")) == kind
+    assert cutting.kind(Token(0, raw, ""), story_tokenizer()) == kind
+
+
+def test_control_tokens_are_no_part_of_the_text() -> None:
+    tokenizer = IdTokenizer(20)
+    assert cutting.kind(tokenizer.token(3), tokenizer) == "row"
+    story = story_tokenizer()
+    assert story.end_of_text is not None
+    assert cutting.kind(story.token(story.end_of_text), story) == "control"
+
+
+def test_facts_of_the_bundled_vocabulary(lm: vm.LanguageModel) -> None:
+    trace = lm.trace("我爱 the cat")
+    found = tokens.facts(trace, cl100k_base(), 1)
+    assert found.view is not None and found.rule == "pairs" and found.finding == "some"
+    assert found.said["n"] == str(len(trace)) and found.said["m"] == str(len(cl100k_base().encode("我爱 the cat")))
+    assert [name for name, _ in tokens.tables(trace, cl100k_base())] == ["story-8k", "cl100k_base"]
+
+
+def test_facts_without_a_vocabulary() -> None:
+    lm = dataclasses.replace(language_model(tiny_config()), tokenizer=IdTokenizer(101))
+    trace = lm.trace("5 9, 12")
+    assert trace.own_ids == (5, 9, 12)
+    found = tokens.facts(trace, cl100k_base(), 2)
+    assert (found.view, found.rule, found.finding, found.kind) == (None, "ids", "ids", "row")
+    assert len(tokens.tables(trace, cl100k_base())) == 1

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from viz_model.tokenizer import Token, Tokenizer
+from viz_model.tokenizer import ByteLevel, Token, Tokenizer
+from viz_model.trace import Trace
 
 TUTORIAL = "Chapter 1: Building Rapport and Capturing"
 CHINESE = "我爱深度学习"
@@ -44,7 +45,24 @@ def merges(ranks: Mapping[bytes, int], piece: bytes) -> tuple[Merge, ...]:
         steps.append(Merge(left, right, rank, tuple(parts), at))
 
 
-def ranks(tokenizer: Tokenizer) -> Mapping[bytes, int]:
+class Written(NamedTuple):
+    """A text as tokens, without the control tokens around it: token i stands at position ``first`` + i."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    first: int
+
+
+def written(trace: Trace) -> Written:
+    """What of a run's tokens spells its text."""
+    tokens, controls = trace.tokens, trace.tokenizer.controls
+    inside = [i for i, token in enumerate(tokens) if token.id not in controls]
+    first, stop = (inside[0], inside[-1] + 1) if inside else (0, 0)
+    text = trace.target if trace.prefix and trace.side == "decoder" else trace.text
+    return Written(text or "", tokens[first:stop], first)
+
+
+def ranks(tokenizer: ByteLevel) -> Mapping[bytes, int]:
     """The vocabulary as {bytes: rank}. Control tokens are not in it: nothing is merged into them."""
     return tokenizer.encoding._mergeable_ranks
 
@@ -96,8 +114,23 @@ def broken(tokens: Sequence[Token]) -> int:
     return len({max(s for s in starts if s < edge) for edge in inside})
 
 
-def kind(token: Token) -> Literal["bytes", "space", "blank", "text"]:
-    """What stands in a token: no whole text, a space with its word, only blanks, or plain text."""
+Kind = Literal["bytes", "space", "blank", "text", "control", "mask", "continues", "row"]
+
+
+def kind(token: Token, tokenizer: Tokenizer) -> Kind:
+    """What stands in a token.
+
+    A sign to the model (control, mask), a row of the table without bytes, no whole character, a
+    space with its word, only blanks, the continuation of a word (WordPiece), or plain text.
+    """
+    if token.id == tokenizer.mask_id:
+        return "mask"
+    if token.id in tokenizer.controls:
+        return "control"
+    if not token.bytes:
+        return "row"
+    if token.label.startswith("##") and not token.bytes.startswith(b"##"):
+        return "continues"
     try:
         text = token.bytes.decode()
     except UnicodeDecodeError:

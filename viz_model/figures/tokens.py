@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import theme
-from viz_model.tokenizer import Token, make_visible
+from viz_model.tokenizer import ByteLevel, IdTokenizer, Token, Tokenizer, make_visible, token_of
+from viz_model.trace import Trace
 
 LINE = 40
 """The width of a line, in widths of a letter; longer texts are wrapped."""
@@ -131,7 +132,7 @@ def _width(character: str) -> int:
 
 def _label(raw: bytes) -> str:
     """Any run of bytes as the label of a token would be."""
-    return Token(-1, raw, "").label
+    return token_of(-1, raw).label
 
 
 def _widths(raw: bytes, vocabularies: Sequence[Sequence[Token]]) -> np.ndarray:
@@ -303,6 +304,90 @@ def _writing(glyphs: Sequence[_Glyph], size: int) -> go.Scatter:
         hoverinfo="skip",
         cliponaxis=False,
     )
+
+
+class Facts(NamedTuple):
+    """What the page says of a run's tokens.
+
+    ``view`` lays both vocabularies over the same bytes; it is None where this one does not keep
+    the text as it was typed, or spells no text at all. ``finding``, ``rule``, ``kind`` and
+    ``other`` choose the words; ``said`` and ``literals`` (what the visitor typed) fill them.
+    """
+
+    view: CutsView | None
+    finding: Literal["all", "some", "none", "apart", "ids"]
+    rule: Literal["pairs", "pieces", "ids"]
+    kind: cutting.Kind
+    other: Literal["same", "cut", "none"]
+    over: list[Token]
+    said: dict[str, str]
+    literals: dict[str, str]
+
+
+def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
+    """The tokens of a run beside those that ``other`` makes of the same text, one position selected."""
+    tokenizer, token, written = trace.tokenizer, trace.tokens[position], cutting.written(trace)
+    place: int | None = position - written.first
+    if place is None or not 0 <= place < len(written.tokens):
+        place = None
+    view = None
+    if tokenizer.is_lossless and written.tokens:
+        names = (tokenizer.name, other.name)
+        view = CutsView.of(written.tokens, cutting.recut(written.tokens, other), names, place)
+    over = view.over(place) if view and place is not None else []
+    rule: Literal["pairs", "pieces", "ids"] = "pairs" if isinstance(tokenizer, ByteLevel) else "pieces"
+    finding: Literal["all", "some", "none", "apart", "ids"] = "apart"
+    if isinstance(tokenizer, IdTokenizer):
+        rule, finding = "ids", "ids"
+    elif view:
+        finding = "all" if view.n_shared == len(written.tokens) else "some" if view.n_shared else "none"
+    n_bytes = len(written.text.encode()) if view is None else view.n_bytes
+    shares = view is not None and place is not None and bool(view.upper.shared[place])
+    return Facts(
+        view=view,
+        finding=finding,
+        rule=rule,
+        kind=cutting.kind(token, tokenizer),
+        other="same" if shares else "cut" if over else "none",
+        over=over,
+        said={
+            "n": str(len(written.tokens)),
+            "m": str(len(other.encode(written.text))),
+            "shared": str(view.n_shared if view else 0),
+            "bytes_n": str(n_bytes),
+            "per": f"{n_bytes / max(1, len(written.tokens)):.2f}",
+            "id": f"{token.id:,}",
+            "n_vocab": f"{tokenizer.n_vocab:,}",
+            "over_id": f"{over[0].id:,}" if over else "",
+            "n_merges": str(max(0, len(token.bytes) - 1)),
+        },
+        literals={
+            "token": token.label,
+            "name": tokenizer.name,
+            "other_name": other.name,
+            "bytes": token.bytes.hex(" ").upper() or "–",
+            "characters": view.characters[place] if view and place is not None else token.label,
+        },
+    )
+
+
+def tables(trace: Trace, other: Tokenizer) -> list[tuple[str, tuple[list[object], ...]]]:
+    """For each vocabulary its name and columns: position, label, id, bytes in hexadecimal."""
+    rows = [(trace.tokenizer.name, trace.tokens)]
+    if not isinstance(trace.tokenizer, IdTokenizer):
+        rows.append((other.name, other.tokens(other.encode(cutting.written(trace).text))))
+    return [
+        (
+            name,
+            (
+                list(range(len(tokens))),
+                [token.label for token in tokens],
+                [token.id for token in tokens],
+                [token.bytes.hex(" ").upper() for token in tokens],
+            ),
+        )
+        for name, tokens in rows
+    ]
 
 
 class MergesView(NamedTuple):

@@ -160,9 +160,13 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     ``told_as`` names the texts of a page that has another story to tell of another kind of model.
     """
     pages = frame.navigation().pages
-    names = runs.names()
-    view = state.begin(names, {model: runs.model(model).config for model in names})
-    t, lm = Texts(view.lang), runs.model(view.model)
+    view = state.begin(runs.names(), runs.configs())
+    try:
+        t, lm = Texts(view.lang), runs.model(view.model)
+    except vm.ModelError as error:
+        runs.leave_out(view.model, error)
+        del st.session_state["view"]  # so that the address is read again, which still asks for it
+        st.rerun()
     view = state.fit(view, lm.config)
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
@@ -174,7 +178,7 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
         st.stop()
     trace = run.at(view.stack(lm.config))
     last = len(trace) - 1
-    token = last if view.token is None else min(view.token, last)
+    token = _last_written(trace) if view.token is None else min(view.token, last)
     if view.token is not None and view.token > last:
         if state.from_address():
             st.warning(t("common.token_beyond", asked=view.token, last=last))
@@ -187,6 +191,17 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     st.header(t(f"common.page_{name}" if told == name else f"{told}.heading"), anchor=False)
     st.markdown(t.prose(f"{told}.lead"))
     return Stage(name=told, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
+
+
+def _last_written(trace: vm.Trace) -> int:
+    """The last position that is part of the text: after it an encoder may read control tokens.
+
+    Or else the mask that was typed: it is what the visitor asks about.
+    """
+    controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
+    if mask in trace.own_ids:
+        return trace.own_ids.index(mask)
+    return next((i for i in reversed(range(len(trace))) if trace.own_ids[i] not in controls), len(trace) - 1)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
