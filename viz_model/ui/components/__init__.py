@@ -33,6 +33,7 @@ def _component(name: str, *, framed: bool = False) -> Callable[..., Any]:
 
 
 _RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
+_PARTS, _TREE = _component("parts"), _component("tree")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
 _CROSS, _CROSS_GRID = _component("cross", framed=True), _component("crossgrid", framed=True)
 
@@ -90,3 +91,13 @@ def cross(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Cal
 def cross_grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
     """All heads of a cross-attention layer: ``patterns`` is float32 [H, q, s]; ``picked`` is a head."""
     _CROSS_GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
+
+
+def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
+    """The parts of two models, what differs on top; ``picked`` is the page where a part is seen."""
+    _PARTS(key=key, data=data, on_picked_change=_callback(key, on_pick))
+
+
+def tree(data: dict[str, Any], *, key: str) -> None:
+    """A module tree that folds."""
+    _TREE(key=key, data=data)
