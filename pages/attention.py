@@ -29,7 +29,11 @@ with see:
     if grid.pool > 1:
         st.caption(words("pooled", pool=grid.pool))
     if config.kind == "encoder_decoder" and "cross_attention" in stage.pages:
-        st.page_link(stage.pages["cross_attention"], label=words("to_cross"), icon=":material/arrow_forward:")
+        st.page_link(
+            stage.pages["cross_attention"],
+            label=stage.t("common.page_cross_attention"),
+            icon=":material/arrow_forward:",
+        )
 
 st.subheader(words("one_head", **said), anchor=False)
 matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
@@ -54,7 +58,8 @@ st.subheader(words("steps_title", **said), anchor=False)
 names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
 stage.figure(attention.draw_steps(steps, names), "steps", words("steps_alt"))
 stage.source(*(stage.at(f"attn.{name}") for name in (*attention.matrices(trace, layer), "z")))
-heads.part(stage, "steps_part", steps.shown())
+if len(steps.shown()) < len(trace):
+    st.caption(words("steps_part", shown=len(steps.shown()), n=len(trace)))
 if not steps.scaled:
     st.caption(words("no_scale"))
 experiment.section(stage)

@@ -333,6 +333,10 @@ def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, 
     return figure
 
 
+MAX_WRITTEN = 16
+"""Keys of one query that are drawn at the most, so that every cell has room for its number."""
+
+
 class StepsView(NamedTuple):
     """One query's way from dot products to a mixed value. Arrays over the keys are [T].
 
@@ -385,30 +389,34 @@ class StepsView(NamedTuple):
         found["masked" if self.bias is None else "masked_bias"] = self.masked
         return {**found, "pattern": self.pattern}
 
-    def shown(self, most: int = 24) -> slice:
-        """The keys to draw: of long texts up to ``most`` around the query, or before it with one hidden after."""
-        if np.isfinite(self.mask[self.query + 1 :]).any():
-            return around(self.query, len(self.labels), most)
-        stop = min(len(self.labels), self.query + 2)
-        return slice(max(0, stop - most), stop)
+    def shown(self, most: int = MAX_WRITTEN) -> np.ndarray:
+        """Positions of the keys to draw: of long texts the query's own and those of most weight.
+
+        One key that the mask hides stands among them, where there is one.
+        """
+        length = len(self.labels)
+        if length <= most:
+            return np.arange(length)
+        hidden = np.flatnonzero(~np.isfinite(self.mask))
+        example = hidden[np.abs(hidden - self.query).argsort(kind="stable")[:1]]
+        rest = np.setdiff1d(np.flatnonzero(np.isfinite(self.mask)), [self.query])
+        rest = rest[np.argsort(-self.pattern[rest], kind="stable")[: most - 1 - len(example)]]
+        return np.sort(np.concatenate([[self.query], example, rest])).astype(int)
 
 
 STEPS = ("products", "products_normed", "products_rotated", "scores", "bias", "masked", "masked_bias", "pattern")
 """The keys that :meth:`StepsView.rows` may hold."""
-
-MAX_WRITTEN = 16
-"""Columns up to which every cell has its number written on it."""
 
 
 def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
     """Rows of aligned cells, one column a key, and the weighted value vectors as bars below.
 
     ``names`` has a name for each of :data:`STEPS`, and for the bars, "weighted". Of long texts
-    only :meth:`StepsView.shown` keys are drawn.
+    only the keys of :meth:`StepsView.shown` are drawn.
     """
     shown = view.shown()
-    labels = view.labels[shown]
-    columns = theme.unique(labels)
+    labels = tuple(view.labels[position] for position in shown)
+    columns = [f"{position}: {theme.plain(label)}" for position, label in zip(shown, labels, strict=True)]
     steps = view.rows()
     numbered = [f"{n}  {theme.plain(names[step])}" for n, step in enumerate([*steps, "weighted"], start=1)]
     figure = make_subplots(
@@ -471,20 +479,19 @@ def _strip(cells: np.ndarray, columns: list[str], name: str, *, probability: boo
                 hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
             )
         )
-    if len(columns) <= MAX_WRITTEN:
-        # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
-        # how much of a light or dark page shines through it.
-        strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
-        parts.append(
-            go.Scatter(
-                x=columns,
-                y=[name] * len(columns),
-                mode="text",
-                text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
-                textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
-                hoverinfo="skip",
-            )
+    # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
+    # how much of a light or dark page shines through it.
+    strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
+    parts.append(
+        go.Scatter(
+            x=columns,
+            y=[name] * len(columns),
+            mode="text",
+            text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
+            textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
+            hoverinfo="skip",
         )
+    )
     return parts
 
 
