@@ -1,0 +1,686 @@
+"""Cross-attention: source and target joined by lines, all heads, the steps of one query, decoding step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz_model.analysis import cross
+from viz_model.config import ModelConfig
+from viz_model.figures import heatmap, theme
+from viz_model.figures.next_token import percent
+from viz_model.tokenizer import Token
+from viz_model.trace import Trace
+
+MOST_CELLS = 64
+"""Cells along a side of a map; longer texts are pooled, so the payload stays the same."""
+MOST_LINES = 28
+"""Tokens of either text that are joined by lines at the most."""
+MOST_COLUMNS = 24
+"""Source tokens beside each other in the steps."""
+MAX_WRITTEN = 16
+"""Columns up to which every cell has its number written on it."""
+
+
+LINES = ("source", "target", "reads", "is_read")
+GRID = ("head", "hint")
+STEPS = ("product", "scale", "mask", "softmax", "value")
+COLUMNS = ("reads", "comes", "predicts", "says")
+SUMS = ("before", "out", "sum", "after", "after_norm", "length", "head")
+WIRES = ("source", "target", "block", "self", "cross", "ffn", "vectors", "logits", "keys", "query")
+"""The words that each picture needs."""
+
+
+def window(weights: np.ndarray, most: int) -> slice:
+    """The run of ``most`` neighbours that holds the largest share of some weights [T]."""
+    if len(weights) <= most:
+        return slice(0, len(weights))
+    sums = np.convolve(weights, np.ones(most), mode="valid")
+    first = int(sums.argmax())
+    return slice(first, first + most)
+
+
+def around(position: int, length: int, most: int) -> slice:
+    """The run of at most ``most`` positions with one of them in its middle."""
+    first = max(0, min(position - most // 2, length - most))
+    return slice(first, min(first + most, length))
+
+
+# Lines
+
+
+class LinesView(NamedTuple):
+    """Weights [q, s] from a window of the target to a window of the source.
+
+    ``first`` is where the windows (target, source) begin, ``selected`` a row of ``weights``, and
+    ``share`` the part of that row's weight which the source window holds.
+    """
+
+    weights: np.ndarray
+    target: tuple[str, ...]
+    source: tuple[str, ...]
+    first: tuple[int, int]
+    selected: int
+    share: float
+
+    @classmethod
+    def of(cls, pattern: np.ndarray, target: Sequence[str], source: Sequence[str], token: int) -> LinesView:
+        """``pattern`` is [Tq, Ts]; the windows follow the selected target token and what it reads."""
+        rows, columns = around(token, len(target), MOST_LINES), window(pattern[token], MOST_LINES)
+        return cls(
+            weights=pattern[rows, columns],
+            target=tuple(target[rows]),
+            source=tuple(source[columns]),
+            first=(rows.start, columns.start),
+            selected=token - rows.start,
+            share=float(pattern[token, columns].sum()),
+        )
+
+
+def lines_scene(view: LinesView, words: Mapping[str, str]) -> tuple[dict[str, Any], np.ndarray]:
+    """What the browser draws of the lines: a header, and the weights."""
+    columns = {
+        side: [
+            {"label": label, "position": first + i, "colour": theme.token_colour(first + i)}
+            for i, label in enumerate(labels)
+        ]
+        for side, labels, first in (
+            ("target", view.target, view.first[0]),
+            ("source", view.source, view.first[1]),
+        )
+    }
+    colours = {role: theme.ROLES[role] for role in ("query", "key", "pattern")}
+    return {**columns, "selected": view.selected, "colours": colours, "words": dict(words)}, view.weights
+
+
+# Maps
+
+
+def pool(pattern: np.ndarray, most: int = MOST_CELLS) -> tuple[np.ndarray, tuple[int, int]]:
+    """[..., Tq, Ts] -> at most ``most`` cells a side, each the largest weight it stands for; and how many it does."""
+    sizes = tuple(-(-length // most) for length in pattern.shape[-2:])
+    if sizes == (1, 1):
+        return pattern, (1, 1)
+    counts = [-(-length // size) for length, size in zip(pattern.shape[-2:], sizes, strict=True)]
+    padded = np.zeros((*pattern.shape[:-2], *(n * size for n, size in zip(counts, sizes, strict=True))), pattern.dtype)
+    padded[..., : pattern.shape[-2], : pattern.shape[-1]] = pattern
+    cells = padded.reshape(*pattern.shape[:-2], counts[0], sizes[0], counts[1], sizes[1])
+    return cells.max(axis=(-3, -1)), (sizes[0], sizes[1])
+
+
+def pool_labels(labels: Sequence[str], size: int) -> tuple[str, ...]:
+    """A name for each group of ``size`` labels."""
+    groups = [labels[i : i + size] for i in range(0, len(labels), size)]
+    return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
+
+
+class MapsView(NamedTuple):
+    """Patterns float32 [N, q, s], with names for the pooled rows and columns.
+
+    ``pools`` target and source tokens share one cell, which shows their largest weight.
+    """
+
+    patterns: np.ndarray
+    target: tuple[str, ...]
+    source: tuple[str, ...]
+    pools: tuple[int, int]
+
+    @classmethod
+    def of(cls, patterns: np.ndarray, target: Sequence[str], source: Sequence[str]) -> MapsView:
+        pooled, pools = pool(patterns)
+        return cls(pooled.astype(np.float32), pool_labels(target, pools[0]), pool_labels(source, pools[1]), pools)
+
+
+def maps_scene(view: MapsView, selected: int | None, words: Mapping[str, str]) -> tuple[dict[str, Any], np.ndarray]:
+    """What the browser draws of all heads: a header, and the patterns."""
+    header = {
+        "heads": len(view.patterns),
+        "target": view.target,
+        "source": view.source,
+        "pooled": view.pools != (1, 1),
+        "selected": selected,
+        "colour": theme.rgb("pattern"),
+        "words": dict(words),
+    }
+    return header, view.patterns
+
+
+def large(view: MapsView, token: int, site: str, axes: tuple[str, str]) -> heatmap.HeatmapView:
+    """The first pattern of ``view`` as a heatmap: a row a target token, a column a source token."""
+    return heatmap.HeatmapView(
+        values=view.patterns[0],
+        rows=view.target,
+        columns=view.source,
+        site=site,
+        role="pattern",
+        scale="probability",
+        row_axis=axes[0],
+        column_axis=axes[1],
+        selected_row=token // view.pools[0],
+    )
+
+
+# The steps of one target token
+
+
+def draw_steps(
+    steps: cross.Steps, labels: Sequence[str], names: Mapping[str, str], *, scaled: bool, written: int = MAX_WRITTEN
+) -> go.Figure:
+    """Rows of aligned cells, one column a source token, and the length of weight · value as bars below.
+
+    ``names`` are :data:`STEPS`. A model that does not divide by √K has no row for it.
+    Long sources show the window that is read most.
+    """
+    shown = window(steps.fetched, MOST_COLUMNS)
+    labels = tuple(labels[shown])
+    rows: list[tuple[str, np.ndarray, str]] = [("product", steps.products, "signed")]
+    if scaled:
+        rows.append(("scale", steps.scores, "signed"))
+    rows += [("mask", steps.masked, "signed"), ("softmax", steps.pattern, "probability")]
+    columns = theme.unique(labels)
+    figure = make_subplots(
+        rows=len(rows) + 1,
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.035,
+        row_heights=[*[1.0] * len(rows), 2.0],
+    )
+    for row, (key, values, scale) in enumerate(rows, start=1):
+        name = f"{row}  {theme.plain(names[key])}"
+        _cells(figure, row, name, values[shown], columns, scale, "query" if key == "product" else "pattern", written)
+    name = f"{len(rows) + 1}  {theme.plain(names['value'])}"
+    figure.add_trace(
+        go.Bar(
+            x=columns,
+            y=steps.fetched[shown].astype(np.float32),
+            marker_color=theme.ROLES["value"],
+            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{name}</extra>",
+        ),
+        row=len(rows) + 1,
+        col=1,
+    )
+    theme.layout(figure, height=130 + 60 * len(rows))
+    figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(labels))
+    figure.update_xaxes(showticklabels=False)
+    figure.update_xaxes(showticklabels=True, row=len(rows) + 1, col=1)
+    figure.update_yaxes(fixedrange=True)
+    figure.update_yaxes(title=name, row=len(rows) + 1, col=1)
+    return figure
+
+
+def _cells(
+    figure: go.Figure,
+    row: int,
+    name: str,
+    values: np.ndarray,
+    columns: list[str],
+    scale: str,
+    role: str,
+    written: int,
+) -> None:
+    """One row of cells, masked ones grey, with their numbers on them where there is room."""
+    finite = np.isfinite(values)
+    top = 1.0 if scale == "probability" else float(np.abs(values[finite]).max(initial=0.0)) or 1.0
+    hover = f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>"
+    common = {"x": columns, "y": [name], "showscale": False, "hoverongaps": False, "xgap": 2}
+    figure.add_trace(
+        go.Heatmap(
+            z=np.where(finite, values, np.nan).astype(np.float32)[None],
+            zmin=0 if scale == "probability" else -top,
+            zmax=top,
+            colorscale=theme.sequential(role) if scale == "probability" else theme.diverging(),
+            hovertemplate=hover,
+            **common,
+        ),
+        row=row,
+        col=1,
+    )
+    if not finite.all():
+        figure.add_trace(
+            go.Heatmap(
+                z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
+                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
+                hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
+                **common,
+            ),
+            row=row,
+            col=1,
+        )
+    if len(columns) <= written:
+        strong = np.abs(np.where(finite, values, 0.0)) > 0.55 * top
+        figure.add_trace(
+            go.Scatter(
+                x=columns,
+                y=[name] * len(columns),
+                mode="text",
+                text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(values, finite, strict=True)],
+                textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
+                hoverinfo="skip",
+            ),
+            row=row,
+            col=1,
+        )
+
+
+def steps_table(
+    steps: cross.Steps, names: Mapping[str, str], labels: Sequence[str]
+) -> tuple[np.ndarray, tuple[str, ...], Sequence[str]]:
+    """The steps as numbers: values [5, Ts], the names of the rows, and those of the columns."""
+    rows = (steps.products, steps.scores, steps.masked, steps.pattern, steps.fetched)
+    return np.stack(rows), tuple(names[key] for key in STEPS), labels
+
+
+def draw_sum(written: cross.Written, names: Mapping[str, str], dimension: str, norm_at: str) -> go.Figure:
+    """The stream before, what is added, and the stream after, as strips of D cells with their lengths.
+
+    ``names`` are :data:`SUMS`. Under Post-LN the sum
+    is a strip of its own, because the norm follows it.
+    """
+    strips = [("before", written.before), ("out", written.out)]
+    if norm_at == "pre":
+        strips.append(("after", written.after))
+    else:
+        strips += [("sum", written.before + written.out), ("after_norm", written.after)]
+    limit = float(max(np.abs(values).max() for _, values in strips)) or 1.0
+    figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.45 / len(strips))
+    for row, (key, values) in enumerate(strips, start=1):
+        name = theme.plain(names[key])
+        figure.add_trace(
+            go.Heatmap(
+                z=values.astype(np.float32)[None],
+                y=[""],
+                zmin=-limit,
+                zmax=limit,
+                colorscale=theme.diverging(),
+                showscale=False,
+                hovertemplate=f"{theme.plain(dimension)} %{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        figure.add_annotation(
+            text=f"{name}  ·  {theme.plain(names['length'])} {np.linalg.norm(values):.2f}",
+            x=0,
+            xref="x domain" if row == 1 else f"x{row} domain",
+            xanchor="left",
+            y=1,
+            yref="y domain" if row == 1 else f"y{row} domain",
+            yanchor="bottom",
+            yshift=2,
+            showarrow=False,
+            font={"size": 12, "color": theme.INK},
+        )
+    theme.layout(figure, height=54 + 60 * len(strips), margin={"t": 24})
+    figure.update_xaxes(showticklabels=False, fixedrange=True, range=[-0.5, len(written.out) - 0.5])
+    figure.update_xaxes(showticklabels=True, title=theme.plain(dimension), row=len(strips), col=1)
+    figure.update_yaxes(visible=False, fixedrange=True)
+    return figure
+
+
+def draw_heads(written: cross.Written, selected: int, names: Mapping[str, str]) -> go.Figure:
+    """How much each head writes into the token's stream, as the length of its vector; one head in full colour."""
+    lengths = np.linalg.norm(written.heads, axis=-1)
+    colour = theme.ROLES["value"]
+    figure = go.Figure(
+        go.Bar(
+            x=[str(head) for head in range(len(lengths))],
+            y=lengths.astype(np.float32),
+            marker_color=[theme.rgba(colour, 1.0 if head == selected else 0.4) for head in range(len(lengths))],
+            hovertemplate=f"{theme.plain(names['head'])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
+        )
+    )
+    theme.layout(figure, height=54 + 60 * 3)
+    figure.update_xaxes(type="category", title=theme.plain(names["head"]), fixedrange=True)
+    figure.update_yaxes(title=theme.plain(names["length"]), fixedrange=True, nticks=5)
+    return figure
+
+
+# Decoding
+
+
+class DecodingView(NamedTuple):
+    """A window of decoding steps around the newest; ``first`` is its first step, ``newest`` counts in the window.
+
+    ``own`` are the tokens the model says by itself, None where it has ended before.
+    """
+
+    steps: tuple[cross.Step, ...]
+    own: tuple[Token | None, ...]
+    first: int
+    newest: int
+
+    @classmethod
+    def of(cls, steps: Sequence[cross.Step], own: Sequence[Token], newest: int, most: int = 12) -> DecodingView:
+        shown = around(newest, len(steps), most)
+        filled = [own[i] if i < len(own) else None for i in range(shown.start, shown.stop)]
+        return cls(tuple(steps[shown]), tuple(filled), shown.start, newest - shown.start)
+
+
+_READS, _COMES, _PREDICTS, _SAYS = range(len(COLUMNS))
+
+
+def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
+    """One row a step: what the decoder reads, what it predicts, what the target has next, what the model would say.
+
+    A line joins each token of the target to its place as the next step's input: the shift by one.
+    """
+    figure = go.Figure()
+    size = len(view.steps)
+    texts: list[tuple[int, int, str, str, str, bool]] = []  # column, row, shown, hover, colour, bold
+    for row, (step, own) in enumerate(zip(view.steps, view.own, strict=True)):
+        position = view.first + row
+        guess, p = step.guesses[0]
+        texts.append((_READS, row, step.reads.label, "", theme.token_colour(position), False))
+        texts.append((_PREDICTS, row, guess.label, percent(p), theme.ROLES["output"], step.hit))
+        if step.came is not None:
+            said = f"{percent(step.probability)} · #{step.rank}"
+            texts.append((_COMES, row, step.came.label, said, theme.token_colour(position + 1), step.hit))
+        if own is not None:
+            same = step.came is not None and own.id == step.came.id
+            texts.append((_SAYS, row, own.label, "", theme.ROLES["residual"], same))
+    # The shift is drawn first, so that the cells lie on top of it.
+    for row, step in enumerate(view.steps[:-1]):
+        colour = theme.token_colour(view.first + row + 1)
+        if step.came is not None:
+            figure.add_shape(
+                type="path",
+                path=f"M {_COMES - 0.44},{row} L {_READS + 0.44},{row + 1}",
+                line={"color": colour, "width": 2},
+                layer="below",
+            )
+    for column, row, label, extra, colour, bold in texts:
+        later = row > view.newest
+        guess_alpha = 0.12 + 0.5 * view.steps[row].guesses[0][1] if column == _PREDICTS else 0.2
+        figure.add_shape(
+            type="rect",
+            x0=column - 0.44,
+            x1=column + 0.44,
+            y0=row - 0.36,
+            y1=row + 0.36,
+            line={"color": theme.rgba(colour, 1.0 if bold else 0.0), "width": 1.5},
+            fillcolor=theme.rgba(colour, guess_alpha * (0.5 if later else 1.0)),
+        )
+        shown = theme.shorten(label, 12)
+        figure.add_annotation(
+            x=column,
+            y=row,
+            text=shown,
+            showarrow=False,
+            opacity=0.55 if later else 1.0,
+            font={"size": 12, "color": theme.INK},
+        )
+        hover = theme.plain(label) + (f"<br><b>{theme.plain(extra)}</b>" if extra else "")
+        figure.add_trace(
+            go.Scatter(
+                x=[column],
+                y=[row],
+                mode="markers",
+                marker={"size": 24, "opacity": 0},
+                hovertemplate=f"{hover}<extra>{theme.plain(names[COLUMNS[column]])}</extra>",
+            )
+        )
+    for column, key in enumerate(COLUMNS):
+        figure.add_annotation(
+            x=column,
+            y=-0.75,
+            text=f"<b>{theme.plain(names[key])}</b>",
+            showarrow=False,
+            font={"size": 12, "color": theme.INK},
+        )
+    figure.add_shape(
+        type="rect",
+        x0=-0.5,
+        x1=3.5,
+        y0=view.newest - 0.46,
+        y1=view.newest + 0.46,
+        line={"color": theme.HIGHLIGHT, "width": 2},
+    )
+    theme.layout(figure, height=58 + 32 * size)
+    figure.update_xaxes(visible=False, range=[-0.95, 3.55], fixedrange=True)
+    figure.update_yaxes(
+        range=[size - 0.45, -1.15],
+        fixedrange=True,
+        tickvals=list(range(size)),
+        ticktext=[str(view.first + row) for row in range(size)],
+        visible=False,
+    )
+    for row in range(size):
+        figure.add_annotation(
+            x=-0.72, y=row, text=str(view.first + row), showarrow=False, font={"size": 11}, xanchor="center"
+        )
+    return figure
+
+
+def draw_guesses(step: cross.Step) -> go.Figure:
+    """The most probable next tokens of one step; the one that the target has next is outlined."""
+    labels = tuple(token.label for token, _ in step.guesses)
+    rows, shares = theme.unique(labels), [p for _, p in step.guesses]
+    came = [step.came is not None and token.id == step.came.id for token, _ in step.guesses]
+    figure = go.Figure(
+        go.Bar(
+            y=rows,
+            x=shares,
+            orientation="h",
+            marker={
+                "color": theme.ROLES["output"],
+                "line": {"color": theme.INK, "width": [2 if hit else 0 for hit in came]},
+            },
+            hovertemplate="%{y}<br><b>%{x:.4%}</b><extra></extra>",
+        )
+    )
+    for row, share in zip(rows, shares, strict=True):
+        figure.add_annotation(
+            x=share, y=row, text=percent(share), showarrow=False, xanchor="left", xshift=5, font={"size": 12}
+        )
+    theme.layout(figure, height=24 + 27 * len(rows))
+    figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, **theme.ticks(labels))
+    figure.update_xaxes(visible=False, range=[0, 1.28 * max(shares)], fixedrange=True)
+    return figure
+
+
+def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str) -> go.Figure:
+    """One row of a pattern as bars over the source: all of it, or the window that is read most."""
+    shown = window(pattern, MOST_COLUMNS)
+    labels = tuple(labels[shown])
+    figure = go.Figure(
+        go.Bar(
+            x=theme.unique(labels),
+            y=pattern[shown].astype(np.float32),
+            marker_color=theme.ROLES["pattern"],
+            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
+        )
+    )
+    theme.layout(figure, height=190)
+    figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(labels))
+    figure.update_yaxes(fixedrange=True, rangemode="tozero", tickformat=".0%", nticks=4, title=theme.plain(name))
+    return figure
+
+
+# How the two halves are joined
+
+MOST_BLOCKS = 5
+
+
+class WiringView(NamedTuple):
+    """The boxes of an encoder–decoder, each stack from the bottom up; None stands for the blocks left out.
+
+    ``layer`` is the decoder's block that is drawn open.
+    """
+
+    encoder: tuple[int | None, ...]
+    decoder: tuple[int | None, ...]
+    layer: int
+    sizes: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, config: ModelConfig, layer: int, n_source: int, n_target: int) -> WiringView:
+        return cls(
+            encoder=_folded(config.depth("encoder"), config.depth("encoder") - 1),
+            decoder=_folded(config.depth("decoder"), layer),
+            layer=layer,
+            sizes=(n_source, n_target, config.d_model),
+        )
+
+
+def _folded(depth: int, kept: int) -> tuple[int | None, ...]:
+    """The blocks of a stack from the bottom up: all of a small one, else the ends and one more."""
+    if depth <= MOST_BLOCKS:
+        return tuple(range(depth))
+    shown = sorted({0, kept, depth - 1})
+    found: list[int | None] = []
+    for n, block in enumerate(shown):
+        if n and block > shown[n - 1] + 1:
+            found.append(None)
+        found.append(block)
+    return tuple(found)
+
+
+class _Box(NamedTuple):
+    text: str
+    role: str
+    block: int | None  # of the decoder: where the encoder's vectors enter it
+    tall: float
+    strong: bool
+
+
+def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
+    """Two towers of boxes: the encoder's last vectors go as keys and values to every block of the decoder.
+
+    ``names`` are :data:`WIRES`.
+    """
+    n_source, n_target, width = view.sizes
+    left = [_Box(f"{names['source']}  [{n_source}]", "token", None, 1.0, False)]
+    left += [_Box("⋮" if i is None else f"{names['block']} {i}", "residual", None, 1.0, False) for i in view.encoder]
+    left.append(_Box(f"{names['vectors']}  [{n_source}×{width}]", "residual", None, 1.0, True))
+    right = [_Box(f"{names['target']}  [{n_target}]", "token", None, 1.0, False)]
+    for i in view.decoder:
+        if i == view.layer:
+            right.append(_Box(f"{names['block']} {i}: {names['self']}", "residual", None, 1.0, True))
+            right.append(_Box(names["cross"], "pattern", i, 1.0, True))
+            right.append(_Box(names["ffn"], "ffn", None, 1.0, True))
+        else:
+            right.append(_Box("⋮" if i is None else f"{names['block']} {i}", "residual", i, 1.0, False))
+    right.append(_Box(names["logits"], "output", None, 1.0, False))
+    figure = go.Figure()
+    spans = ((0.0, 0.38), (0.56, 1.0))
+    for boxes, (x0, x1) in zip((left, right), spans, strict=True):
+        for y, box in enumerate(boxes):
+            _box(figure, box, x0, x1, y)
+            if y:
+                _arrow(figure, ((x0 + x1) / 2, y - 0.66), ((x0 + x1) / 2, y - 0.36), theme.ROLES["residual"])
+    top, bus = len(left) - 1, 0.47
+    enters = [y for y, box in enumerate(right) if box.block is not None]
+    # Two rails, one of keys and one of values, from the encoder's top to every block of the decoder.
+    for role, shift, off in (("key", -0.012, -0.07), ("value", 0.012, 0.07)):
+        colour, rail = theme.ROLES[role], bus + shift
+        ends = [top + off, *(y + off for y in enters)]
+        figure.add_shape(type="line", x0=spans[0][1], x1=rail, y0=top + off, y1=top + off, line=_stroke(colour))
+        figure.add_shape(type="line", x0=rail, x1=rail, y0=min(ends), y1=max(ends), line=_stroke(colour))
+        for y in enters:
+            _arrow(figure, (rail, y + off), (spans[1][0], y + off), colour)
+    opened = next(y for y, box in enumerate(right) if box.block == view.layer)
+    _arrow(figure, (0.66, opened - 0.66), (0.66, opened - 0.36), theme.ROLES["query"])
+    for x, at, key, role, anchor in (
+        (bus, max(top, *enters) + 0.42, "keys", "key", "center"),
+        (0.67, opened - 0.5, "query", "query", "left"),
+    ):
+        figure.add_annotation(
+            x=x,
+            y=at,
+            text=theme.plain(names[key]),
+            showarrow=False,
+            xanchor=anchor,
+            font={"size": 12, "color": theme.ROLES[role] if key == "query" else theme.INK},
+        )
+    tall = max(len(left), len(right))
+    theme.layout(figure, height=40 + 42 * tall, margin={"l": 2, "r": 2})
+    figure.update_xaxes(visible=False, range=[-0.01, 1.01], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[-0.5, tall - 0.2], fixedrange=True)
+    return figure
+
+
+def _stroke(colour: str) -> dict[str, Any]:
+    return {"color": colour, "width": 2}
+
+
+def _box(figure: go.Figure, box: _Box, x0: float, x1: float, y: float) -> None:
+    colour = theme.ROLES[box.role]
+    if box.text != "⋮":
+        figure.add_shape(
+            type="rect",
+            x0=x0,
+            x1=x1,
+            y0=y - 0.34,
+            y1=y + 0.34,
+            line={"color": theme.rgba(colour, 0.9), "width": 2 if box.strong else 1},
+            fillcolor=theme.rgba(colour, 0.22 if box.strong else 0.1),
+        )
+    figure.add_annotation(
+        x=(x0 + x1) / 2, y=y, text=theme.plain(box.text), showarrow=False, font={"size": 12, "color": theme.INK}
+    )
+
+
+def _arrow(figure: go.Figure, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+    figure.add_annotation(
+        x=end[0],
+        y=end[1],
+        ax=start[0],
+        ay=start[1],
+        xref="x",
+        yref="y",
+        axref="x",
+        ayref="y",
+        showarrow=True,
+        arrowhead=2,
+        arrowsize=1,
+        arrowwidth=1.6,
+        arrowcolor=colour,
+        text="",
+    )
+
+
+# By hand
+
+
+def by_hand(trace: Trace, layer: int, head: int, query: int) -> dict[str, str]:
+    """The arithmetic of one reading, for prose: the query's row, and the key it reads most."""
+    steps, written = cross.steps(trace, layer, head, query), cross.written(trace, layer, query)
+    key = int(steps.pattern.argmax())
+    products = steps.query * steps.keys[key]
+    largest = np.argsort(-np.abs(products))[:3]
+    rest = float(products.sum() - products[largest].sum())
+    exponentials = np.exp(steps.masked - steps.masked.max())
+    heaviest = np.sort(np.argsort(-steps.pattern)[:4])
+    terms = [f"{steps.pattern[i]:.3f} \\cdot {theme.signed(steps.values[i, 0], 3)}" for i in heaviest]
+    others = float((steps.pattern * steps.values[:, 0]).sum() - (steps.pattern * steps.values[:, 0])[heaviest].sum())
+    off = cross.differences(trace, layer, head, query)
+    return {
+        "terms": " + ".join(
+            f"{theme.signed(steps.query[d], 3)} \\cdot {theme.signed(steps.keys[key, d], 3)}" for d in largest
+        ),
+        "rest": theme.signed(rest, 3),
+        "n_rest": str(len(products) - len(largest)),
+        "product": f"{products.sum():.4f}",
+        "d_head": str(len(products)),
+        "root": f"{len(products) ** 0.5:.4f}",
+        "score": f"{steps.scores[key]:.4f}",
+        "top": f"{steps.masked.max():.4f}",
+        "exponential": f"{exponentials[key]:.4f}",
+        "total": f"{exponentials.sum():.4f}",
+        "weight": f"{steps.pattern[key]:.4f}",
+        "mixed": " + ".join(terms) + (f" + {theme.signed(others, 3)}" if len(steps.pattern) > len(heaviest) else ""),
+        "z0": f"{(steps.pattern * steps.values[:, 0]).sum():.4f}",
+        "recorded": f"{steps.z[0]:.4f}",
+        "writes": " + ".join(theme.signed(part, 3) for part in written.heads[:, 0]),
+        "bias": theme.signed(written.bias[0], 3),
+        "out": f"{written.out[0]:.4f}",
+        "before": theme.signed(written.before[0]),
+        "added": theme.signed(written.out[0]),
+        "sum": f"{written.before[0] + written.out[0]:.4f}",
+        "after": f"{written.after[0]:.4f}",
+        **{f"off_{name}": f"{value:.1e}" for name, value in off._asdict().items()},
+    }
