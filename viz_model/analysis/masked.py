@@ -45,15 +45,8 @@ class Covered(NamedTuple):
 
 def written(trace: Trace) -> range:
     """The positions of the text itself, without the control tokens that the tokenizer put around it."""
-    assert trace.text is not None
-    whole, own = trace.tokenizer.encode(trace.text), trace.tokenizer.encode(trace.text, special=False)
-    start = next((n for n in range(len(whole) - len(own) + 1) if whole[n : n + len(own)] == own), 0)
-    return range(start, min(start + len(own), len(trace))) if own else range(len(trace))
-
-
-def first_asked(trace: Trace, mask_id: int | None) -> int:
-    """The position to begin with: a mask token that was typed, or else the last token of the text itself."""
-    return trace.ids.index(mask_id) if mask_id in trace.ids else written(trace)[-1]
+    own = [n for n, token in enumerate(trace.tokens) if token.id not in trace.tokenizer.controls]
+    return range(own[0], own[-1] + 1) if own else range(len(trace))
 
 
 def part(trace: Trace, position: int) -> range:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from viz_model.analysis.masked import Covered, written
+from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
 from viz_model.config import ModelConfig
 from viz_model.figures import theme
@@ -68,11 +68,11 @@ class ChoiceView(NamedTuple):
         choice = distribution(logits, sampling)
         order = np.argsort(-logits.numpy(), kind="stable")
         arrays = (logits, logits.softmax(-1), choice.probs, choice.kept, choice.final)
-        ordered = [array.numpy()[order] for array in arrays]
+        logit, model, probs, kept, final = (array.numpy()[order] for array in arrays)
         tokens = trace.tokenizer.tokens(order[:most].tolist())
         marked = None if marked_id is None else int((order == marked_id).argmax())
         token = None if marked_id is None else trace.tokenizer.token(marked_id)
-        return cls(position, tokens, sampling.temperature, order, *ordered, marked=marked, marked_token=token)
+        return cls(position, tokens, sampling.temperature, order, logit, model, probs, kept, final, marked, token)
 
     @property
     def shown(self) -> tuple[tuple[int, Token], ...]:
@@ -469,7 +469,7 @@ def longer(trace: Trace, steps: Sequence[Step]) -> str:
     """
     decode, drawn = trace.tokenizer.decode, [step.token.id for step in steps]
     if trace.target_ids is None:
-        text, ids, is_whole = trace.text, [trace.ids[n] for n in written(trace)], not trace.n_dropped
+        text, ids, is_whole = trace.text, list(trace.ids), not trace.n_dropped
     else:
         text, ids, is_whole = trace.target, list(trace.target_ids[1:]), not trace.n_target_dropped
     # Of two spellings that decode alike, the visitor's own is kept.

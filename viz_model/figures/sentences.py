@@ -32,6 +32,11 @@ class SentencesView(NamedTuple):
         found = cosines(sentence_vector(trace)[None], vectors)[0]
         return cls(tuple(_line(other.text or "") for other in others), found)
 
+    @property
+    def nearest(self) -> str:
+        """The nearest of the sentences, cut to a line."""
+        return _cut(self.texts[int(self.cosines.argmax())])
+
     def facts(self) -> dict[str, str]:
         return {"most": f"{self.cosines.max():.2f}", "least": f"{self.cosines.min():.2f}", "n": str(len(self.texts))}
 
@@ -39,6 +44,10 @@ class SentencesView(NamedTuple):
 def _line(text: str) -> str:
     """A sentence in one line, with nothing hidden in it; spaces stay spaces."""
     return " ".join(make_visible(word) for word in text.split(" "))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
 def draw_sentences(view: SentencesView) -> go.Figure:
@@ -59,9 +68,8 @@ def draw_sentences(view: SentencesView) -> go.Figure:
     )
     low = -1.0 if view.cosines.min() < -0.05 else min(0.0, float(view.cosines.min()))
     for row, text, cosine in zip(rows, view.texts, view.cosines, strict=True):
-        line = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
         figure.add_annotation(
-            x=low, y=row, yshift=19, text=theme.plain(line), showarrow=False, xanchor="left", font={"size": 13}
+            x=low, y=row, yshift=19, text=theme.plain(_cut(text)), showarrow=False, xanchor="left", font={"size": 13}
         )
         figure.add_annotation(
             x=max(0.0, float(cosine)),

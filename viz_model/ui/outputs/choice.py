@@ -54,9 +54,9 @@ def hand(stage: Stage, trace: Trace, choice: ChoiceView, which: str) -> None:
     word = literal(next_token.hand_token(choice)[1].label)
     where = {"head.norm.out": "head", "final.norm.out": "norm"}.get(read_site(trace), "block")
     reads = stage.t(f"next_token.reads_{where}")
-    scaled = stage.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""
+    multiplied = stage.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""
     intro = stage.words(which, word=word, token=stage.token_name())
-    st.markdown(stage.t.prose("next_token.hand", intro=intro, reads=reads, scaled=scaled, **worked))
+    st.markdown(stage.t.prose("next_token.hand", intro=intro, reads=reads, multiplied=multiplied, **worked))
 
 
 def numbers(stage: Stage, choice: ChoiceView, said: Mapping[str, str]) -> None:

@@ -19,12 +19,10 @@ GUESSES_SEEN = 5
 
 def show(stage: Stage) -> None:
     seen, words, mask_id = stage.trace, stage.words, stage.lm.tokenizer.mask_id
-    if stage.view.token is None:
-        stage = replace(stage, token=masked.first_asked(seen, mask_id))
     own_id = seen.ids[stage.token]
     is_typed = own_id == mask_id
     covers = mask_id is not None and not is_typed
-    trace = runs.masked(stage.view.model, seen.text, stage.token) if covers else seen
+    trace = runs.masked(stage.view.model, seen.text or "", stage.token) if covers else seen
     mask = literal(stage.lm.tokenizer.token(mask_id).label) if mask_id is not None else ""
 
     sampling = controls.sampling(replace(stage, name="next_token"))

@@ -67,7 +67,7 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
     st.subheader(words("draw_title"), anchor=False)
     row = st.container(horizontal=True, vertical_alignment="bottom")
     seed = controls.setting(stage, row.number_input, "seed", 0, 9999, 0, width=150)
-    place = (stage.view.model, trace.text, trace.target, sampling, seed)
+    place = (stage.view.model, trace.text or "", trace.target, sampling, seed)
     at, count = st.session_state.get("next_token.count", (place, 0))
     steps = runs.drawn(*place, count) if at == place and count else ()
     ended = bool(steps) and steps[-1].token.id == end
@@ -78,9 +78,9 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
             words(name), key=f"next_token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle
         )
     longer = next_token.longer(trace, steps[: len(steps) - ended])
-    change = {"target" if is_target else "text": longer, "token": None}
+    kept = {"target" if is_target else "text": longer, "token": None}
     keep = words("keep_target" if is_target else "keep")
-    row.button(keep, key="next_token.keep", on_click=state.update, kwargs=change, disabled=len(steps) == ended)
+    row.button(keep, key="next_token.keep", on_click=state.update, kwargs=kept, disabled=len(steps) == ended)
     if not steps:
         stage.see("none_drawn_target" if is_target else "none_drawn")
         return

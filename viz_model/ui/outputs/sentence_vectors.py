@@ -23,7 +23,7 @@ def show(stage: Stage) -> None:
     others = _others(stage)
     compared = sentences.SentencesView.of(trace, others)
     if others:
-        said = {**compared.facts(), "nearest": literal(compared.texts[compared.cosines.argmax()])}
+        said = {**compared.facts(), "nearest": literal(compared.nearest)}
         st.subheader(words("sentences_title", **said), anchor=False)
         picture, see = stage.split()
         with picture:
