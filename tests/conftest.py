@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import socket
@@ -11,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from viz_model.tokenizer import story_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"
+REQUIRE_PACKAGES = "VIZ_MODEL_REQUIRE_PACKAGES"
 CHROMIUM_ARGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -69,6 +71,25 @@ def lm(request: pytest.FixtureRequest) -> vm.LanguageModel:
 def bundled(request: pytest.FixtureRequest) -> vm.LanguageModel:
     """Each of the two models that come with the package."""
     return vm.load(request.param)
+
+
+@pytest.fixture(scope="session")
+def package() -> Callable[[str], Path]:
+    """Where an installed package with a model lies, which is not imported.
+
+    Without it the tests that need it are skipped, or fail where VIZ_MODEL_REQUIRE_PACKAGES is set.
+    """
+
+    def find(name: str) -> Path:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            reason = f"no package {name}: README.md says how to install it"
+            if os.environ.get(REQUIRE_PACKAGES):
+                pytest.fail(f"{reason} ({REQUIRE_PACKAGES} is set)")
+            pytest.skip(reason)
+        return Path(spec.origin).parent
+
+    return find
 
 
 @pytest.fixture(scope="session")
