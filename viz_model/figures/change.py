@@ -65,7 +65,7 @@ class GuessesView(NamedTuple):
             "divergence": f"{self.divergence:.3f}",
             "entropy_before": f"{self.entropies[0]:.2f}",
             "entropy_after": f"{self.entropies[1]:.2f}",
-            "entropy_change": f"{self.entropies[1] - self.entropies[0]:+.2f}",
+            "entropy_change": f"{round(self.entropies[1] - self.entropies[0], 2) + 0.0:+.2f}",
         }
 
 
@@ -74,7 +74,7 @@ def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
     rows = theme.unique(view.labels)
     figure = go.Figure()
     colours = {"before": theme.ROLES["residual"], "after": theme.ROLES["output"]}
-    for name, values in (("after", view.after), ("before", view.before)):
+    for name, values in (("before", view.before), ("after", view.after)):
         figure.add_trace(
             go.Bar(
                 y=rows,
@@ -95,13 +95,13 @@ def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
         bargap=0.28,
         bargroupgap=0.06,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "reversed"},
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
         margin={"t": 30, "r": 52},
     )
     figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, **theme.ticks(view.labels))
     top = float(max(view.before.max(), view.after.max()))
     figure.update_xaxes(
-        tickformat=".0%" if top > 0.05 else ".1%",
+        tickformat=".0%" if top > 0.05 else ".1%" if top > 0.005 else ".2%",
         range=[0, top * 1.05],
         showgrid=True,
         gridcolor=theme.rgba(theme.ROLES["residual"], 0.25),

@@ -47,5 +47,6 @@ def choose(stage: Stage, name: str, options: Sequence[str], default: str) -> Any
         name,
         options,
         required=True,
+        wrap=True,
         format_func=lambda option: stage.words(f"{name}_{option}"),
     )

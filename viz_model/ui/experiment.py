@@ -41,13 +41,13 @@ def section(stage: Stage) -> None:
             _guesses(stage, changed, names)
     places = change.PlacesView.of(stage.trace, changed, stage.token)
     facts = {"token": stage.token_name(), **places.facts()}
-    with left if not stage.lm.config.has_logits else st.container():
+    with st.container() if stage.lm.config.has_logits else right:
         st.markdown(f"**{words('places_title', **facts)}**")
         measure = words(f"places_{places.measure}")
         stage.figure(change.draw_places(places, measure), "places", words("places_alt"))
         stage.source(places.site)
-    if places.measure == "turn":
-        stage.see("change_source" if stage.lm.config.has_logits else "change_vectors", **facts)
+        if places.measure == "turn":
+            stage.see("change_source" if stage.lm.config.has_logits else "change_vectors", **facts)
 
 
 def _pattern(stage: Stage, changed: vm.Trace) -> None:
@@ -122,6 +122,7 @@ def _off(stage: Stage) -> tuple[int, ...]:
         stage.words("off_heads", layer=view.layer),
         list(range(stage.lm.config.n_heads)),
         selection_mode="multi",
+        wrap=True,
         key=f"attention.off.{view.model}.{view.stack(stage.lm.config)}.{view.layer}",
         help=stage.words("off_heads_help"),
         persist_state="session",
