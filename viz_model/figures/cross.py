@@ -682,5 +682,5 @@ def by_hand(trace: Trace, layer: int, head: int, query: int) -> dict[str, str]:
         "added": theme.signed(written.out[0]),
         "sum": f"{written.before[0] + written.out[0]:.4f}",
         "after": f"{written.after[0]:.4f}",
-        **{f"off_{name}": f"{value:.1e}" for name, value in off._asdict().items()},
+        **{f"off_{name}": f"{value:.1e}" if value else "0" for name, value in off._asdict().items()},
     }

@@ -1,0 +1,178 @@
+"""What the cross-attention page draws is the trace, for every encoder–decoder and for any lengths."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model.analysis import cross
+from viz_model.figures import cross as figures
+from viz_model.figures import heatmap
+
+PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
+LAYER, HEAD, QUERY = 1, 2, 3
+
+
+@pytest.fixture(params=PAIRS, ids=describe)
+def trace(request: pytest.FixtureRequest) -> vm.Trace:
+    return run_both(language_model(request.param)).at("decoder")
+
+
+def words(keys: tuple[str, ...]) -> dict[str, str]:
+    return {key: f"<{key}>" for key in keys}
+
+
+def rows_of(length: int, seed: int = 0) -> np.ndarray:
+    """Some pattern [length + 5, length]."""
+    weights = np.random.default_rng(seed).random((length + 5, length)) ** 4
+    return weights / weights.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("length", [1, 5, 28, 29, 90])
+def test_lines_show_the_window_around_the_token_and_what_it_reads(length: int) -> None:
+    pattern = rows_of(length)
+    target, source = [f"t{i}" for i in range(length + 5)], [f"s{i}" for i in range(length)]
+    for token in (0, length // 2, length + 4):
+        view = figures.LinesView.of(pattern, target, source, token)
+        rows = slice(view.first[0], view.first[0] + len(view.target))
+        columns = slice(view.first[1], view.first[1] + len(view.source))
+        np.testing.assert_array_equal(view.weights, pattern[rows, columns])
+        assert view.target == tuple(target[rows]) and view.source == tuple(source[columns])
+        assert view.target[view.selected] == f"t{token}"
+        assert view.weights.shape == (min(length + 5, figures.MOST_LINES), min(length, figures.MOST_LINES))
+        assert view.share == pytest.approx(view.weights[view.selected].sum())
+        header, weights = figures.lines_scene(view, words(figures.LINES))
+        assert weights.shape == (len(header["target"]), len(header["source"]))
+        assert header["target"][header["selected"]]["position"] == token
+
+
+def test_no_other_window_holds_more() -> None:
+    weights = rows_of(60)[7]
+    shown = figures.window(weights, 10)
+    assert shown.stop - shown.start == 10
+    assert weights[shown].sum() == pytest.approx(max(weights[i : i + 10].sum() for i in range(51)))
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 9), (2, 64, 64), (2, 70, 9), (1, 9, 200)])
+def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) -> None:
+    patterns = np.random.default_rng(1).random(shape)
+    target, source = ([f"{side}{i}" for i in range(n)] for side, n in zip("ts", shape[1:], strict=True))
+    view = figures.MapsView.of(patterns, target, source)
+    assert max(view.patterns.shape[1:]) <= figures.MOST_CELLS
+    assert view.patterns.shape == (shape[0], len(view.target), len(view.source))
+    for q in range(view.patterns.shape[1]):
+        for s in range(view.patterns.shape[2]):
+            rows, columns = (slice(i * pool, (i + 1) * pool) for i, pool in zip((q, s), view.pools, strict=True))
+            np.testing.assert_allclose(view.patterns[:, q, s], patterns[:, rows, columns].max((1, 2)), rtol=1e-6)
+    large = figures.large(view, shape[1] - 1, "site", ("target", "source"))
+    assert large.selected_row == len(view.target) - 1
+    assert heatmap.draw(large).data[0].z.shape == (len(view.target), len(view.source))
+
+
+def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
+    every = cross.patterns(trace, LAYER)
+    view = figures.MapsView.of(every, cross.target_labels(trace), cross.source_labels(trace))
+    assert view.pools == (1, 1)
+    np.testing.assert_array_equal(view.patterns, every)
+    header, values = figures.maps_scene(view, HEAD, words(figures.GRID))
+    assert values.shape == (header["heads"], len(header["target"]), len(header["source"])) == every.shape
+
+
+def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
+    steps = cross.steps(trace, LAYER, HEAD, QUERY)
+    scaled = trace.config.scale_scores
+    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=scaled)
+    rows = [part.z[0] for part in drawn.data if part.type == "heatmap"]
+    expected = [steps.products, *([steps.scores] if scaled else []), steps.masked, steps.pattern]
+    assert len(rows) == len(expected)
+    for row, values in zip(rows, expected, strict=True):
+        np.testing.assert_allclose(row, values, rtol=1e-6)
+    np.testing.assert_allclose(drawn.data[-1].y, steps.fetched, rtol=1e-6)
+    values, names, columns = figures.steps_table(steps, words(figures.STEPS), cross.source_labels(trace))
+    assert values.shape == (len(names), len(columns))
+
+
+def test_hidden_cells_are_drawn_as_hidden(trace: vm.Trace) -> None:
+    steps = cross.steps(trace, LAYER, HEAD, QUERY, padded=True)
+    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=True)
+    masked = next(part for part in drawn.data if part.type == "heatmap" and np.isnan(part.z[0][-1]))
+    assert np.isnan(masked.z[0]).sum() == cross.N_PADDING
+    assert sum("−∞" in text for part in drawn.data if part.text is not None for text in part.text) == cross.N_PADDING
+
+
+def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) -> None:
+    written, norm_at = cross.written(trace, LAYER, QUERY), trace.config.norm_at
+    drawn = figures.draw_sum(written, words(figures.SUMS), "dimension", norm_at)
+    strips = [part.z[0] for part in drawn.data]
+    expected = [written.before, written.out, written.before + written.out, written.after]
+    if norm_at == "pre":
+        del expected[2]
+    assert len(strips) == len(expected)
+    for strip, values in zip(strips, expected, strict=True):
+        np.testing.assert_allclose(strip, values, atol=1e-6)
+    heads = figures.draw_heads(written, HEAD, words(figures.SUMS)).data[0]
+    np.testing.assert_allclose(heads.y, np.linalg.norm(written.heads, axis=-1), rtol=1e-5)
+
+
+def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
+    steps = cross.decoding(trace)
+    own = tuple(step.guesses[0][0] for step in steps[:2])
+    view = figures.DecodingView.of(steps, own, QUERY, most=4)
+    assert len(view.steps) == 4 and view.first + view.newest == QUERY
+    assert view.steps[view.newest] == steps[QUERY]
+    for before, after in zip(view.steps, view.steps[1:], strict=False):
+        assert before.came == after.reads
+    assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
+    drawn = figures.draw_decoding(view, words(figures.COLUMNS))
+    assert sum(shape.type == "path" for shape in drawn.layout.shapes) == 3
+    assert len(drawn.data) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
+    assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
+        round(float(x), 6) for x in figures.draw_guesses(steps[QUERY]).data[0].x
+    ]
+
+
+@pytest.mark.parametrize("depth", [1, 4, 12])
+def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
+    config = tiny_config(kind="encoder_decoder", n_layers=depth, n_encoder_layers=7, start_id=0)
+    for layer in {0, depth // 2, depth - 1}:
+        view = figures.WiringView.of(config, layer, 9, 4)
+        blocks = [block for block in view.decoder if block is not None]
+        assert layer in blocks and blocks[0] == 0 and blocks[-1] == depth - 1
+        assert view.encoder[-1] == 6 and None in view.encoder
+        drawn = figures.draw_wiring(view, words(figures.WIRES))
+        arrows = [a for a in drawn.layout.annotations if a.showarrow]
+        for role in ("key", "value"):
+            assert sum(a.arrowcolor == figures.theme.ROLES[role] for a in arrows) == len(blocks)
+        assert sum(a.arrowcolor == figures.theme.ROLES["query"] for a in arrows) == 1
+
+
+def sides(formula: str) -> tuple[float, float]:
+    """Both ends of a sum of products written in LaTeX."""
+    left, right = formula.replace("\\cdot", "*").split("=")
+    assert re.fullmatch(r"[-+*(). \d]+", left)
+    return float(eval(left)), float(right)
+
+
+def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
+    said, config = figures.by_hand(trace, LAYER, HEAD, QUERY), trace.config
+    steps, written = cross.steps(trace, LAYER, HEAD, QUERY), cross.written(trace, LAYER, QUERY)
+    key = int(steps.pattern.argmax())
+    # The factors are written with three digits: what comes of them is as exact as they are.
+    assert sides(f"{said['terms']} + {said['rest']} = {said['product']}") == pytest.approx(
+        (steps.products[key],) * 2, abs=0.03
+    )
+    assert float(said["product"]) / (float(said["root"]) if config.scale_scores else 1) == pytest.approx(
+        float(said["score"]), abs=2e-4
+    )
+    assert float(said["exponential"]) / float(said["total"]) == pytest.approx(float(said["weight"]), abs=2e-4)
+    assert sides(f"{said['mixed']} = {said['z0']}") == pytest.approx((float(said["recorded"]),) * 2, abs=0.01)
+    assert sides(f"{said['writes']} + {said['bias']} = {said['out']}") == pytest.approx((written.out[0],) * 2, abs=0.01)
+    assert sides(f"{said['before']} + {said['added']} = {said['sum']}") == pytest.approx(
+        (written.before[0] + written.out[0],) * 2, abs=2e-4
+    )
+    assert float(said["after"]) == pytest.approx(written.after[0], abs=1e-4)
+    assert all(float(value) < 1e-5 for name, value in said.items() if name.startswith("off_"))
