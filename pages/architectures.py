@@ -18,8 +18,7 @@ config, names = own.lm.config, (own.lm.name, other.lm.name)
 said = {"first": literal(names[0]), "second": literal(names[1]), "model": literal(names[0])}
 
 rows = figures.part_rows(*lms)
-differ = [words(f"part_{row.first.name}") for row in rows if row.differs]
-facts = said | {"differ": len(differ), "all": len(rows), "list": words("comma").join(differ) or words("nothing")}
+facts = said | figures.part_facts(rows, words)
 st.subheader(words("plan_title", **facts), anchor=False)
 picture, see = stage.split()
 diagrams = figures.DiagramView.pair(*(figures.Stack(one.lm.config, one.side) for one in both))
@@ -35,34 +34,28 @@ st.subheader(words("sentence_title"), anchor=False)
 compare.sentence(stage, both)
 
 st.subheader(words("where_title"), anchor=False)
-blocks, whole = figures.WhereView.blocks(words, *lms), figures.WhereView.models(*lms)
-for place, name, view, row in zip(
-    st.columns(2, gap="large"), ("blocks", "models"), (blocks, whole), (config.sides.index(own.side), 0), strict=True
-):
+blocks, whole = figures.WhereView.blocks(*lms), figures.WhereView.models(*lms)
+first, second = st.columns(2, gap="large")
+for place, name, view, row in ((first, "blocks", blocks, config.sides.index(own.side)), (second, "models", whole, 0)):
     with place:
         stage.see(f"where_{name}", **said, **view.facts(row, words))
         stage.figure(figures.draw_where(view, words), f"where_{name}", words(f"where_{name}_alt"))
 st.caption(words("published"))
 
 st.subheader(words("tree_title"), anchor=False)
-which = controls.setting(
-    stage, st.segmented_control, "tree", (0, 1), default=0, required=True, format_func=names.__getitem__
-)
+options = {"default": 0, "required": True, "format_func": names.__getitem__}
+which = controls.setting(stage, st.segmented_control, "tree", (0, 1), **options)
 components.tree(figures.tree_scene(parameters.tree(lms[which].model), words), key="architectures.modules")
 
 st.subheader(words("cache_title"), anchor=False)
 picture, see = stage.split()
 with picture:
-    options = {"default": 4, "required": True, "format_func": lambda n: words(f"bytes_{n}")}
-    n_bytes = controls.setting(stage, st.segmented_control, "bytes", (4, 2), **options)
-    length = controls.setting(stage, st.select_slider, "length", figures.LENGTHS, 1024, format_func="{:,}".format)
+    n_bytes, length = compare.cache_controls(stage)
     figure = figures.draw_cache(figures.CacheView.of(lms, length, n_bytes), words)
     stage.figure(figure, "cache", words("cache_alt"))
     st.caption(words("published"))
 with see:
-    for lm in lms:
-        section, costs = figures.cache_story(lm.config, length, n_bytes)
-        stage.see(section, model=literal(lm.name), **costs)
+    compare.caches(stage, lms, length, n_bytes)
 
 st.subheader(words("kinds_title"), anchor=False)
 compare.kinds(stage, both)
@@ -70,9 +63,11 @@ compare.kinds(stage, both)
 formula, hand, code, numbers = stage.tabs()
 with formula:
     stage.see("formula", **said)
-    for place, latex in figures.formulas(config, words):
-        st.markdown(f"**{place}**")
-        st.latex(latex)
+    stage.see("cache_formula")
+    for name, latex in figures.formulas(config, words):
+        left, right = st.columns([2, 3], vertical_alignment="center")
+        left.markdown(f"**{name}**")
+        right.latex(latex)
 with hand:
     block = own.lm.model.stack(own.side).block(own.layer)
     stage.see("hand", **said, layer=own.layer, **figures.by_hand(parameters.tree(block)))

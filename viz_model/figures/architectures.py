@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from viz_model.config import Kind, ModelConfig, Side
 from viz_model.figures import heatmap, theme
 from viz_model.figures.next_token import percent
 from viz_model.language_model import LanguageModel
+from viz_model.model import Transformer
 from viz_model.trace import Trace
 
 Words = Callable[..., str]
@@ -248,6 +249,13 @@ def part_rows(first: LanguageModel, second: LanguageModel) -> tuple[PartRow, ...
     return tuple(PartRow(*pair) for pair in zip(*map(architectures.parts, (first, second)), strict=True))
 
 
+def part_facts(rows: Sequence[PartRow], words: Words) -> dict[str, str]:
+    """For prose: how many parts differ, of how many, and which."""
+    differ = [words(f"part_{row.first.name}") for row in rows if row.differs]
+    listed = words("comma").join(differ) or words("nothing")
+    return {"differ": str(len(differ)), "all": str(len(rows)), "list": listed}
+
+
 def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, page: Words) -> dict[str, Any]:
     """The table as its component wants it; ``page`` gives a page's title."""
 
@@ -257,8 +265,11 @@ def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, p
     return {
         "names": names,
         "colours": COLOURS,
-        "words": {key: words(f"parts_{key}") for key in ("differ", "same", "alt")},
-        "counts": [sum(row.differs for row in rows), sum(not row.differs for row in rows)],
+        "words": {
+            "differ": words("parts_differ"),
+            "same": words("parts_same", n=sum(not row.differs for row in rows)),
+            "alt": words("parts_alt"),
+        },
         "rows": [
             {
                 "name": words(f"part_{row.first.name}"),
@@ -308,40 +319,44 @@ def shape(sizes: Sequence[int]) -> str:
 # Where the parameters are
 
 
+def _and_published(lms: Sequence[LanguageModel]) -> list[tuple[str, Transformer, bool]]:
+    """Models by name, and whether they are loaded: those given, and of the published ones only the shapes."""
+    return [(lm.name, lm.model, True) for lm in lms] + [
+        (reference.name, parameters.shapes(reference.config), False) for reference in REFERENCES
+    ]
+
+
 class WhereView(NamedTuple):
     """Parameters by part: ``counts`` is [R, P] for R named rows and the parts of :data:`parameters.PARTS`.
 
-    ``loaded`` rows are counted on a model that is here, the others on published sizes.
+    ``stacks`` says which stack's block a row is, where its model has two. ``loaded`` rows are
+    counted on a model that is here, the others on published sizes.
     """
 
     names: tuple[str, ...]
-    counts: np.ndarray
+    stacks: tuple[Side | None, ...]
     loaded: tuple[bool, ...]
+    counts: np.ndarray
 
     @classmethod
     def models(cls, *lms: LanguageModel) -> WhereView:
         """Whole models: those given, then the published ones."""
-        rows = [(lm.name, parameters.count(lm.model), True) for lm in lms]
-        rows += [(ref.name, parameters.count(parameters.shapes(ref.config)), False) for ref in REFERENCES]
-        return cls._of(rows)
+        return cls._of((name, None, here, parameters.count(model)) for name, model, here in _and_published(lms))
 
     @classmethod
-    def blocks(cls, words: Words, *lms: LanguageModel) -> WhereView:
+    def blocks(cls, *lms: LanguageModel) -> WhereView:
         """One block of every stack."""
-        rows = []
-        models = [(lm.name, lm.model, True) for lm in lms]
-        models += [(ref.name, parameters.shapes(ref.config), False) for ref in REFERENCES]
-        for name, model, loaded in models:
-            sides = model.config.sides
-            for side in sides:
-                label = name if len(sides) == 1 else words(f"where_{side}", name=name)
-                rows.append((label, parameters.count(model.stack(side).block(0)), loaded))
-        return cls._of(rows)
+        return cls._of(
+            (name, side if len(model.config.sides) > 1 else None, here, parameters.count(model.stack(side).block(0)))
+            for name, model, here in _and_published(lms)
+            for side in model.config.sides
+        )
 
     @classmethod
-    def _of(cls, rows: Sequence[tuple[str, Mapping[Any, int], bool]]) -> WhereView:
-        counts = np.array([[found[part] for part in parameters.PARTS] for _, found, _ in rows], dtype=np.int64)
-        return cls(tuple(name for name, _, _ in rows), counts, tuple(loaded for _, _, loaded in rows))
+    def _of(cls, rows: Iterable[tuple[str, Side | None, bool, Mapping[parameters.Part, int]]]) -> WhereView:
+        names, stacks, loaded, found = zip(*rows, strict=True)
+        counts = np.array([[counted[part] for part in parameters.PARTS] for counted in found], dtype=np.int64)
+        return cls(names, stacks, loaded, counts)
 
     @property
     def shares(self) -> np.ndarray:
@@ -376,7 +391,7 @@ _PART_MARKS: dict[str, tuple[str, str]] = {
 
 
 def draw_where(view: WhereView, words: Words) -> go.Figure:
-    """One bar a row, all of the same length, cut by part; the totals stand at the end."""
+    """One bar a row, all of the same length, cut by part; the totals stand under the names."""
     figure = go.Figure()
     rows = [
         f"{theme.shorten(name, 34)}{'' if here else ' ◇'}" for name, here in zip(view.names, view.loaded, strict=True)
@@ -395,7 +410,7 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
                 marker={
                     "color": theme.rgba(theme.ROLES[role], 0.75),
                     "line": {"color": theme.ROLES[role], "width": 1},
-                    "pattern": {"shape": hatch, "size": 5, "fillmode": "overlay"},
+                    "pattern": {"shape": hatch, "size": 5, "fillmode": "overlay", "fgopacity": 0.3},
                 },
                 text=[f"{share:.0%}" if share >= 0.075 else "" for share in view.shares[:, p]],
                 textposition="inside",
@@ -407,17 +422,14 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
                 hovertemplate=f"{name}: <b>%{{customdata}}</b> (%{{x:.1%}})<extra></extra>",
             )
         )
-    for y, counts in enumerate(view.counts):
-        total = f"<b>{short(int(counts.sum()))}</b>"
-        figure.add_annotation(x=1.01, y=y, text=total, showarrow=False, xanchor="left", font={"size": SMALL})
-    theme.layout(figure, height=74 + 30 * len(rows))
+    theme.layout(figure, height=74 + 40 * len(rows))
     figure.update_layout(
         barmode="stack",
         bargap=0.22,
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal", "font": {"size": 12}},
     )
-    figure.update_xaxes(visible=False, range=[0, 1.16], fixedrange=True)
+    figure.update_xaxes(visible=False, range=[0, 1.0], fixedrange=True)
     figure.update_yaxes(
         autorange="reversed", fixedrange=True, tickvals=list(range(len(rows))), ticktext=rows, tickfont={"size": SMALL}
     )
@@ -511,7 +523,7 @@ def draw_cache(view: CacheView, words: Words) -> go.Figure:
     powers = [p for p in range(0, 51, 5) if low - 1.5 < p * math.log10(2) < high + 1.5]
     figure.update_xaxes(
         type="log",
-        range=[low - 0.35, high + 0.35],
+        range=[low - 0.6, high + 0.4],
         tickvals=[2**p for p in powers],
         ticktext=[byte_size(2**p) for p in powers],
         tickfont={"size": 11},
@@ -531,7 +543,7 @@ LENGTHS = tuple(2**power for power in range(18))
 
 
 def cache_story(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:
-    """For prose: the section to tell, and what one token costs, with the model's own G, with H and with one."""
+    """For prose: the section to tell, and what a token costs with the model's own G, with H and with one."""
     if config.kind == "encoder":
         return "cache_none", {}
     n = min(length, config.n_context)
@@ -621,7 +633,16 @@ def draw_sight(view: SightView, words: Words) -> go.Figure:
         line = {"color": theme.ROLES["residual"], "width": 2}
         figure.add_shape(type="line", x0=edge, x1=edge, y0=-0.5, y1=end, line=line)
         figure.add_shape(type="line", x0=-0.5, x1=end, y0=edge, y1=edge, line=line)
-    theme.layout(figure, height=310)
+        for middle, name in (((edge - 0.5) / 2, "source"), ((edge + end) / 2, "target")):
+            figure.add_annotation(
+                x=middle,
+                y=-0.5,
+                text=theme.plain(words(f"sight_{name}")),
+                showarrow=False,
+                yanchor="bottom",
+                font={"size": SMALL},
+            )
+    theme.layout(figure, height=320, margin={"t": 24})
     names = theme.ticks(view.labels, 18)
     figure.update_xaxes(side="bottom", tickangle=-60, fixedrange=True, tickfont={"size": 11}, **names)
     figure.update_yaxes(autorange="reversed", fixedrange=True, tickfont={"size": 11}, **names)
@@ -771,7 +792,8 @@ def pattern_view(trace: Trace, layer: int, head: int, axes: tuple[str, str]) -> 
 
 
 def draw_pattern(view: heatmap.HeatmapView) -> go.Figure:
-    return heatmap.draw(view, height=340, colour_bar=False, show_columns=False)
+    figure = heatmap.draw(view, height=340, colour_bar=False, show_columns=False)
+    return figure.update_yaxes(**theme.ticks(view.rows, 16))
 
 
 # Formulas and by hand
@@ -793,10 +815,10 @@ def formula(row: parameters.Row, config: ModelConfig) -> str:
         inner = " + ".join(product(term, numbers) for term in row.terms)
         if row.copies == 1:
             return inner
-        return rf"{row.copies} \cdot \left({inner}\right)"
+        return rf"{row.copies} \cdot {inner}" if len(row.terms) == 1 else rf"{row.copies} \cdot \left({inner}\right)"
 
     found = f"{row.copies * parameters.value(row, config):,}"
-    lines = rf"&{total(False)}\\ &= {total(True)}\\ &= \mathbf{{{found}}}"
+    lines = rf"&{total(False)}\\ &= {total(True)} = \mathbf{{{found}}}"
     return rf"\begin{{aligned}}{_thousands(lines)}\end{{aligned}}"
 
 

@@ -83,28 +83,35 @@ def _run(lm: vm.LanguageModel, name: str, text: str) -> vm.Trace:
     return runs.trace(name, text, runs.said(name, text) if lm.config.kind == "encoder_decoder" else None)
 
 
-def ribbon(stage: Stage, other: Beside) -> None:
-    """The second model's own tokens; a click follows one there."""
+def ribbons(stage: Stage, other: Beside) -> None:
+    """The second model's own tokens; a click on those of the stack in view follows one there."""
     if other.trace is None:
         return
     asked = (other.lm.name, other.trace.text, other.side, stage.token)
-    components.ribbon(
-        [chip(token, position, under=token.id) for position, token in enumerate(other.trace.tokens)],
-        selected=other.token,
-        label=stage.words("tokens", model=other.lm.name),
-        key=f"{stage.name}.ribbon",
-        on_pick=functools.partial(_follow, asked),
-    )
+    for side in other.lm.config.sides:
+        label = stage.words(
+            "tokens" if side == other.lm.config.sides[0] else "tokens_target", model=literal(other.lm.name)
+        )
+        st.caption(label)
+        in_view = side == other.side
+        components.ribbon(
+            [chip(token, position, under=token.id) for position, token in enumerate(other.trace.at(side).tokens)],
+            selected=other.token if in_view else None,
+            label=label,
+            key=f"{stage.name}.ribbon.{side}",
+            on_pick=functools.partial(_follow, asked if in_view else None),
+        )
 
 
-def _follow(asked: tuple[object, ...], position: int) -> None:
-    st.session_state[_PICKED] = (asked, position)
+def _follow(asked: tuple[object, ...] | None, position: int) -> None:
+    if asked:
+        st.session_state[_PICKED] = (asked, position)
 
 
 def sentence(stage: Stage, both: tuple[Beside, Beside]) -> None:
     """The same sentence through both: tokens, predictions, one head, and the stream by depth."""
     own, other = both
-    ribbon(stage, other)
+    ribbons(stage, other)
     for name, place in (("choices", _choices), ("head", _head)):
         for which, (column, one) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
             if one.trace is not None:
@@ -166,3 +173,21 @@ def kinds(stage: Stage, both: tuple[Beside, Beside]) -> None:
             stage.figure(figures.draw_sight(view, stage.words), kind, stage.words(f"sight_{kind}_alt"))
             stage.see(f"for_{kind}")
     st.caption(stage.words("sight_note" if run.target_tokens else "sight_note_same", n=figures.SIGHT_TOKENS))
+
+
+def cache_controls(stage: Stage) -> tuple[int, int]:
+    """Bytes of a number, and the length of the text."""
+    options = {"default": 4, "required": True, "format_func": lambda n: stage.words(f"bytes_{n}")}
+    n_bytes = controls.setting(stage, st.segmented_control, "bytes", (4, 2), **options)
+    length = controls.setting(stage, st.select_slider, "length", figures.LENGTHS, 1024, format_func="{:,}".format)
+    return n_bytes, length
+
+
+def caches(stage: Stage, lms: tuple[vm.LanguageModel, ...], length: int, n_bytes: int) -> None:
+    """What a token costs in each model's KV cache; said once of models that cost the same."""
+    told: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for lm in lms:
+        section, costs = figures.cache_story(lm.config, length, n_bytes)
+        told.setdefault((section, tuple(costs.items())), []).append(literal(lm.name))
+    for (section, costs_), names in told.items():
+        stage.see(section, model=stage.words("comma").join(names), **dict(costs_))

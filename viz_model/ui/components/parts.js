@@ -11,6 +11,7 @@ export default function (component) {
   }
   const opened = root.querySelector("details")?.open ?? false
   root.replaceChildren()
+  root.setAttribute("aria-label", data.words.alt)
 
   const head = add(root, "div", "row head")
   head.setAttribute("aria-hidden", "true")
