@@ -53,7 +53,7 @@ def test_a_source_of_one_token_keeps_it(trace: vm.Trace) -> None:
     lm = language_model(trace.config)
     short = lm.trace(ids=[5], target_ids=[0, 3]).at("decoder")
     assert cross.steps(short, 0, 0, 1, padded=True).pattern.tolist() == [1.0]
-    assert cross.focus(cross.patterns(short, 0)[0, 1]) == (0, 1.0, pytest.approx(1.0))
+    assert tuple(cross.focus(cross.patterns(short, 0)[0, 1])) == pytest.approx((0, 1.0, 1.0))
 
 
 def test_what_is_written_adds_up(trace: vm.Trace) -> None:
@@ -89,7 +89,7 @@ def test_reading_names_the_heaviest_column_of_each_row(trace: vm.Trace) -> None:
 
 def test_focus_counts_alike_tokens() -> None:
     assert cross.focus(np.full(8, 1 / 8, np.float32)).spread == pytest.approx(8)
-    assert cross.focus(np.array([0.0, 1.0, 0.0])) == (1, 1.0, pytest.approx(1.0))
+    assert tuple(cross.focus(np.array([0.0, 1.0, 0.0]))) == pytest.approx((1, 1.0, 1.0))
 
 
 def test_each_step_predicts_what_a_shorter_run_would(trace: vm.Trace) -> None:
@@ -125,6 +125,7 @@ def test_a_greedy_target_agrees_with_its_own_words(config: ModelConfig) -> None:
 
 def test_what_is_spared_is_two_products_of_matrices_a_layer() -> None:
     config = tiny_config(kind="encoder_decoder", n_heads=4, n_kv_heads=2, d_head=5, start_id=0)
-    block = language_model(config).model.stack("decoder").blocks[0]
-    weights = block.cross.k.weight.numel() + block.cross.v.weight.numel()  # type: ignore[union-attr]
+    trace = run_both(language_model(config)).at("decoder")
+    layer = cross.cross_block(trace, 0).cross
+    weights = layer.k.weight.numel() + layer.v.weight.numel()
     assert cross.spared(config, 9) == 9 * config.n_layers * weights

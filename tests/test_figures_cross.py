@@ -11,7 +11,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.analysis import cross
 from viz_model.figures import cross as figures
-from viz_model.figures import heatmap
+from viz_model.figures import heatmap, theme
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
@@ -29,7 +29,7 @@ def words(keys: tuple[str, ...]) -> dict[str, str]:
 def rows_of(length: int, seed: int = 0) -> np.ndarray:
     """Some pattern [length + 5, length]."""
     weights = np.random.default_rng(seed).random((length + 5, length)) ** 4
-    return weights / weights.sum(-1, keepdims=True)
+    return np.asarray(weights / weights.sum(-1, keepdims=True))
 
 
 @pytest.mark.parametrize("length", [1, 5, 28, 29, 90])
@@ -146,8 +146,8 @@ def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
         drawn = figures.draw_wiring(view, words(figures.WIRES))
         arrows = [a for a in drawn.layout.annotations if a.showarrow]
         for role in ("key", "value"):
-            assert sum(a.arrowcolor == figures.theme.ROLES[role] for a in arrows) == len(blocks)
-        assert sum(a.arrowcolor == figures.theme.ROLES["query"] for a in arrows) == 1
+            assert sum(a.arrowcolor == theme.ROLES[role] for a in arrows) == len(blocks)
+        assert sum(a.arrowcolor == theme.ROLES["query"] for a in arrows) == 1
 
 
 def sides(formula: str) -> tuple[float, float]:

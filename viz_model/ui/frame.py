@@ -27,8 +27,9 @@ from viz_model.ui.texts import LANGUAGES, Texts, literal
 SECTIONS = {
     "": ("overview",),
     "section_input": ("tokens", "embedding", "position"),
-    "section_machine": ("attention", "block", "pre_post_ln"),
+    "section_machine": ("attention", "cross_attention", "block", "pre_post_ln"),
     "section_output": ("next_token",),
+    "section_models": ("architectures",),
 }
 EXAMPLES = (
     state.DEFAULT_TEXT,
