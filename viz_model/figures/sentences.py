@@ -38,12 +38,17 @@ class SentencesView(NamedTuple):
         return _cut(self.texts[int(self.cosines.argmax())])
 
     def facts(self) -> dict[str, str]:
-        return {"most": f"{self.cosines.max():.2f}", "least": f"{self.cosines.min():.2f}", "n": str(len(self.texts))}
+        return {"most": _short(self.cosines.max()), "least": _short(self.cosines.min()), "n": str(len(self.texts))}
 
 
 def _line(text: str) -> str:
     """A sentence in one line, with nothing hidden in it; spaces stay spaces."""
     return " ".join(make_visible(word) for word in text.split(" "))
+
+
+def _short(cosine: float) -> str:
+    """Two digits, without a negative nought."""
+    return f"{round(float(cosine), 2) + 0.0:.2f}"
 
 
 def _cut(line: str) -> str:
@@ -121,10 +126,10 @@ class TokensView(NamedTuple):
         return {
             "n_shown": str(len(self.positions)),
             "n_hidden": str(self.n_hidden),
-            "like_cosine": f"{self.matrix[self.selected, self.like]:.2f}",
+            "like_cosine": _short(self.matrix[self.selected, self.like]),
             "like_position": str(self.positions[self.like]),
-            "mean_cosine": f"{self.matrix[self.selected, -1]:.2f}",
-            "average": f"{apart.mean():.2f}" if len(apart) else "1.00",
+            "mean_cosine": _short(self.matrix[self.selected, -1]),
+            "average": _short(apart.mean()) if len(apart) else "1.00",
         }
 
 
