@@ -1,22 +1,33 @@
-"""One block taken apart: its steps as equations, its norms, and what its neurons say."""
+"""One block taken apart: its steps as equations, its norms, and where its parameters are."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 
+from viz_model import config
+from viz_model.analysis import parameters
 from viz_model.sites import Role
 from viz_model.trace import Trace
+
+SubLayer = Literal["attn", "cross", "ffn"]
+SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
+"""In the order of computation; only a decoder that reads an encoder has the second."""
+
+_RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
+_CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
+_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
+_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 class Step(NamedTuple):
     """One line of the block's equations for one token: ``name`` = ``formula``, and its D values.
 
     ``equation`` is the number in Jurafsky and Martin, Speech and Language Processing, section 8.2,
-    which counts the steps of Pre-LN; "" where it has none. ``on_stream`` tells the residual stream
-    from what branches off it.
+    which counts the steps of a Pre-LN block with two sub-layers; "" where it has none. ``on_stream``
+    tells the residual stream from what branches off it.
     """
 
     name: str
@@ -28,119 +39,169 @@ class Step(NamedTuple):
     values: np.ndarray
 
 
-def steps(trace: Trace, layer: int, token: int) -> tuple[Step, ...]:
-    """The seven vectors of a block, from its input x up to its output, in the order of computation."""
-    at = f"blocks.{layer}."
+class Sum(NamedTuple):
+    """One residual addition, by the names of steps: ``total`` = ``stream`` + ``written``."""
 
-    def step(name: str, formula: str, equation: str, site: str, role: Role, on_stream: bool = False) -> Step:
-        return Step(name, formula, equation, at + site, role, on_stream, trace[at + site][token].numpy())
+    sublayer: SubLayer
+    reads: str
+    stream: str
+    written: str
+    total: str
 
-    def added(name: str, norm: str) -> Step:
-        """A sum that Post-LN passes straight to a norm: no site of its own, but the norm's input."""
-        values = trace.norm_input(at + norm)[token].numpy()
-        return Step(name, "", "", f'norm_input("{at}{norm}")', "residual", True, values)
 
-    if trace.model.config.norm_at == "pre":
-        return (
-            step("x", "", "", "resid.in", "residual", True),
-            step("t¹", "LayerNorm(x)", "8.26", "attn.norm.out", "norm"),
-            step("t²", "Attention(t¹, …)", "8.27", "attn.out", "pattern"),
-            step("t³", "t² + x", "8.28", "resid.mid", "residual", True),
-            step("t⁴", "LayerNorm(t³)", "8.29", "ffn.norm.out", "norm"),
-            step("t⁵", "FFN(t⁴)", "8.30", "ffn.out", "ffn"),
-            step("h", "t⁵ + t³", "8.31", "resid.out", "residual", True),
-        )
-    return (
-        step("x", "", "", "resid.in", "residual", True),
-        step("a", "Attention(x, …)", "", "attn.out", "pattern"),
-        added("x + a", "attn.norm"),
-        step("mid", "LayerNorm(x + a)", "", "resid.mid", "norm", True),
-        step("f", "FFN(mid)", "", "ffn.out", "ffn"),
-        added("mid + f", "ffn.norm"),
-        step("out", "LayerNorm(mid + f)", "", "resid.out", "norm", True),
-    )
+class Passage(NamedTuple):
+    """A token's way through a block: its vectors in the order of computation, and the additions among them."""
+
+    steps: tuple[Step, ...]
+    sums: tuple[Sum, ...]
+
+
+def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
+    """The sub-layers of a block."""
+    names = frozenset(trace.sites)
+    return tuple(sublayer for sublayer in SUBLAYERS if f"blocks.{layer}.{sublayer}.out" in names)
+
+
+def passage(trace: Trace, layer: int, token: int) -> Passage:
+    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention."""
+    return (_pre if trace.config.norm_at == "pre" else _post)(trace, layer, token)
+
+
+def norm_name(trace: Trace) -> str:
+    """ "LayerNorm" or "RMSNorm"."""
+    return type(trace.config.norm).__name__
+
+
+def _pre(trace: Trace, layer: int, token: int) -> Passage:
+    at, norm, parts = f"blocks.{layer}.", norm_name(trace), sublayers(trace, layer)
+    numbered = len(parts) == 2
+
+    def equation(step: int) -> str:
+        if not numbered or (step % 3 == 1 and norm != "LayerNorm"):
+            return ""
+        return f"8.{25 + step}"
+
+    def values(site: str) -> np.ndarray:
+        return trace[at + site][token].numpy()
+
+    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
+    sums = []
+    for n, part in enumerate(parts):
+        stream, number = steps[-1].name, 3 * n + 1
+        normed, written, total = (f"t{_SUPERSCRIPTS[number + i]}" for i in range(3))
+        if part == parts[-1]:
+            total = "h"
+        sites = f"{part}.norm.out", f"{part}.out", f"resid.{_RESID[part]}"
+        steps += [
+            Step(normed, f"{norm}({stream})", equation(number), at + sites[0], "norm", False, values(sites[0])),
+            Step(
+                written,
+                _CALLS[part].format(normed),
+                equation(number + 1),
+                at + sites[1],
+                _ROLES[part],
+                False,
+                values(sites[1]),
+            ),
+            Step(
+                total, f"{written} + {stream}", equation(number + 2), at + sites[2], "residual", True, values(sites[2])
+            ),
+        ]
+        sums.append(Sum(part, stream, stream, written, total))
+    return Passage(tuple(steps), tuple(sums))
+
+
+def _post(trace: Trace, layer: int, token: int) -> Passage:
+    at, norm = f"blocks.{layer}.", norm_name(trace)
+
+    def values(site: str) -> np.ndarray:
+        return trace[at + site][token].numpy()
+
+    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
+    sums = []
+    for part in sublayers(trace, layer):
+        stream, written, after = steps[-1].name, _LETTERS[part], _RESID[part]
+        total, site = f"{stream} + {written}", f"{at}{part}.norm"
+        # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
+        read = trace.norm_input(site)[token].numpy()
+        steps += [
+            Step(
+                written, _CALLS[part].format(stream), "", f"{at}{part}.out", _ROLES[part], False, values(f"{part}.out")
+            ),
+            Step(total, "", "", f'norm_input("{site}")', "residual", True, read),
+            Step(after, f"{norm}({total})", "", f"{at}resid.{after}", "norm", True, values(f"resid.{after}")),
+        ]
+        sums.append(Sum(part, total, stream, written, total))
+    return Passage(tuple(steps), tuple(sums))
 
 
 class Normed(NamedTuple):
-    """A LayerNorm at work on one token: arrays are [D], ``mean`` and ``scale`` its two statistics.
+    """A norm at work on one token: arrays are [D].
 
-    ``scale`` is √(variance + ε); ``standard`` is (before − mean) / scale, and
-    after = gain · standard + shift (equation 8.25, with γ the gain and β the shift).
+    ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
+    γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
+    or √(mean of squares + ε).
+
+    ``instead`` is what the other of the two norms would make of the same vector with gain 1 and
+    shift 0. No part of the model computes it: it is here to compare with.
     """
 
+    name: str
     before: np.ndarray
     standard: np.ndarray
     after: np.ndarray
     gain: np.ndarray
-    shift: np.ndarray
-    mean: float
+    shift: np.ndarray | None
+    mean: float | None
     scale: float
+    instead: np.ndarray
+
+    @property
+    def other(self) -> str:
+        """The norm that ``instead`` is of."""
+        return "RMSNorm" if self.name == "LayerNorm" else "LayerNorm"
 
 
 def normed(trace: Trace, norm: str, token: int) -> Normed:
     """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
     _, layer, sublayer, _ = norm.split(".")
-    block = trace.stack.block(int(layer))
-    module = block.attn_norm if sublayer == "attn" else block.ffn_norm
+    module = getattr(trace.stack.block(int(layer)), f"{sublayer}_norm")
     before = trace.norm_input(norm)[token].numpy()
-    mean, scale = (trace[f"{norm}.{which}"][token].item() for which in ("mean", "scale"))
+    centred = isinstance(trace.config.norm, config.LayerNorm)
+    mean = trace[f"{norm}.mean"][token].item() if centred else None
+    scale = trace[f"{norm}.scale"][token].item()
+    offset = 0.0 if centred else before.mean()
     return Normed(
+        name=norm_name(trace),
         before=before,
-        standard=(before - mean) / scale,
+        standard=(before - (mean or 0.0)) / scale,
         after=trace[f"{norm}.out"][token].numpy(),
         gain=module.weight.detach().numpy(),
-        shift=module.bias.detach().numpy(),
+        shift=module.bias.detach().numpy() if centred else None,
         mean=mean,
         scale=scale,
+        instead=(before - offset) / np.sqrt(np.square(before - offset).mean() + trace.config.norm.eps),
     )
 
 
-class Neuron(NamedTuple):
-    """One hidden neuron on one token.
+class Matrix(NamedTuple):
+    """One weight matrix with its bias, or one norm, of a block: how many numbers were learnt for it."""
 
-    Attributes:
-        number: which of the F neurons.
-        up, act: its value before and after the activation.
-        key: the column of W₁ that it compares its input with, [D]; ``bias`` is its entry of b₁.
-        value: the row of W₂ that it adds to the stream, ``act`` times, [D].
-        promoted: the tokens whose unembedding has the largest dot product with ``value``.
+    part: parameters.Part
+    name: str
+    n_parameters: int
+    shape: tuple[int, ...]
+
+
+def matrices(trace: Trace, layer: int) -> tuple[Matrix, ...]:
+    """What a block has learnt, counted on the module itself, in the module's order.
+
+    ``shape`` is that of the weight, as PyTorch stores it; ``n_parameters`` adds the bias where there is one.
     """
-
-    number: int
-    up: float
-    act: float
-    key: np.ndarray
-    bias: float
-    value: np.ndarray
-    promoted: tuple[tuple[str, float], ...]
-
-
-def neurons(trace: Trace, layer: int, token: int, *, most: int = 12, n_promoted: int = 8) -> tuple[Neuron, ...]:
-    """The neurons that fire hardest on a token, the hardest first; fewer than ``most`` if fewer fire.
-
-    What a neuron promotes is read on the direct path: its value vector times the unembedding,
-    without the later blocks and without any norm in between.
-    """
-    at = f"blocks.{layer}.ffn."
-    up, act = trace[at + "up"][token], trace[at + "act"][token]
-    strongest = act.topk(min(most, len(act))).indices
-    strongest = strongest[act[strongest] > 0]
-    ffn, unembedding = trace.stack.block(layer).ffn, trace.model.unembedding.weight.detach()
-    values = ffn.down.weight.detach().T[strongest]  # [N, D]
-    with torch.inference_mode():
-        promoted = (values @ unembedding.T).topk(min(n_promoted, len(unembedding)))
-    return tuple(
-        Neuron(
-            number=number,
-            up=up[number].item(),
-            act=act[number].item(),
-            key=ffn.up.weight.detach()[number].numpy(),
-            bias=ffn.up.bias[number].item(),
-            value=values[n].numpy(),
-            promoted=tuple(
-                (trace.tokenizer.token(id).label, logit)
-                for id, logit in zip(promoted.indices[n].tolist(), promoted.values[n].tolist(), strict=True)
-            ),
-        )
-        for n, number in enumerate(strongest.tolist())
-    )
+    found: dict[str, Matrix] = {}
+    for full, parameter in trace.stack.block(layer).named_parameters():
+        name, _, kind = full.rpartition(".")
+        known = found.get(name, Matrix(parameters.part(full), name, 0, ()))
+        shape = tuple(parameter.shape) if kind == "weight" else known.shape
+        found[name] = known._replace(n_parameters=known.n_parameters + parameter.numel(), shape=shape)
+    return tuple(found.values())

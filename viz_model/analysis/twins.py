@@ -10,22 +10,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from viz_model.config import ModelConfig
 from viz_model.trace import Trace
 
 
-def stream_sites(config: ModelConfig) -> tuple[str, ...]:
+def stream_sites(trace: Trace) -> tuple[str, ...]:
     """The S sites of the residual stream by depth: before the blocks, and after each addition.
 
     Under Post-LN the values of these sites are taken after the norm that follows the addition.
     """
-    blocks = (f"blocks.{i}.resid.{place}" for i in range(config.n_layers) for place in ("mid", "out"))
-    return ("embed.out", *blocks)
+    known = frozenset(trace.sites)
+    places = [place for place in ("mid", "cross", "out") if f"blocks.0.resid.{place}" in known]
+    return ("embed.out", *(f"blocks.{i}.resid.{place}" for i in range(trace.n_layers) for place in places))
 
 
 def stream_norms(trace: Trace) -> np.ndarray:
     """‖r‖ of each position at each depth: [S, T]."""
-    return np.stack([trace[site].norm(dim=-1).numpy() for site in stream_sites(trace.model.config)])
+    return np.stack([trace[site].norm(dim=-1).numpy() for site in stream_sites(trace)])
 
 
 def mean_similarity(vectors: Tensor) -> float:
@@ -43,13 +43,38 @@ def mean_similarity(vectors: Tensor) -> float:
 
 def stream_similarity(trace: Trace) -> np.ndarray:
     """:func:`mean_similarity` of the positions at each depth: [S]."""
-    return np.array([mean_similarity(trace[site]) for site in stream_sites(trace.model.config)])
+    return np.array([mean_similarity(trace[site]) for site in stream_sites(trace)])
+
+
+def ends_in_logits(trace: Trace) -> bool:
+    """Whether the stack's last vectors are what the model's head reads."""
+    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
 
 
 @torch.inference_mode()
-def logits_without_final_norm(trace: Trace) -> Tensor:
-    """What the unembedding makes of the last block's stream as it is: [T, V]."""
-    return trace.model.head(trace[f"blocks.{trace.n_layers - 1}.resid.out"])
+def logits_without_final_norm(trace: Trace, position: int | None = None) -> Tensor:
+    """What the head makes of the last block's stream as it is: [T, V], or [V] for one position.
+
+    Raises:
+        ValueError: this stack's vectors are not turned into logits.
+    """
+    if not ends_in_logits(trace):
+        raise ValueError("no logits are made of these vectors")
+    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
+    logits: Tensor = trace.model.head(last if position is None else last[position][None])
+    return logits if position is None else logits[0]
+
+
+def bare_top_changes(trace: Trace) -> int:
+    """At how many positions the first choice would be another without the final norm."""
+    return int((logits_without_final_norm(trace).argmax(-1) != trace["logits"].argmax(-1)).sum())
+
+
+def final_lengths(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """‖r‖ of each position after the last block, and after the final norm where there is one: two of [T]."""
+    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
+    normed = last if trace.config.norm_at == "post" else trace["final.norm.out"]
+    return last.norm(dim=-1).numpy(), normed.norm(dim=-1).numpy()
 
 
 class LossCurve(NamedTuple):

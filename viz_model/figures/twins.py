@@ -1,7 +1,8 @@
 """Pre-LN and Post-LN side by side: the same sentence through two models that differ in one place.
 
 The twins are told apart by colour, marker and dash alike, so that no one of the three is needed.
-"Twins" below are always {"pre": …, "post": …}, in this order.
+Every view is of a mapping by place of the norm: of twins {"pre": …, "post": …}, in this order; of a
+model without a twin it has that model alone.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.analysis import twins
+from viz_model.analysis import block, twins
 from viz_model.analysis.gradients import StreamGradients
-from viz_model.figures import theme
+from viz_model.figures import depth, theme
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
@@ -30,41 +31,62 @@ Numbers = Mapping[str, np.ndarray]
 # Where the norm stands, with the lengths of one token's vectors
 
 
-class BlockView(NamedTuple):
-    """‖·‖ of one token's vectors on its way through one block.
+class Branch(NamedTuple):
+    """A sub-layer: the length of what it adds, of the sum, and of the stream after it.
 
-    ``attn_sum`` and ``ffn_sum`` are right after an addition. Under Pre-LN they are ``mid`` and
-    ``out``; under Post-LN those two are taken after the norm that follows.
+    Under Pre-LN the last two are the same; under Post-LN a norm stands between them.
     """
 
+    name: str
+    added: float
+    total: float
+    after: float
+
+
+class BlockView(NamedTuple):
+    """‖·‖ of one token's vectors on its way through one block."""
+
     entering: float
-    attn: float
-    attn_sum: float
-    mid: float
-    ffn: float
-    ffn_sum: float
-    out: float
+    branches: tuple[Branch, ...]
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> BlockView:
-        sites = ("resid.in", "attn.out", "resid.mid", "ffn.out", "resid.out")
-        entering, attn, mid, ffn, out = (trace[f"blocks.{layer}.{site}"][token] for site in sites)
-        vectors = (entering, attn, entering + attn, mid, ffn, mid + ffn, out)
-        return cls(*(vector.norm().item() for vector in vectors))
+        steps, sums = block.passage(trace, layer, token)
+        length = {step.name: float(np.linalg.norm(step.values)) for step in steps}
+        names = [step.name for step in steps]
+        after = [step.name for step in steps if step.site.rpartition(".resid.")[1]][1:]
+        return cls(
+            length[names[0]],
+            tuple(
+                Branch(found.sublayer, length[found.written], length[found.total], length[end])
+                for found, end in zip(sums, after, strict=True)
+            ),
+        )
+
+    @property
+    def out(self) -> float:
+        return self.branches[-1].after
 
 
 def lengths(views: Mapping[str, BlockView]) -> dict[str, str]:
     """For prose: ``pre_entering`` … ``post_out``."""
-    return {f"{side}_{name}": f"{value:.1f}" for side, view in views.items() for name, value in view._asdict().items()}
+    return {
+        f"{side}_{name}": f"{getattr(view, name):.1f}" for side, view in views.items() for name in ("entering", "out")
+    }
 
 
 def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> go.Figure:
     """Both blocks from bottom to top, the stream as thick as the token's vector is long.
 
-    ``names`` has "norm", "attention" and "ffn"; the twin ``chosen`` bears a mark.
+    ``names`` has "norm", "attn", "cross" and "ffn"; the twin ``chosen`` bears a mark.
     """
     figure = go.Figure()
-    longest = max(max(view.entering, view.attn_sum, view.mid, view.ffn_sum, view.out) for view in views.values()) or 1.0
+    streams = [
+        length
+        for view in views.values()
+        for length in (view.entering, *(n for branch in view.branches for n in (branch.total, branch.after)))
+    ]
+    longest, height = max(streams) or 1.0, 3.3 * max(len(view.branches) for view in views.values())
     grey, half = theme.ROLES["residual"], 0.28
 
     def write(x: float, y: float, text: str, **more: Any) -> None:
@@ -88,17 +110,17 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
         )
         write(x, y, theme.plain(names[name]))
 
-    for left, (side, view) in zip((0.0, 4.9), views.items(), strict=True):
+    for column, (side, view) in enumerate(views.items()):
+        left = 4.9 * column
         colour, branch = COLOURS[side], left + 1.75
 
         def stream(y0: float, y1: float, length: float, x: float = left, colour: str = colour) -> None:
             line(x, y0, x, y1, colour, 2.0 + 12.0 * length / longest)
 
-        sublayers = (
-            (0.0, "attention", "pattern", view.entering, view.attn, view.attn_sum, view.mid),
-            (3.3, "ffn", "ffn", view.mid, view.ffn, view.ffn_sum, view.out),
-        )
-        for base, name, role, before, added, total, after in sublayers:
+        before = view.entering
+        for n, (name, added, total, after) in enumerate(view.branches):
+            base, role = 3.3 * n, "ffn" if name == "ffn" else "pattern"
+            write(left - 0.26, base + 0.12, f"<b>{before:.1f}</b>", xanchor="right")
             leaves, plus, end = base + 0.35, base + (2.75 if side == "pre" else 1.95), base + 3.3
             # Boxes leave a gap in the line, as nothing hides what is under a transparent box.
             boxes = [(base + 0.95, "norm", "norm"), (base + 1.9, name, role)]
@@ -147,12 +169,14 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
                     hoverinfo="skip",
                 )
             )
-        for y, length in zip((0.12, 3.42, 6.5), (view.entering, view.mid, view.out), strict=True):
-            write(left - 0.26, y, f"<b>{length:.1f}</b>", xanchor="right")
-        write(left, 7.0, f"<b>{'● ' if side == chosen else ''}{NAMES[side]}</b>", font={"size": 15, "color": colour})
-    theme.layout(figure, height=470)
-    figure.update_xaxes(visible=False, range=[-1.2, 7.7], fixedrange=True, automargin=False)
-    figure.update_yaxes(visible=False, range=[-0.1, 7.25], fixedrange=True, automargin=False)
+            before = after
+        write(left - 0.26, height - 0.1, f"<b>{before:.1f}</b>", xanchor="right")
+        mark = "● " if side == chosen and len(views) > 1 else ""
+        write(left, height + 0.4, f"<b>{mark}{NAMES[side]}</b>", font={"size": 15, "color": colour})
+    theme.layout(figure, height=int(65 * height) + 40)
+    across = [-1.2, 7.7] if len(views) > 1 else [-3.0, 4.8]
+    figure.update_xaxes(visible=False, range=across, fixedrange=True, automargin=False)
+    figure.update_yaxes(visible=False, range=[-0.1, height + 0.65], fixedrange=True, automargin=False)
     return figure
 
 
@@ -160,15 +184,15 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
 
 
 class DepthView(NamedTuple):
-    """The residual stream of both twins at S depths.
+    """The residual stream at S depths.
 
-    ``mean`` is ‖r‖ averaged over the tokens, ``token`` that of the selected one, ``similarity``
-    the mean cosine of the tokens' pairs (NaN where there is no pair): each [S] a twin.
-    ``level`` is √D, the length that a norm with γ = 1 and β = 0 gives every vector.
+    ``middle`` is the median of ‖r‖ over the tokens, ``token`` that of the selected one, ``similarity``
+    the mean cosine of the tokens' pairs (NaN where there is no pair): each [S] a model.
+    ``level`` is √D, the length that a norm with γ = 1 and no shift gives every vector.
     """
 
     sites: tuple[str, ...]
-    mean: Numbers
+    middle: Numbers
     token: Numbers
     similarity: Numbers
     label: str
@@ -176,21 +200,32 @@ class DepthView(NamedTuple):
 
     @classmethod
     def of(cls, traces: Mapping[str, Trace], token: int) -> DepthView:
-        some = traces["pre"]
+        some = next(iter(traces.values()))
         norms = {side: twins.stream_norms(trace) for side, trace in traces.items()}
         return cls(
-            sites=twins.stream_sites(some.model.config),
-            mean={side: values.mean(1) for side, values in norms.items()},
+            sites=twins.stream_sites(some),
+            middle={side: np.median(values, axis=1) for side, values in norms.items()},
             token={side: values[:, token] for side, values in norms.items()},
             similarity={side: twins.stream_similarity(trace) for side, trace in traces.items()},
             label=some.tokens[token].label,
-            level=some.model.config.d_model**0.5,
+            level=some.config.d_model**0.5,
         )
 
     def trend(self, side: str) -> Literal["grows", "level", "shrinks"]:
         """Level: ends within a fifth of the length it began with."""
-        change = self.mean[side][-1] / self.mean[side][0]
+        change = self._growth(side)
         return "grows" if change > 1.2 else "shrinks" if change < 1 / 1.2 else "level"
+
+    def _growth(self, side: str) -> float:
+        return float(self.middle[side][-1] / (self.middle[side][0] or 1.0))
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the lengths need a logarithmic scale."""
+        return depth.is_wide(self._lengths())
+
+    def _lengths(self) -> np.ndarray:
+        return np.concatenate([*self.middle.values(), *self.token.values()])
 
     def facts(self) -> dict[str, str]:
         """For prose: how much longer the stream gets, and how alike its tokens end.
@@ -198,17 +233,19 @@ class DepthView(NamedTuple):
         The values of keys in ``_word`` name a text.
         """
         said: dict[str, str] = {"level": f"{self.level:.1f}"}
-        for side in NAMES:
-            mean, alike = self.mean[side], self.similarity[side]
+        for side, middle in self.middle.items():
+            alike = self.similarity[side]
             said |= {
-                f"{side}_first": f"{mean[0]:.1f}",
-                f"{side}_last": f"{mean[-1]:.1f}",
-                f"{side}_growth": ratio(float(mean[-1] / mean[0])),
+                f"{side}_first": f"{middle[0]:.1f}",
+                f"{side}_last": f"{middle[-1]:.1f}",
+                f"{side}_growth": ratio(self._growth(side)),
                 f"{side}_trend_word": f"trend_{self.trend(side)}",
                 f"{side}_alike_first": f"{alike[0]:.2f}",
                 f"{side}_alike_peak": f"{alike.max():.2f}",
                 f"{side}_alike": f"{alike[-1]:.2f}",
             }
+        if len(self.middle) < 2:
+            return said
         more: Side = "pre" if self.similarity["pre"][-1] >= self.similarity["post"][-1] else "post"
         less: Side = "post" if more == "pre" else "pre"
         return said | {
@@ -219,30 +256,16 @@ class DepthView(NamedTuple):
         }
 
     def table(self) -> np.ndarray:
-        """[S, 6]: mean length, the token's length and the similarity, first of Pre-LN."""
-        return np.stack([values[side] for side in NAMES for values in (self.mean, self.token, self.similarity)], axis=1)
-
-
-def depth_ticks(sites: Sequence[str]) -> dict[str, Any]:
-    """Ticks for the sites of the stream; of deep models only every n-th block's end is written."""
-    every = 1 if len(sites) <= 11 else 2 * -(-len(sites) // 22)
-    shown = [n for n in range(len(sites)) if n % every == 0]
-    return {"tickvals": shown, "ticktext": [_short(sites[n]) for n in shown], "tickfont": {"size": 11}, "tickangle": 0}
-
-
-def _short(site: str) -> str:
-    """``blocks.2.resid.mid`` as "2<br>mid"."""
-    if site == "embed.out":
-        return "embed"
-    _, layer, _, place = site.split(".")
-    return f"{layer}<br>{place}"
+        """[S, 3 a model]: median length, the token's length and the similarity, first of Pre-LN."""
+        columns = [values[side] for side in self.middle for values in (self.middle, self.token, self.similarity)]
+        return np.stack(columns, axis=1)
 
 
 def draw_norms(view: DepthView, axis: str) -> go.Figure:
-    """‖r‖ by depth: the mean over the tokens in full lines, the selected token dotted."""
+    """‖r‖ by depth: the median over the tokens in full lines, the selected token dotted."""
     figure = go.Figure()
-    for side in NAMES:
-        _line(figure, side, view.sites, view.mean[side], NAMES[side], ".2f")
+    for side in view.middle:
+        _line(figure, side, view.sites, view.middle[side], NAMES[side], ".2f")
         name = f"{NAMES[side]}, {theme.shorten(view.label)}"
         _line(figure, side, view.sites, view.token[side], name, ".2f", dotted=True)
     figure.add_hline(
@@ -251,18 +274,19 @@ def draw_norms(view: DepthView, axis: str) -> go.Figure:
         annotation={"text": f"√D = {view.level:.1f}", "font": {"size": SMALL}, "yanchor": "top"},
         annotation_position="bottom left",
     )
-    figure.update_xaxes(**depth_ticks(view.sites))
-    figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
+    figure.update_xaxes(**depth.ticks(view.sites))
+    scale = depth.scale(np.append(view._lengths(), view.level))
+    figure.update_yaxes(title=theme.plain(axis), **scale)
     return _finish(figure, 330)
 
 
 def draw_similarity(view: DepthView, axis: str) -> go.Figure:
     """Mean cosine between different tokens by depth, on the scale from none to complete collapse."""
     figure = go.Figure()
-    for side in NAMES:
+    for side in view.similarity:
         _line(figure, side, view.sites, view.similarity[side], NAMES[side], ".3f")
     lowest = min(0.0, *(float(np.nanmin(values)) for values in view.similarity.values()))
-    figure.update_xaxes(**depth_ticks(view.sites))
+    figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), range=[lowest - 0.02, 1.02])
     return _finish(figure, 330)
 
@@ -279,7 +303,7 @@ def _line(
             name=name,
             showlegend=not dotted,
             line={"color": COLOURS[side], "width": 1.5 if dotted else 2.5, "dash": "dot" if dotted else "solid"},
-            marker={"symbol": SYMBOLS[side], "size": 8},
+            marker={"symbol": SYMBOLS[side], "size": 8 if len(sites) <= 20 else 5},
             hovertemplate=f"%{{customdata}}<br><b>%{{y:{digits}}}</b><extra>{name}</extra>",
         )
     )
@@ -303,7 +327,7 @@ def _finish(figure: go.Figure, height: int, across: bool = False) -> go.Figure:
 
 
 class GradientsView(NamedTuple):
-    """‖∂loss/∂r‖ at the embedding and after each block, [L + 1] a twin, and each twin's loss."""
+    """‖∂loss/∂r‖ at the embedding and after each block, [L + 1] a model, and each model's loss."""
 
     sites: tuple[str, ...]
     norms: Numbers
@@ -312,14 +336,14 @@ class GradientsView(NamedTuple):
     @classmethod
     def of(cls, gradients: Mapping[str, StreamGradients]) -> GradientsView:
         return cls(
-            sites=gradients["pre"].sites,
+            sites=next(iter(gradients.values())).sites,
             norms={side: np.array(found.norms) for side, found in gradients.items()},
             loss={side: found.loss for side, found in gradients.items()},
         )
 
     def change(self, side: str) -> float:
         """The gradient that reaches the embedding, as a multiple of that of the last block."""
-        return float(self.norms[side][0] / self.norms[side][-1])
+        return float(self.norms[side][0] / (self.norms[side][-1] or 1.0))
 
     def verdict(self, side: str) -> Literal["vanishing", "steady", "exploding"]:
         """Steady within a factor of 10 over the whole depth."""
@@ -328,7 +352,7 @@ class GradientsView(NamedTuple):
 
     def facts(self) -> dict[str, str]:
         said: dict[str, str] = {}
-        for side in NAMES:
+        for side in self.norms:
             said |= {
                 f"{side}_first": f"{self.norms[side][0]:.3f}",
                 f"{side}_last": f"{self.norms[side][-1]:.3f}",
@@ -343,7 +367,7 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
     """Bars from the embedding to the last block; the gradient travels from right to left."""
     figure = go.Figure()
     few = len(view.sites) <= 9
-    for side in NAMES:
+    for side in view.norms:
         figure.add_trace(
             go.Bar(
                 x=list(range(len(view.sites))),
@@ -361,7 +385,7 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
             )
         )
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.05)
-    figure.update_xaxes(**depth_ticks(view.sites))
+    figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
     return _finish(figure, 330)
 
@@ -403,7 +427,7 @@ class PredictionsView(NamedTuple):
     @classmethod
     def final_norm(cls, trace: Trace, position: int, k: int = 5) -> PredictionsView:
         """A Pre-LN model "with" its final norm and "without": the same stream, unembedded as it is."""
-        bare = twins.logits_without_final_norm(trace)[position].softmax(-1).numpy()
+        bare = twins.logits_without_final_norm(trace, position).softmax(-1).numpy()
         return cls._of(trace, {"with": trace["logits"][position].softmax(-1).numpy(), "without": bare}, k)
 
     @classmethod
@@ -453,7 +477,7 @@ def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Map
     top = max(float(probs.max()) for probs in view.probs.values())
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     figure.update_yaxes(type="category", autorange="reversed", **theme.ticks(view.labels))
-    figure.update_xaxes(tickformat=".0%", range=[0, top * 1.18], nticks=6)
+    figure.update_xaxes(tickformat=".0%" if top > 0.05 else ".2%", range=[0, top * 1.18], nticks=6)
     return _finish(figure, 70 + 38 * len(rows), across=True)
 
 
@@ -461,9 +485,47 @@ TWIN_MARKS = {side: _fill(side) for side in NAMES}
 NORM_MARKS = {"with": _fill("pre"), "without": _fill("pre", hatched=True)}
 
 
-def bare_top_changes(trace: Trace) -> int:
-    """At how many positions the first choice would be another without the final norm."""
-    return int((twins.logits_without_final_norm(trace).argmax(-1) != trace["logits"].argmax(-1)).sum())
+class FinalView(NamedTuple):
+    """‖r‖ of each of T positions after the last block, and after the final norm, where there is one."""
+
+    labels: tuple[str, ...]
+    before: np.ndarray
+    after: np.ndarray
+    token: int
+
+    @classmethod
+    def of(cls, trace: Trace, token: int) -> FinalView:
+        before, after = twins.final_lengths(trace)
+        return cls(tuple(token.label for token in trace.tokens), before, after, token)
+
+    def facts(self) -> dict[str, str]:
+        """For prose: the range of the lengths before and after."""
+        return {
+            "before_low": f"{self.before.min():.1f}",
+            "before_high": f"{self.before.max():.1f}",
+            "after_low": f"{self.after.min():.1f}",
+            "after_high": f"{self.after.max():.1f}",
+        }
+
+
+def draw_final(view: FinalView, names: Mapping[str, str], axis: str) -> go.Figure:
+    """Two bars a token: its length before the final norm, "without" it, and after, "with" it."""
+    figure = go.Figure()
+    rows = theme.unique(view.labels)
+    for name, values in (("without", view.before), ("with", view.after)):
+        figure.add_trace(
+            go.Bar(
+                x=rows,
+                y=values,
+                name=theme.plain(names[name]),
+                marker=NORM_MARKS[name],
+                hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{theme.plain(names[name])}</extra>",
+            )
+        )
+    figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.05)
+    figure.update_xaxes(type="category", **theme.ticks(view.labels, 24))
+    figure.update_yaxes(title=theme.plain(axis), **depth.scale(np.concatenate([view.before, view.after])))
+    return _finish(figure, 330)
 
 
 # Training
@@ -559,31 +621,38 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
 # By hand
 
 
-def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, str]:
-    """One residual step of the attention sub-layer in dimension 0, in both arrangements."""
-    said: dict[str, str] = {}
+def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, dict[str, str]]:
+    """One residual step of the attention sub-layer in dimension 0, as LaTeX, for each model.
+
+    ``norm`` is the norm written out with its result, ``normed`` what was recorded of it; ``sum`` is
+    the addition, ``a`` what attention answers, ``recorded`` the stream after the step.
+    """
+    said: dict[str, dict[str, str]] = {}
     at = f"blocks.{layer}."
     for side, trace in traces.items():
-        entering, a, mid = (trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid"))
-        norm = trace.stack.block(layer).attn_norm
-        mean, scale = (trace[f"{at}attn.norm.{moment}"][token, 0].item() for moment in ("mean", "scale"))
-        gain, bias = (parameter[0].item() for parameter in (norm.weight, norm.bias))  # type: ignore[index]
-        read = entering if side == "pre" else entering + a
-        normed = gain * (read - mean) / scale + bias
-        numbers = {
-            "in": entering,
-            "a": a,
-            "sum": entering + a,
-            "mean": mean,
-            "scale": scale,
-            "gain": gain,
-            "bias": bias,
-            "normed": normed,
-            "recorded_normed": trace[at + "attn.norm.out"][token, 0].item(),
-            "recorded": mid,
+        found = block.normed(trace, f"{at}attn.norm", token)
+        entering, a, mid, out = (
+            trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid", "attn.norm.out")
+        )
+        said[side] = {
+            "norm": _norm_by_hand(found),
+            "normed": f"{out:.4f}",
+            "a": f"{a:.4f}",
+            "sum": f"{theme.signed(entering)} + {theme.signed(a)} = {entering + a:.4f}",
+            "recorded": f"{mid:.4f}",
+            "name": found.name,
         }
-        said |= {f"{side}_{name}": theme.signed(number) for name, number in numbers.items()}
     return said
+
+
+def _norm_by_hand(norm: block.Normed) -> str:
+    """A norm of dimension 0 as LaTeX: with its mean and shift, where it has them."""
+    top, end = theme.signed(norm.before[0]), ""
+    after = norm.gain[0] * norm.standard[0]
+    if norm.mean is not None and norm.shift is not None:
+        top, end = f"{top} - {theme.signed(norm.mean)}", f" + {theme.signed(norm.shift[0])}"
+        after += norm.shift[0]
+    return rf"{theme.signed(norm.gain[0])} \cdot \frac{{{top}}}{{{norm.scale:.4f}}}{end} = {after:.4f}"
 
 
 def ratio(number: float) -> str:

@@ -1,0 +1,156 @@
+"""The block page, section by section: the way up, a norm, the hidden neurons, the weights."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.figures.block import lengths, neurons, norm, strips, weights
+from viz_model.ui import state
+from viz_model.ui.stage import Stage
+
+
+def words(stage: Stage, *keys: str, of: str = "") -> dict[str, str]:
+    """Labels of the page by their keys, which it finds after the prefix ``of``."""
+    return {key: stage.words(of + key) for key in keys}
+
+
+def _named(stage: Stage, way: strips.StripsView) -> dict[str, object]:
+    """What most sentences need."""
+    return {
+        "token": stage.token_name(),
+        "layer": stage.view.layer,
+        "norm": way.norm,
+        "d_model": stage.lm.config.d_model,
+        "root": f"{stage.lm.config.d_model**0.5:.1f}",
+    }
+
+
+def way_up(stage: Stage, way: strips.StripsView) -> int:
+    """The strips, and what they say; the dimension that the visitor follows."""
+    side, crosses, last = way.norm_at, "_cross" if way.crosses else "", stage.lm.config.d_model - 1
+    picture, see = stage.split()
+    with picture:
+        state.follow("block.dimension", min(st.session_state.get("block.dimension", 0), last))
+        dimension: int = st.slider(
+            stage.words("dimension"), 0, last, key="block.dimension", help=stage.words("dimension_help")
+        )
+        figure = strips.draw_strips(way, dimension, stage.t("common.axis_dimension"), stage.words("length"))
+        stage.figure(figure, "strips", stage.words(f"strips_alt{crosses}"))
+        stage.source(*way.sites)
+        if way.n_clipped:
+            largest = f"{way.largest:.1f}"
+            st.caption(stage.words("clipped", limit=f"{way.limit:.1f}", n=way.n_clipped, largest=largest))
+    with see:
+        facts = _named(stage, way) | strips.summary(way)
+        added, reads = stage.words(f"added{crosses}", **facts), stage.words(f"reads{crosses}")
+        stage.see(f"see_{side}", added=added, reads=reads, **facts)
+        stage.see(f"numbered_{way.numbering}")
+    return dimension
+
+
+def long_way(stage: Stage, way: strips.StripsView, view: lengths.LengthsView) -> None:
+    """Lengths by depth."""
+    named, crosses = _named(stage, way), "_cross" if way.crosses else ""
+    st.subheader(stage.words(f"norms_{view.trend}", **named, **view.said), anchor=False)
+    figure = lengths.draw_lengths(view, words(stage, "step", "length", "log"))
+    stage.figure(figure, "norms", stage.words("norms_alt"))
+    stage.source("embed.out", *(site for site in way.sites if ".resid." in site and not site.endswith(".in")))
+    stage.see(f"norms_{way.norm_at}", places=stage.words(f"places{crosses}"), **named)
+    if way.norm_at == "post":
+        stage.see(f"reach_{way.norm}", **named)
+    if len(view.drawn) < len(view.labels):
+        st.caption(stage.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
+    if view.outlier:
+        stage.see("outlier", outlier=stage.token_name(view.outlier.token), **view.outlier.said)
+
+
+def one_norm(stage: Stage, way: strips.StripsView, dimension: int) -> norm.NormView:
+    """A norm of the visitor's choice at work, and the other kind of norm on the same vector."""
+    named = _named(stage, way)
+    st.subheader(stage.words(f"norm_{way.norm}", **named), anchor=False)
+    names = {
+        found.sublayer: stage.words(
+            f"which_{way.norm_at}", part=stage.words(f"part_{found.sublayer}"), reads=found.reads
+        )
+        for found in way.sums
+    }
+    chosen = st.session_state.get("block.which")
+    state.follow("block.which", chosen if chosen in names else "attn")
+    which = st.segmented_control(
+        stage.words("which"),
+        list(names),
+        key="block.which",
+        format_func=lambda option: names[option],
+        label_visibility="collapsed",
+        required=True,
+    )
+    view = norm.NormView.of(stage.trace, stage.view.layer, which or "attn", stage.token)
+    left, right = st.columns(2, gap="large")
+    with left:
+        labels = words(stage, "0", "near", "values", "axis", of="norm_") | {
+            "1": stage.words(f"norm_1_{way.norm}"),
+            "2": stage.words("norm_2", other=view.normed.other),
+            "3": stage.words(f"norm_3_{way.norm}"),
+        }
+        stage.figure(norm.draw_norm(view, labels), "norm", stage.words("norm_alt"))
+    with right:
+        figure = norm.draw_parameters(view, dimension, stage.t("common.axis_dimension"))
+        stage.figure(figure, "parameters", stage.words(f"parameters_{way.norm}"))
+        stage.see("both_norms", **named, **view.facts())
+        stage.see("why_norm", **named)
+    stage.source(*view.statistics)
+    return view
+
+
+def hidden(stage: Stage, way: strips.StripsView, view: neurons.NeuronsView, curve: neurons.CurveView) -> None:
+    """The hidden layer: its busiest neurons, its activation and, where it has them, its gates."""
+    facts = _named(stage, way) | view.facts() | curve.facts()
+    facts["activation"] = stage.words(f"activation_{view.activation}")
+    facts["times"] = f"{view.n_neurons / stage.lm.config.d_model:.3g}"
+    st.subheader(stage.words(f"neurons_{view.kind}", **facts), anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        counted = stage.words("counted_fires" if view.fires else "counted_half")
+        figure = neurons.draw_active(view, (stage.t("common.axis_token"), counted))
+        stage.figure(figure, "active", stage.words("active_alt"))
+        stage.see(f"neurons_{view.kind}", **facts)
+    with right:
+        labels = words(stage, "neuron", "writes", "promotes", "activation", of="neuron_")
+        stage.figure(neurons.draw_neurons(view, labels), "neurons", stage.words("neurons_alt"))
+        stage.see(f"promoted_{view.path}", **facts)
+    stage.source(stage.at("ffn.act"))
+
+    gated = "gate" if view.gated else "dense"
+    title = stage.words("gates_title" if view.closed else "curve_title", **facts)
+    st.subheader(title, anchor=False)
+    left, right = st.columns(2, gap="large") if view.gated else stage.split()
+    with left:
+        labels = words(stage, "after", "count", of="curve_") | {"before": stage.words(f"curve_before_{gated}")}
+        stage.figure(neurons.draw_curve(curve, labels), "curve", stage.words("curve_alt", **facts))
+    if view.gated:
+        with right:
+            labels = words(stage, "gate", "gate_act", "up", "product", "neuron", of="gates_")
+            stage.figure(neurons.draw_gates(view, labels), "gates", stage.words("gates_alt"))
+    with left if view.gated else right:
+        stage.see(f"curve_{view.activation}", **facts)
+        stage.see(f"curve_of_{gated}", **facts)
+    if view.gated:
+        with right:
+            stage.see("gates", **facts)
+    names = ("ffn.gate", "ffn.gate_act", "ffn.up", "ffn.act") if view.gated else ("ffn.up", "ffn.act")
+    stage.source(*map(stage.at, names))
+
+
+def learnt(stage: Stage, way: strips.StripsView, view: weights.WeightsView) -> None:
+    """Where the block's parameters are."""
+    facts = _named(stage, way) | view.facts()
+    st.subheader(stage.words("weights_title", **facts), anchor=False)
+    picture, see = stage.split()
+    with picture:
+        labels = words(stage, *view.groups, "axis", of="weights_")
+        stage.figure(weights.draw_weights(view, labels), "weights", stage.words("weights_alt"))
+    with see:
+        stage.see(f"weights{'_cross' if way.crosses else ''}", **facts)
+        config = stage.lm.config
+        if config.n_kv_heads < config.n_heads:
+            stage.see("weights_shared", n_heads=config.n_heads, n_kv_heads=config.n_kv_heads)
