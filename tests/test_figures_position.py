@@ -1,26 +1,26 @@
-"""The position page's views: equal to the trace, and to the formula of the paper."""
+"""Views of positions that are added: equal to the trace, and waves equal to the formula of the paper."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 
 import numpy as np
 import pytest
-from tiny_models import random_model, tiny_config
+from tiny_models import describe, language_model, random_model, run_both, tiny_config, variants
 
 import viz_model as vm
+from viz_model import config as choices
 from viz_model.analysis import position as analysis
 from viz_model.config import ModelConfig
-from viz_model.figures import position
+from viz_model.figures.position import waves as position
 from viz_model.model import Transformer
 from viz_model.tokenizer import story_tokenizer
 from viz_model.trace import Trace, record
-from viz_model.ui import texts
 
 WORDS = {"pair": "pair", "dimension": "dimension", "beyond": "<b>beyond</b>", "axis": "position"}
 HOSTILE = "<b>a</b> $x$"
+ADDED = [c for c in variants() if isinstance(c.position, choices.Sinusoidal | choices.Learned)]
+WAVES = [c for c in ADDED if isinstance(c.position, choices.Sinusoidal)]
 
 
 @pytest.fixture
@@ -45,6 +45,66 @@ def test_waves_are_those_of_the_paper(config: ModelConfig) -> None:
     length = analysis.wavelength(config, 3)
     once, again = analysis.waves(np.array([1.0, 1.0 + length]), config.d_model, 10_000.0)
     assert once[6:8] == pytest.approx(again[6:8], abs=1e-6)
+
+
+@pytest.mark.parametrize("variant", WAVES, ids=describe)
+def test_curves_of_either_layout_pass_through_the_recorded_values(variant: ModelConfig) -> None:
+    whole = run_both(language_model(variant))
+    for side in variant.sides:
+        trace = whole.at(side)
+        for pair in (0, 4, 11):
+            view = position.WavesView.of(trace, 1, pair)
+            for column, curve in zip(view.columns, (view.sine, view.cosine), strict=True):
+                recorded = trace["embed.position"][:, column].numpy()
+                np.testing.assert_allclose(np.interp(np.arange(len(trace)), view.at, curve), recorded, atol=0.01)
+            hand = position.by_hand(trace, 1, pair)
+            assert (hand["sine"], hand["cosine"]) == (hand["recorded_sine"], hand["recorded_cosine"])
+            total = float(hand["embedding"]) + float(hand["recorded_sine"])
+            assert total == pytest.approx(float(hand["sum"]), abs=2e-4)
+
+
+@pytest.mark.parametrize("variant", ADDED, ids=describe)
+def test_strips_add_up_to_what_the_first_block_or_its_norm_reads(variant: ModelConfig) -> None:
+    whole = run_both(language_model(variant))
+    for side in variant.sides:
+        trace = whole.at(side)
+        view = position.SumView.of(trace, 2)
+        np.testing.assert_allclose(view.strips[:-1].sum(0), view.strips[-1], atol=1e-5)
+        assert ("embed.segment" in view.sites) == bool(variant.n_segments)
+        reads = view.strips[-1] if view.normed is None else view.normed
+        assert np.array_equal(reads, trace["embed.out"][2].numpy())
+        assert (view.normed is not None) == variant.embedding_norm
+        matrices = position.sum_views(trace, 2, ("token", "dimension"))
+        assert all(np.array_equal(m.values[2], row) for m, row in zip(matrices, view.strips, strict=True))
+        figure = position.draw_sum(view, tuple("abcd"[: len(view.sites)]), "dimension", (0, 1))
+        assert sum(part.type == "heatmap" for part in figure.data) == len(view.sites)
+
+
+@pytest.mark.parametrize("variant", [c for c in ADDED if isinstance(c.position, choices.Learned)], ids=describe)
+def test_learned_rows_are_the_table_and_the_waves_are_not(variant: ModelConfig) -> None:
+    whole = run_both(language_model(variant))
+    for side in variant.sides:
+        trace = whole.at(side)
+        table = trace.stack.position.get_parameter("table.weight").numpy()
+        view = position.LearnedView.of(trace)
+        assert np.array_equal(view.trained, table[: len(trace)])
+        np.testing.assert_allclose(np.linalg.norm(view.waves, axis=-1), view.wave_length, rtol=1e-5)
+        hand = position.learned_by_hand(trace, 3, 5)
+        assert hand["value"] == f"{table[3, 5]:.4f}"
+        assert float(hand["embedding"]) + float(hand["value"]) == pytest.approx(float(hand["sum"]), abs=2e-4)
+
+
+def test_learned_rows_are_compared_over_the_whole_context() -> None:
+    trace = run_both(language_model(tiny_config(position=choices.Learned())))
+    view = position.SimilarityView.of(trace, 0)
+    table = trace.stack.position.get_parameter("table.weight").numpy()
+    cosine = analysis.similarity(table)
+    assert len(view.distance) == trace.config.n_context == 16
+    assert view.low[3] == pytest.approx(np.diagonal(cosine, 3).min(), abs=1e-6)
+    assert view.high[3] == pytest.approx(np.diagonal(cosine, 3).max(), abs=1e-6)
+    assert view.spread > 0.1  # random rows are not equally alike at equal distances
+    paper = analysis.waves(np.arange(16), 24, 10_000.0)
+    assert view.waves[3] == pytest.approx(analysis.similarity(paper)[2, 5], abs=1e-5)
 
 
 def test_pairs_at_the_ends_have_one_neighbour(trace: Trace) -> None:
@@ -118,19 +178,24 @@ def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.Langu
     matrix = position.matrix_view(trace, "embed.position", token, axes, limit=1.0)
     figures = [
         *(position.draw_waves(position.WavesView.of(trace, token, 7, whole_context=w), WORDS) for w in (False, True)),
-        position.draw_matrix(matrix, 7),
+        position.draw_matrix(matrix, (14, 15)),
         position.draw_similarity(similarity, axes),
         position.draw_by_distance(similarity, axes),
-        position.draw_sum(position.SumView.of(trace, token), ("a", "b", "c"), "dimension", 7),
-        position.draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", 7),
+        position.draw_by_distance(similarity, axes, ("a", "b", "c")),
+        position.draw_sum(position.SumView.of(trace, token), ("a", "b", "c"), "dimension", (14, 15)),
+        position.draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", (3, 70)),
     ]
     for figure in figures:
         drawn = figure.to_json()
         assert "<b>a" not in drawn and "<b>beyond" not in drawn
 
 
-def test_snippet_runs_and_agrees(bundled: vm.LanguageModel) -> None:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(texts.snippet("position", model=bundled.name, text="The cat's “hat”\n"), {})
-    assert said.getvalue().split() == ["True", "True"]
+def test_one_frame_round_neighbours_and_one_each_round_columns_apart(trace: Trace) -> None:
+    matrix = position.matrix_view(trace, "embed.position", 1, ("token", "dimension"))
+
+    def frames(columns: tuple[int, ...]) -> list[tuple[float, float]]:
+        shapes = position.draw_matrix(matrix, columns).layout.shapes
+        return [(shape.x0, shape.x1) for shape in shapes[1:]]  # the first is round the chosen row
+
+    assert frames((4, 5)) == [(3.5, 5.5)]
+    assert frames((4, 16)) == [(3.5, 4.5), (15.5, 16.5)]

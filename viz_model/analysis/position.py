@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -302,14 +302,11 @@ def _run(trace: Trace, side: Side, ids: list[int], visible: dict[Side, Tensor]) 
 
 # The schemes side by side
 
-PLACES = ("added", "turned", "scored")
-"""Where a scheme may act: added to the embedding, turning queries and keys, added to the scores."""
-
 
 class SchemeFacts(NamedTuple):
-    """Where a scheme acts, None for nowhere, and how many numbers are trained for it at a model's size."""
+    """Where a scheme acts, and how many numbers are trained for it at a model's size."""
 
-    place: str | None
+    place: Literal["embedding", "queries", "scores", "nowhere"]
     n_trained: int
 
 
@@ -332,15 +329,15 @@ def scheme_facts(scheme: str, config: ModelConfig) -> SchemeFacts:
     """The facts of a scheme, for one stack of a model of these sizes."""
     match scheme:
         case "sinusoidal":
-            return SchemeFacts("added", 0)
+            return SchemeFacts("embedding", 0)
         case "learned":
-            return SchemeFacts("added", config.n_context * config.d_model)
+            return SchemeFacts("embedding", config.n_context * config.d_model)
         case "rope":
-            return SchemeFacts("turned", 0)
+            return SchemeFacts("queries", 0)
         case "alibi":
-            return SchemeFacts("scored", 0)
+            return SchemeFacts("scores", 0)
         case "t5":
             own = config.position
             buckets = own.buckets if isinstance(own, variants.T5Bias) else variants.T5Bias().buckets
-            return SchemeFacts("scored", buckets * config.n_heads)
-    return SchemeFacts(None, 0)
+            return SchemeFacts("scores", buckets * config.n_heads)
+    return SchemeFacts("nowhere", 0)

@@ -18,7 +18,7 @@ from viz_model.trace import Trace
 
 MAX_LINES = 32
 """Heads that are drawn behind the chosen one."""
-SHORTEST_REACH = 32
+SHORTEST_REACH = 16
 AROUND = 24
 """Keys on either side of the chosen query in the picture of one row."""
 MATRICES = ("scores", "bias", "masked")
@@ -41,11 +41,12 @@ class CurvesView(NamedTuple):
     buckets: np.ndarray | None
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, head: int, token: int) -> CurvesView:
+    def of(cls, trace: Trace, layer: int, head: int, token: int, *, whole: bool = False) -> CurvesView:
+        """``whole``: as far as distances differ, or further than any text; else as far as this sentence goes."""
         position = trace.config.position
         trained = isinstance(position, T5Bias)
-        longest = round(position.max_distance * 1.15) if isinstance(position, T5Bias) else SHORTEST_REACH
-        reach = min(max(longest, len(trace) - 1), 2 * MAX_SIDE)
+        longest = round(position.max_distance * 1.15) if isinstance(position, T5Bias) else 2 * MAX_SIDE
+        reach = min(max(longest if whole else SHORTEST_REACH, len(trace) + 2), 2 * MAX_SIDE)
         two_way = trace.stack.side == "encoder"
         distances = np.arange(-reach, (reach if two_way else 0) + 1)
         visible = trace.stack.visible(layer, len(trace), len(trace))[token].numpy()

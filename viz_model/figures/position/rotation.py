@@ -69,7 +69,8 @@ def draw_plane(view: PlaneView, words: Mapping[str, str]) -> go.Figure:
         name = f"{position}: {theme.plain(view.labels[n])}"
         for point, dash, which in ((view.before[n], "dot", "before"), (view.after[n], "solid", "after")):
             a, b = view.columns
-            figure.add_trace(_arrow(point, colour, 3.5 if chosen else 1.6, dash))
+            faint = 1.0 if chosen or which == "after" else 0.45
+            figure.add_trace(_arrow(point, colour, 3.5 if chosen else 1.6, dash, faint))
             figure.data[-1].update(
                 text=[f"{name} · {theme.plain(words[which])}"] * 2,
                 hovertemplate=f"%{{text}}<br>[{a}] = %{{x:.4f}}<br>[{b}] = %{{y:.4f}}<extra></extra>",
@@ -121,14 +122,15 @@ def _plane(figure: go.Figure, points: np.ndarray, columns: tuple[int, int], word
     figure.add_shape(
         type="circle", x0=-longest, y0=-longest, x1=longest, y1=longest, line={"color": theme.MASKED, "width": 1}
     )
-    theme.layout(figure, height=380)
-    reach = [-1.45 * longest, 1.45 * longest]
+    theme.layout(figure, height=310)
+    reach = [-1.3 * longest, 1.3 * longest]
     lines = {"showgrid": False, "zeroline": True, "zerolinecolor": theme.MASKED, "zerolinewidth": 1, "nticks": 5}
     figure.update_xaxes(range=reach, title=theme.plain(f"{words['value']} {columns[0]}"), constrain="domain", **lines)
     figure.update_yaxes(
-        range=[-1.2 * longest, 1.2 * longest],
+        range=[-1.15 * longest, 1.15 * longest],
         title=theme.plain(f"{words['value']} {columns[1]}"),
         scaleanchor="x",
+        constrain="domain",
         **lines,
     )
     return figure
@@ -166,7 +168,7 @@ class WavelengthView(NamedTuple):
         )
 
 
-def draw_wavelengths(view: WavelengthView, words: Mapping[str, str]) -> go.Figure:
+def draw_wavelengths(view: WavelengthView, words: Mapping[str, str], height: int = 380) -> go.Figure:
     """Wave length over pair on a logarithmic axis, with the sentence and the context as lines."""
     pairs = np.arange(len(view.used))
     figure = go.Figure()
@@ -205,7 +207,7 @@ def draw_wavelengths(view: WavelengthView, words: Mapping[str, str]) -> go.Figur
         )
     figure.update_xaxes(title=theme.plain(words["pair"]))
     figure.update_yaxes(type="log", title=theme.plain(words["wavelength"]), dtick=1)
-    theme.layout(figure, height=380)
+    theme.layout(figure, height=height)
     figure.update_yaxes(showgrid=True, gridcolor=theme.MASKED)
     if view.unscaled is not None:
         figure.update_layout(showlegend=True, legend=LEGEND)
@@ -216,9 +218,9 @@ class OffsetView(NamedTuple):
     """A query and a key of the run, where they stand and ``shift`` positions further on.
 
     ``recorded`` is their score in the run, ``shifted`` the score from there, and ``largest`` the
-    largest such difference over all T² scores of the head. ``pairs`` [4, 2] are the chosen pair of
-    values: query, key, shifted query, shifted key. ``curve`` holds the score of the same two
-    vectors for every offset in ``offsets`` (query minus key).
+    largest such difference over all T² scores of the head. ``pairs`` [4, 2] are the directions of
+    the chosen pair of values, of length 1: query, key, shifted query, shifted key. ``curve`` holds
+    the score of the same two vectors for every offset in ``offsets`` (query minus key).
     """
 
     query: int
@@ -238,7 +240,9 @@ class OffsetView(NamedTuple):
         recorded = trace.head(f"blocks.{layer}.attn.scores", head).numpy()
         shifted = analysis.shifted_scores(trace, layer, head, shift)
         columns = list(analysis.rotated_columns(trace, pair))
-        here, there = (analysis.turned(trace, layer, head, at) for at in (0, shift))
+        (here_q, here_k), (there_q, there_k) = (analysis.turned(trace, layer, head, at) for at in (0, shift))
+        moved = ((here_q, query), (here_k, key), (there_q, query), (there_k, key))
+        points = np.stack([vectors[at, columns].numpy() for vectors, at in moved])
         reach = max(32, min(2 * len(trace), 128))
         curve = analysis.score_by_offset(trace, layer, head, query, key, reach)
         one_way = trace.stack.side == "decoder"
@@ -251,13 +255,7 @@ class OffsetView(NamedTuple):
             largest=float(np.abs(shifted - recorded).max()),
             columns=(columns[0], columns[1]),
             frequency=float(analysis.frequencies(trace).used[pair]),
-            pairs=np.stack(
-                [
-                    vectors[at, columns]
-                    for where in (here, there)
-                    for vectors, at in zip(where, (query, key), strict=True)
-                ]
-            ),
+            pairs=points / np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-30),
             offsets=np.arange(0 if one_way else -reach, reach + 1),
             curve=curve[reach:] if one_way else curve,
         )
@@ -273,13 +271,13 @@ def draw_shift(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
         figure.add_trace(_arrow(point, colour, 3.5, "solid" if moved else "dot", 1.0 if moved else 0.65))
         figure.data[-1].update(
             text=[f"{theme.plain(words[role])} · {theme.plain(words['position'])} {place}"] * 2,
-            hovertemplate="%{text}<br>%{x:.4f}<br>%{y:.4f}<extra></extra>",
+            hovertemplate="%{text}<extra></extra>",
             hoverinfo=None,
         )
         figure.add_annotation(
             x=float(point[0]),
             y=float(point[1]),
-            text=f"{theme.plain(words['symbols'][n % 2])} · {place}",
+            text=f"{'qk'[n % 2]} · {place}",
             showarrow=False,
             xshift=12 * math.copysign(1, point[0]),
             yshift=10 * math.copysign(1, point[1]),
@@ -290,7 +288,10 @@ def draw_shift(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
     for query, key, share, alpha in ((*view.pairs[:2], 0.35, 0.6), (*view.pairs[2:], 0.5, 1.0)):
         between = math.atan2(key[1], key[0]) - math.atan2(query[1], query[0])
         _arc(figure, query, math.remainder(between, 2 * math.pi), theme.rgba(theme.HIGHLIGHT, alpha), share)
-    return _plane(figure, view.pairs, view.columns, words)
+    _plane(figure, view.pairs, view.columns, words)
+    figure.update_xaxes(showticklabels=False)
+    figure.update_yaxes(showticklabels=False)
+    return figure.update_layout(height=380)
 
 
 def draw_offsets(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
@@ -351,11 +352,11 @@ def by_hand(trace: Trace, layer: int, head: int, query: int, key: int, pair: int
         "share": share,
         "product": product,
         "score": trace.head(f"blocks.{layer}.attn.scores", head)[query, key].item(),
-        "stretch": position.stretch,
         "scale": trace.stack.block(layer).attn.scale,
     }
     return {
-        **{name: theme.signed(number) for name, number in numbers.items()},
+        **{name: f"{number:.4f}" for name, number in numbers.items()},
+        **{f"signed_{name}": theme.signed(number) for name, number in numbers.items()},
         "position": str(query),
         "key_position": str(key),
         "pair": str(pair),

@@ -20,7 +20,7 @@ def show(stage: Stage) -> dict[str, str]:
     stage.see("alibi_lead")
     picture, see = stage.split()
     with picture:
-        curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token)
+        curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=common.whole(stage))
         labels = common.words(stage, "bias", "head", "others", "distance", "added", "bucket")
         stage.figure(bias.draw_curves(curves, labels), "curves", stage.words("alibi_curves_alt"))
         stage.source(stage.at("attn.bias"))

@@ -15,11 +15,13 @@ def show(stage: Stage) -> dict[str, str]:
     trace, view = stage.trace, stage.view
     buckets = analysis.buckets(trace)
     ways = "two_way" if buckets.two_way else "one_way"
-    curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token)
-    said = {**bias.bucket_by_hand(trace, 0), "head": str(view.head), **_extremes(curves)}
+    everywhere = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=True)
+    said = {**bias.bucket_by_hand(trace, 0), "head": str(view.head), **_extremes(everywhere, buckets.max_distance)}
     stage.see("t5_lead", n_heads=stage.lm.config.n_heads, **said)
     picture, see = stage.split()
     with picture:
+        whole = common.whole(stage)
+        curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=whole)
         labels = common.words(stage, "bias", "head", "others", "distance", "added", "bucket")
         stage.figure(bias.draw_curves(curves, labels), "curves", stage.words("t5_curves_alt"))
         stage.source(stage.at("attn.bias"))
@@ -47,16 +49,22 @@ def show(stage: Stage) -> dict[str, str]:
     return said
 
 
-def _extremes(curves: bias.CurvesView) -> dict[str, str]:
+def _extremes(curves: bias.CurvesView, max_distance: int) -> dict[str, str]:
     """Where the chosen head adds most and least."""
     own = curves.values[curves.head]
-    high, low = int(own.argmax()), int(own.argmin())
-    return {
-        "most": f"{own[high]:.3f}",
-        "most_at": str(curves.distances[high]),
-        "least": f"{own[low]:.3f}",
-        "least_at": str(curves.distances[low]),
-    }
+    assert curves.buckets is not None  # T5 has them
+    said = {}
+    for name, at in (("most", int(own.argmax())), ("least", int(own.argmin()))):
+        span = curves.distances[curves.buckets == curves.buckets[at]]
+        low, high = int(span.min()), int(span.max())
+        said[name] = f"{own[at]:.3f}"
+        if low <= -max_distance:
+            said[f"{name}_at"] = f"≤ {high}"
+        elif high >= max_distance:
+            said[f"{name}_at"] = f"≥ {low}"
+        else:
+            said[f"{name}_at"] = str(low) if low == high else f"{low} … {high}"
+    return said
 
 
 def _table(stage: Stage, buckets: analysis.Buckets) -> None:

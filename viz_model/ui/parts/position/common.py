@@ -27,6 +27,20 @@ def index(stage: Stage, name: str, last: int, first: int) -> int:
     return st.slider(stage.words(f"{name}_slider"), 0, last, key=key, help=stage.words(f"{name}_help"))
 
 
+def whole(stage: Stage) -> bool:
+    """Whether curves over the distance go as far as there is something to see, or as far as the sentence."""
+    chosen = st.segmented_control(
+        stage.words("range"),
+        ["text", "all"],
+        key="position.distances",
+        default="text",
+        format_func=lambda option: stage.words(f"range_{option}"),
+        label_visibility="collapsed",
+        required=True,
+    )
+    return chosen == "all"
+
+
 def nearest_other(stage: Stage) -> int:
     """The key that the chosen query reads most, itself aside; itself where it sees no other."""
     pattern = stage.trace.head(stage.at("attn.pattern"), stage.view.head)[stage.token].numpy()

@@ -53,6 +53,8 @@ def show(stage: Stage) -> dict[str, str]:
     with by_hand:
         numbers_of = {**said, **hand, "token": stage.token_name(), "key": stage.token_name(proof.key)}
         stage.see("rope_hand", **numbers_of)
+        if analysis.rope(trace).stretch != 1:
+            stage.see("rope_hand_stretch", **said)
     with code:
         stage.code("position_rope", layer=view.layer, head=view.head)
     with numbers:
@@ -101,13 +103,18 @@ def _frequencies(stage: Stage, pair: int, said: dict[str, str]) -> None:
     with angles:
         axes = (stage.t("common.axis_token"), stage.words("rope_pair"))
         matrix = rotation.angles_view(trace, stage.token, axes)
-        stage.figure(waves.draw_matrix(matrix, (pair,)), "angles", stage.words("rope_angles_alt"))
+        drawn = waves.draw_matrix(matrix, (pair,))
+        stage.figure(drawn, "angles", stage.words("rope_angles_alt"))
         st.caption(stage.words("rope_angles_note"))
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: stage.words(f"rope_{name}", **said) for name in names}
         view = rotation.WavelengthView.of(trace, pair)
-        stage.figure(rotation.draw_wavelengths(view, labels), "lengths", stage.words("rope_lengths_alt"))
+        stage.figure(
+            rotation.draw_wavelengths(view, labels, max(300, drawn.layout.height)),
+            "lengths",
+            stage.words("rope_lengths_alt"),
+        )
         st.caption(stage.words("rope_lengths_note"))
     stage.see("rope_frequencies", **said)
 
@@ -124,8 +131,8 @@ def _proof(stage: Stage, pair: int) -> rotation.OffsetView:
     proof = rotation.OffsetView.of(trace, view.layer, view.head, stage.token, key, pair, shift)
     plane, curve = st.columns(2, gap="large")
     with plane:
-        labels: dict[str, Any] = common.words(stage, "rope", "value", "position")
-        labels |= {"query": stage.words("role_query"), "key": stage.words("role_key"), "symbols": ("q", "k")}
+        labels = common.words(stage, "rope", "value", "position")
+        labels |= {"query": stage.words("role_query"), "key": stage.words("role_key")}
         stage.figure(rotation.draw_shift(proof, labels), "moved", stage.words("rope_shift_alt"))
         st.caption(stage.words("rope_shift_note", pair=pair))
     with curve:

@@ -7,22 +7,22 @@ import streamlit as st
 from viz_model.analysis import position as analysis
 from viz_model.ui.stage import Stage
 
-_COLUMNS = ("acts", "trained", "sees", "beyond", "used")
+_SAID = ("sees", "beyond", "used")
 
 
 def show(stage: Stage) -> None:
     """One row a scheme, this model's own in bold."""
     present = analysis.scheme_name(stage.lm.config)
     st.subheader(stage.words("schemes", present=stage.words(f"scheme_{present}")), anchor=False)
-    head = ["", *(stage.words(f"schemes_{column}") for column in ("added", "turned", "scored", *_COLUMNS[1:]))]
-    lines = ["| " + " | ".join(head) + " |", "|---|:-:|:-:|:-:|" + "---|" * (len(_COLUMNS) - 1)]
+    head = ["", *(stage.words(f"schemes_{column}") for column in ("place", "trained", *_SAID))]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for scheme in analysis.SCHEMES:
         facts = analysis.scheme_facts(scheme, stage.lm.config)
-        cells = ["●" if place == facts.place else "" for place in analysis.PLACES]
-        cells += [f"{facts.n_trained:,}", *(stage.words(f"scheme_{scheme}_{column}") for column in _COLUMNS[2:])]
-        name = stage.words(f"scheme_{scheme}")
+        cells = [stage.words(f"scheme_{scheme}"), stage.words(f"place_{facts.place}"), f"{facts.n_trained:,}"]
+        cells += [stage.words(f"scheme_{scheme}_{column}") for column in _SAID]
         if scheme == present:
-            name, cells = f"▶ **{name}**", [f"**{cell}**" if cell else "" for cell in cells]
-        lines.append("| " + " | ".join([name, *cells]) + " |")
+            cells = [f"**{cell}**" for cell in cells]
+            cells[0] = f"▶ {cells[0]}"
+        lines.append("| " + " | ".join(cells) + " |")
     st.markdown("\n".join(lines))
     st.caption(stage.words("schemes_note"))
