@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_model.config import ModelConfig
-from viz_model.ui.outputs import masked_token, next_token, sentence_vectors
+from viz_model.ui.parts.outputs import masked_token, next_token, sentence_vectors
 from viz_model.ui.stage import Stage
 
 

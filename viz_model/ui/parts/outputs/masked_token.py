@@ -10,7 +10,7 @@ from viz_model.analysis import masked
 from viz_model.analysis.output import logit_scale
 from viz_model.figures import next_token
 from viz_model.ui import controls, runs
-from viz_model.ui.outputs import choice as chosen
+from viz_model.ui.parts.outputs import choice as chosen
 from viz_model.ui.stage import Stage
 from viz_model.ui.texts import literal
 
