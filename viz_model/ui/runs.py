@@ -14,12 +14,13 @@ import torch
 
 import viz_model as vm
 from viz_model import sites
+from viz_model.analysis import masks, twins
 from viz_model.analysis.embedding import Geometry, geometry
-from viz_model.analysis import masks
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
+from viz_model.edits import AblateHead
 from viz_model.generation import Decoder, Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training.publish import read_log
@@ -129,11 +130,19 @@ def readable(text: str) -> tuple[str, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def gradients(name: str, text: str) -> StreamGradients:
-    """∂loss/∂r along the residual stream, for a text of at least 2 tokens."""
-    run = trace(name, text)
+def gradients(name: str, text: str, target: str | None, side: Side) -> StreamGradients:
+    """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
+    run = trace(name, text, target).at(side)
     with _RUNNING:
         return stream_gradients(run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def bare_top_changes(name: str, text: str, target: str | None) -> int:
+    """At how many positions a model's first choice would be another without its final norm."""
+    run = trace(name, text, target)
+    with _RUNNING:
+        return twins.bare_top_changes(run.at(run.config.sides[-1]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
