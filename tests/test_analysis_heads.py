@@ -103,12 +103,6 @@ def test_entropy_runs_from_one_key_to_all_alike() -> None:
     assert heads.summarise(EVEN).entropy == pytest.approx(1.0)
 
 
-def test_sharpness_is_the_mean_of_the_largest_weights_on_the_past() -> None:
-    assert heads.sharpness(PREVIOUS) == pytest.approx((0.9 + 1 + 0.8) / 3)
-    assert heads.sharpness(np.eye(4)) == 0.0
-    assert heads.sharpness(np.ones((1, 1))) == 0.0
-
-
 def test_the_strongest_look_is_the_largest_weight_on_an_earlier_position(lm: vm.LanguageModel) -> None:
     trace = lm.trace(ids=[3, 1, 4, 1, 5])
     look = story.strongest_look(trace, 3)

@@ -94,14 +94,3 @@ def shared_with(config: ModelConfig, head: int) -> tuple[int, range]:
     size = config.n_heads // config.n_kv_heads
     group = head // size
     return group, range(group * size, (group + 1) * size)
-
-
-def sharpness(pattern: np.ndarray) -> float:
-    """How sharply a head looks back: the mean, over queries, of its largest weight on the past.
-
-    Causal pattern [T, T]; a query's own position does not count as past. 0 for a single token.
-    """
-    if len(pattern) == 1:
-        return 0.0
-    past = np.tril(pattern, k=-1)
-    return float(past[1:].max(-1).mean())

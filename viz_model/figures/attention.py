@@ -595,7 +595,7 @@ def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     bias = 0.0 if o.bias is None else o.bias[0].item()
     return {
         "writes": _sum({h: theme.signed(part, 3) for h, part in enumerate(written)}, written),
-        "bias": theme.signed(bias, 3),
+        "output_bias": theme.signed(bias, 3),
         "written": f"{written.sum() + bias:.4f}",
         "out": f"{trace[at + 'out'][query, 0].item():.4f}",
     }
