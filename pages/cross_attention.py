@@ -39,6 +39,8 @@ padded = controls.choose(stage, "mask", ("none", "padding"), "none") == "padding
 steps = cross.steps(trace, view.layer, view.head, token, padded=padded)
 rows = crossing.labels(stage, "step", figures.STEPS)
 stage.figure(figures.draw_steps(steps, source, rows, scaled=config.scale_scores), "steps", words("steps_alt"))
+if len(source) > figures.MOST_COLUMNS:
+    st.caption(words("columns", n=figures.MOST_COLUMNS, total=len(source)))
 stage.source(*(stage.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
 stage.see("padding" if padded else "no_mask")
 written = cross.written(trace, view.layer, token)

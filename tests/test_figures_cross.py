@@ -104,6 +104,18 @@ def test_hidden_cells_are_drawn_as_hidden(trace: vm.Trace) -> None:
     assert sum("−∞" in text for part in drawn.data if part.text is not None for text in part.text) == cross.N_PADDING
 
 
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_long_source_is_cut_to_what_is_read_or_to_the_padding(padded: bool) -> None:
+    config = tiny_config(kind="encoder_decoder", n_context=64, start_id=0)
+    trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
+    steps = cross.steps(trace, LAYER, HEAD, 2, padded=padded)
+    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=True)
+    shown = slice(36, 60) if padded else figures.window(steps.fetched, figures.MOST_COLUMNS)
+    np.testing.assert_allclose(drawn.data[0].z[0], steps.products[shown], rtol=1e-6)
+    np.testing.assert_allclose(drawn.data[-1].y, steps.fetched[shown], rtol=1e-6)
+    assert drawn.data[-1].y.max() == pytest.approx(steps.fetched.max()) or padded
+
+
 def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) -> None:
     written, norm_at = cross.written(trace, LAYER, QUERY), trace.config.norm_at
     drawn = figures.draw_sum(written, words(figures.SUMS), "dimension", norm_at)

@@ -18,7 +18,7 @@ from tiny_models import describe, language_model, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.ui import runs
+from viz_model.ui import crossing, runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"
@@ -145,6 +145,15 @@ def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
     assert len(frames(app)["cross"][0]["target"]) == 1  # type: ignore[arg-type]
     assert not [slider for slider in app.slider if slider.key == "cross_attention.step"]
     assert "the target ends" in said(app)
+
+
+@pytest.mark.parametrize(
+    ("same", "own", "target", "said"),
+    [(4, 4, 4, "same"), (4, 40, 4, "same"), (40, 40, 60, "cut"), (3, 9, 8, "differs"), (0, 9, 8, "apart")],
+)
+def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
+    assert runs.MAX_SAID == 40
+    assert crossing._compared(same, own, target) == said
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Tq positions of the target, Ts of the source.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -202,17 +203,22 @@ def decoding(trace: Trace, k: int = 5) -> tuple[Step, ...]:
     it would have predicted had the target ended there. This is what makes training with the true
     target as input ("teacher forcing") a single run.
     """
-    logits, read = trace["logits"].double(), trace.target_tokens
-    probs = logits.softmax(-1)  # [Tq, V]
+    logits, read = trace["logits"], trace.target_tokens
     best = logits.topk(min(k, logits.shape[-1]))
+    total = logits.logsumexp(-1, keepdim=True)  # [Tq, 1]
+    chances = (best.values - total).exp().tolist()
+    following = torch.tensor([token.id for token in read[1:]], dtype=torch.long)[:, None]
+    came = logits[:-1].gather(1, following)  # [Tq - 1, 1]
+    probabilities = (came - total[:-1]).exp()[:, 0].tolist()
+    ranks = (1 + (logits[:-1] > came).sum(-1)).tolist()
     found = []
     for i, token in enumerate(read):
-        ids = best.indices[i].tolist()
-        guesses = tuple((trace.tokenizer.token(id), probs[i, id].item()) for id in ids)
-        came = read[i + 1] if i + 1 < len(read) else None
-        probability = float("nan") if came is None else probs[i, came.id].item()
-        rank = 0 if came is None else 1 + int((logits[i] > logits[i, came.id]).sum())
-        found.append(Step(token, guesses, came, probability, rank))
+        labels = map(trace.tokenizer.token, best.indices[i].tolist())
+        guesses = tuple(zip(labels, chances[i], strict=True))
+        if i + 1 < len(read):
+            found.append(Step(token, guesses, read[i + 1], probabilities[i], ranks[i]))
+        else:
+            found.append(Step(token, guesses, None, math.nan, 0))
     return tuple(found)
 
 

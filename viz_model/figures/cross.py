@@ -176,6 +176,8 @@ def draw_steps(
     Long sources show the window that is read most.
     """
     shown = window(steps.fetched, MOST_COLUMNS)
+    if np.isneginf(steps.mask).any():  # what is hidden stands at the end, and is what one wants to see
+        shown = slice(max(0, len(labels) - MOST_COLUMNS), len(labels))
     labels = tuple(labels[shown])
     rows: list[tuple[str, np.ndarray, str]] = [("product", steps.products, "signed")]
     if scaled:

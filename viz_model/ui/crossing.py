@@ -149,8 +149,7 @@ def decoding(stage: Stage, pattern: np.ndarray) -> dict[str, list[object]]:
         stage.figure(row, "row", stage.words("row_alt"))
         stage.source(stage.at("cross.pattern"))
     if len(steps) > 1:
-        section = "own_same" if same == len(steps) - 1 else "own_differs" if same else "own_apart"
-        stage.see(section, n=same, n_target=len(steps) - 1)
+        stage.see(f"own_{_compared(same, len(own), len(steps) - 1)}", n=same, n_target=len(steps) - 1)
     came = [None if step.came is None else step.came.label for step in steps]
     return {
         names["reads"]: [step.reads.label for step in steps],
@@ -161,6 +160,15 @@ def decoding(stage: Stage, pattern: np.ndarray) -> dict[str, list[object]]:
         stage.words("column_rank"): [step.rank or None for step in steps],
         names["says"]: [own[i].label if i < len(own) else None for i in range(len(steps))],
     }
+
+
+def _compared(same: int, own: int, target: int) -> str:
+    """How a target goes with the model's own words, of which ``same`` tokens agree at the start."""
+    if same == target:
+        return "same"
+    if same == own == runs.MAX_SAID:
+        return "cut"
+    return "differs" if same else "apart"
 
 
 def wiring(stage: Stage, said: dict[str, object]) -> None:
