@@ -140,8 +140,8 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
         assert before.came == after.reads
     assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
     drawn = figures.draw_decoding(view, words(figures.COLUMNS))
-    assert sum(shape.type == "path" for shape in drawn.layout.shapes) == 3
-    assert len(drawn.data) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
+    assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
+    assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
     assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
         round(float(x), 6) for x in figures.draw_guesses(steps[QUERY]).data[0].x
     ]

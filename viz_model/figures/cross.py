@@ -370,90 +370,49 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
 
     A line joins each token of the target to its place as the next step's input: the shift by one.
     """
-    figure = go.Figure()
-    size = len(view.steps)
-    texts: list[tuple[int, int, str, str, str, bool]] = []  # column, row, shown, hover, colour, bold
+    sketch, size = _Sketch([], []), len(view.steps)
+    hovered: list[tuple[int, int, str]] = []
+
+    def cell(column: int, row: int, token: Token, extra: str, colour: str, alpha: float, hit: bool) -> None:
+        later = row > view.newest
+        shade = theme.rgba(colour, alpha * (0.5 if later else 1.0))
+        edge = theme.rgba(colour, 1.0 if hit else 0.0)
+        sketch.box((column - 0.44, column + 0.44), (row - 0.36, row + 0.36), edge, 1.5, shade)
+        sketch.write(column, row, theme.shorten(token.label, 12), opacity=0.55 if later else 1.0)
+        name, more = theme.plain(names[COLUMNS[column]]), f"<br><b>{theme.plain(extra)}</b>" if extra else ""
+        hovered.append((column, row, f"{name}<br>{theme.plain(token.label)}{more}"))
+
     for row, (step, own) in enumerate(zip(view.steps, view.own, strict=True)):
-        position = view.first + row
-        guess, p = step.guesses[0]
-        texts.append((_READS, row, step.reads.label, "", theme.token_colour(position), False))
-        texts.append((_PREDICTS, row, guess.label, percent(p), theme.ROLES["output"], step.hit))
+        position, (guess, chance) = view.first + row, step.guesses[0]
+        sketch.write(-0.72, row, str(position), font={"size": 11})
+        cell(_READS, row, step.reads, "", theme.token_colour(position), 0.2, False)
+        cell(_PREDICTS, row, guess, percent(chance), theme.ROLES["output"], 0.12 + 0.5 * chance, step.hit)
         if step.came is not None:
-            said = f"{percent(step.probability)} · #{step.rank}"
-            texts.append((_COMES, row, step.came.label, said, theme.token_colour(position + 1), step.hit))
+            colour, said = theme.token_colour(position + 1), f"{percent(step.probability)} · #{step.rank}"
+            cell(_COMES, row, step.came, said, colour, 0.2, step.hit)
+            if row + 1 < size:
+                sketch.line((_COMES - 0.44, row), (_READS + 0.44, row + 1), colour)
         if own is not None:
             same = step.came is not None and own.id == step.came.id
-            texts.append((_SAYS, row, own.label, "", theme.ROLES["residual"], same))
-    # The shift is drawn first, so that the cells lie on top of it.
-    for row, step in enumerate(view.steps[:-1]):
-        colour = theme.token_colour(view.first + row + 1)
-        if step.came is not None:
-            figure.add_shape(
-                type="path",
-                path=f"M {_COMES - 0.44},{row} L {_READS + 0.44},{row + 1}",
-                line={"color": colour, "width": 2},
-                layer="below",
-            )
-    for column, row, label, extra, colour, bold in texts:
-        later = row > view.newest
-        guess_alpha = 0.12 + 0.5 * view.steps[row].guesses[0][1] if column == _PREDICTS else 0.2
-        figure.add_shape(
-            type="rect",
-            x0=column - 0.44,
-            x1=column + 0.44,
-            y0=row - 0.36,
-            y1=row + 0.36,
-            line={"color": theme.rgba(colour, 1.0 if bold else 0.0), "width": 1.5},
-            fillcolor=theme.rgba(colour, guess_alpha * (0.5 if later else 1.0)),
-        )
-        shown = theme.shorten(label, 12)
-        figure.add_annotation(
-            x=column,
-            y=row,
-            text=shown,
-            showarrow=False,
-            opacity=0.55 if later else 1.0,
-            font={"size": 12, "color": theme.INK},
-        )
-        hover = theme.plain(label) + (f"<br><b>{theme.plain(extra)}</b>" if extra else "")
-        figure.add_trace(
-            go.Scatter(
-                x=[column],
-                y=[row],
-                mode="markers",
-                marker={"size": 24, "opacity": 0},
-                hovertemplate=f"{hover}<extra>{theme.plain(names[COLUMNS[column]])}</extra>",
-            )
-        )
+            cell(_SAYS, row, own, "", theme.ROLES["residual"], 0.2, same)
     for column, key in enumerate(COLUMNS):
-        figure.add_annotation(
-            x=column,
-            y=-0.75,
-            text=f"<b>{theme.plain(names[key])}</b>",
-            showarrow=False,
-            font={"size": 12, "color": theme.INK},
+        sketch.write(column, -0.75, f"<b>{theme.plain(names[key])}</b>")
+    newest = (view.newest - 0.46, view.newest + 0.46)
+    sketch.box((-0.5, 3.5), newest, theme.HIGHLIGHT, 2, theme.rgba(theme.HIGHLIGHT, 0.0))
+    columns, rows, texts = zip(*hovered, strict=True)
+    figure = go.Figure(
+        go.Scatter(
+            x=columns,
+            y=rows,
+            text=texts,
+            mode="markers",
+            marker={"size": 24, "opacity": 0},
+            hovertemplate="%{text}<extra></extra>",
         )
-    figure.add_shape(
-        type="rect",
-        x0=-0.5,
-        x1=3.5,
-        y0=view.newest - 0.46,
-        y1=view.newest + 0.46,
-        line={"color": theme.HIGHLIGHT, "width": 2},
     )
-    theme.layout(figure, height=58 + 32 * size)
-    figure.update_xaxes(visible=False, range=[-0.95, 3.55], fixedrange=True)
-    figure.update_yaxes(
-        range=[size - 0.45, -1.15],
-        fixedrange=True,
-        tickvals=list(range(size)),
-        ticktext=[str(view.first + row) for row in range(size)],
-        visible=False,
-    )
-    for row in range(size):
-        figure.add_annotation(
-            x=-0.72, y=row, text=str(view.first + row), showarrow=False, font={"size": 11}, xanchor="center"
-        )
+    sketch.on(figure, height=58 + 32 * size)
+    figure.update_xaxes(range=[-0.95, 3.55])
+    figure.update_yaxes(range=[size - 0.45, -1.15])
     return figure
 
 
@@ -541,12 +500,14 @@ def _folded(depth: int, kept: int) -> tuple[int | None, ...]:
     return tuple(found)
 
 
+_FOLDED = "⋮"
+
+
 class _Box(NamedTuple):
     text: str
     role: str
-    block: int | None  # of the decoder: where the encoder's vectors enter it
-    tall: float
-    strong: bool
+    block: int | None = None  # of the decoder: where the encoder's vectors enter it
+    strong: bool = False
 
 
 def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
@@ -555,94 +516,84 @@ def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
     ``names`` are :data:`WIRES`.
     """
     n_source, n_target, width = view.sizes
-    left = [_Box(f"{names['source']}  [{n_source}]", "token", None, 1.0, False)]
-    left += [_Box("⋮" if i is None else f"{names['block']} {i}", "residual", None, 1.0, False) for i in view.encoder]
-    left.append(_Box(f"{names['vectors']}  [{n_source}×{width}]", "residual", None, 1.0, True))
-    right = [_Box(f"{names['target']}  [{n_target}]", "token", None, 1.0, False)]
+
+    def block(i: int | None) -> str:
+        return _FOLDED if i is None else f"{names['block']} {i}"
+
+    left = [_Box(f"{names['source']}  [{n_source}]", "token")]
+    left += [_Box(block(i), "residual") for i in view.encoder]
+    left.append(_Box(f"{names['vectors']}  [{n_source}×{width}]", "residual", strong=True))
+    right = [_Box(f"{names['target']}  [{n_target}]", "token")]
     for i in view.decoder:
         if i == view.layer:
-            right.append(_Box(f"{names['block']} {i}: {names['self']}", "residual", None, 1.0, True))
-            right.append(_Box(names["cross"], "pattern", i, 1.0, True))
-            right.append(_Box(names["ffn"], "ffn", None, 1.0, True))
+            right.append(_Box(f"{block(i)}: {names['self']}", "residual", strong=True))
+            right.append(_Box(names["cross"], "pattern", i, strong=True))
+            right.append(_Box(names["ffn"], "ffn", strong=True))
         else:
-            right.append(_Box("⋮" if i is None else f"{names['block']} {i}", "residual", i, 1.0, False))
-    right.append(_Box(names["logits"], "output", None, 1.0, False))
-    figure = go.Figure()
-    spans = ((0.0, 0.38), (0.56, 1.0))
+            right.append(_Box(block(i), "residual", i))
+    right.append(_Box(names["logits"], "output"))
+    sketch, spans = _Sketch([], []), ((0.0, 0.38), (0.56, 1.0))
     for boxes, (x0, x1) in zip((left, right), spans, strict=True):
+        middle = (x0 + x1) / 2
         for y, box in enumerate(boxes):
-            _box(figure, box, x0, x1, y)
+            colour = theme.ROLES[box.role]
+            if box.text != _FOLDED:
+                shade = theme.rgba(colour, 0.22 if box.strong else 0.1)
+                sketch.box((x0, x1), (y - 0.34, y + 0.34), colour, 2 if box.strong else 1, shade)
+            sketch.write(middle, y, theme.plain(box.text))
             if y:
-                _arrow(figure, ((x0 + x1) / 2, y - 0.66), ((x0 + x1) / 2, y - 0.36), theme.ROLES["residual"])
+                sketch.arrow((middle, y - 0.66), (middle, y - 0.36), theme.ROLES["residual"])
     top, bus = len(left) - 1, 0.47
     enters = [y for y, box in enumerate(right) if box.block is not None]
     # Two rails, one of keys and one of values, from the encoder's top to every block of the decoder.
     for role, shift, off in (("key", -0.012, -0.07), ("value", 0.012, 0.07)):
         colour, rail = theme.ROLES[role], bus + shift
         ends = [top + off, *(y + off for y in enters)]
-        figure.add_shape(type="line", x0=spans[0][1], x1=rail, y0=top + off, y1=top + off, line=_stroke(colour))
-        figure.add_shape(type="line", x0=rail, x1=rail, y0=min(ends), y1=max(ends), line=_stroke(colour))
+        sketch.line((spans[0][1], top + off), (rail, top + off), colour)
+        sketch.line((rail, min(ends)), (rail, max(ends)), colour)
         for y in enters:
-            _arrow(figure, (rail, y + off), (spans[1][0], y + off), colour)
+            sketch.arrow((rail, y + off), (spans[1][0], y + off), colour)
     opened = next(y for y, box in enumerate(right) if box.block == view.layer)
-    _arrow(figure, (0.66, opened - 0.66), (0.66, opened - 0.36), theme.ROLES["query"])
-    for x, at, key, role, anchor in (
-        (bus, max(top, *enters) + 0.42, "keys", "key", "center"),
-        (0.67, opened - 0.5, "query", "query", "left"),
-    ):
-        figure.add_annotation(
-            x=x,
-            y=at,
-            text=theme.plain(names[key]),
-            showarrow=False,
-            xanchor=anchor,
-            font={"size": 12, "color": theme.ROLES[role] if key == "query" else theme.INK},
-        )
+    sketch.arrow((0.66, opened - 0.66), (0.66, opened - 0.36), theme.ROLES["query"])
+    sketch.write(bus, max(top, *enters) + 0.42, theme.plain(names["keys"]))
+    sketch.write(0.67, opened - 0.5, theme.plain(names["query"]), xanchor="left")
     tall = max(len(left), len(right))
-    theme.layout(figure, height=40 + 42 * tall, margin={"l": 2, "r": 2})
-    figure.update_xaxes(visible=False, range=[-0.01, 1.01], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-0.5, tall - 0.2], fixedrange=True)
+    figure = sketch.on(go.Figure(), height=40 + 42 * tall)
+    figure.update_xaxes(range=[-0.01, 1.01])
+    figure.update_yaxes(range=[-0.5, tall - 0.2])
     return figure
 
 
-def _stroke(colour: str) -> dict[str, Any]:
-    return {"color": colour, "width": 2}
+class _Sketch(NamedTuple):
+    """Shapes and writing of a drawing, put on a figure all at once: one by one, Plotly takes a second for them."""
 
+    shapes: list[dict[str, Any]]
+    annotations: list[dict[str, Any]]
 
-def _box(figure: go.Figure, box: _Box, x0: float, x1: float, y: float) -> None:
-    colour = theme.ROLES[box.role]
-    if box.text != "⋮":
-        figure.add_shape(
-            type="rect",
-            x0=x0,
-            x1=x1,
-            y0=y - 0.34,
-            y1=y + 0.34,
-            line={"color": theme.rgba(colour, 0.9), "width": 2 if box.strong else 1},
-            fillcolor=theme.rgba(colour, 0.22 if box.strong else 0.1),
-        )
-    figure.add_annotation(
-        x=(x0 + x1) / 2, y=y, text=theme.plain(box.text), showarrow=False, font={"size": 12, "color": theme.INK}
-    )
+    def box(self, x: tuple[float, float], y: tuple[float, float], edge: str, width: float, fill: str) -> None:
+        corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
+        self.shapes.append({"type": "rect", **corners, "line": {"color": edge, "width": width}, "fillcolor": fill})
 
+    def line(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+        ends = {"x0": start[0], "y0": start[1], "x1": end[0], "y1": end[1]}
+        self.shapes.append({"type": "line", **ends, "line": {"color": colour, "width": 2}})
 
-def _arrow(figure: go.Figure, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    figure.add_annotation(
-        x=end[0],
-        y=end[1],
-        ax=start[0],
-        ay=start[1],
-        xref="x",
-        yref="y",
-        axref="x",
-        ayref="y",
-        showarrow=True,
-        arrowhead=2,
-        arrowsize=1,
-        arrowwidth=1.6,
-        arrowcolor=colour,
-        text="",
-    )
+    def write(self, x: float, y: float, text: str, **options: Any) -> None:
+        font = {"size": 12, "color": theme.INK}
+        self.annotations.append({"x": x, "y": y, "text": text, "showarrow": False, "font": font, **options})
+
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+        places = {"x": end[0], "y": end[1], "ax": start[0], "ay": start[1]}
+        axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
+        look = {"arrowhead": 2, "arrowwidth": 1.6, "arrowcolor": colour, "showarrow": True, "text": ""}
+        self.annotations.append({**places, **axes, **look})
+
+    def on(self, figure: go.Figure, height: int) -> go.Figure:
+        theme.layout(figure, height=height, margin={"l": 2, "r": 2})
+        figure.update_layout(shapes=self.shapes, annotations=self.annotations)
+        figure.update_xaxes(visible=False, fixedrange=True)
+        figure.update_yaxes(visible=False, fixedrange=True)
+        return figure
 
 
 # By hand
