@@ -25,6 +25,8 @@ MAX_SIDE = 256
 """Tokens along a side of the square of similarities; of a longer text every n-th."""
 PARTS = ("embed.token", "embed.segment", "embed.position")
 """The sites that are added up, where a model has them."""
+SHARE_IN_RANGE = 0.99
+"""Of trained numbers, the share that the colour scale tells apart."""
 LEGEND = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": 12}}
 
 
@@ -484,7 +486,8 @@ def _strips(
                 col=cast(str, 1),
             )
     figure.update_xaxes(title=theme.plain(axis), title_standoff=4, row=len(panels), col=1)
-    theme.layout(figure, height=inner + gap + bottom + bar, margin={"t": gap - 4})
+    # The bottom margin is given, so that the strips and the bar below them keep their distance.
+    theme.layout(figure, height=inner + gap + bottom + bar, margin={"t": gap - 4, "b": bottom + bar + 4})
     figure.update_layout(
         coloraxis={
             "colorscale": theme.diverging(),
@@ -553,19 +556,22 @@ class LearnedView(NamedTuple):
     """Trained rows [T, D] beside the sinusoid of the same size, which this model does not add.
 
     ``lengths`` [T] are the L2 lengths of the trained rows; every row of the sinusoid has ``wave_length``.
+    ``limit`` is where the colours end: a few trained numbers, often of position 0, dwarf all others.
     """
 
     trained: np.ndarray
     waves: np.ndarray
     lengths: np.ndarray
     wave_length: float
+    limit: float
 
     @classmethod
     def of(cls, trace: Trace) -> LearnedView:
         trained = trace["embed.position"].numpy()
         width = trained.shape[1] // 2 * 2
         waves = analysis.waves(np.arange(len(trained)), width, analysis.PAPER_BASE)
-        return cls(trained, waves, np.linalg.norm(trained, axis=-1), math.sqrt(width / 2))
+        limit = float(np.quantile(np.abs(trained), SHARE_IN_RANGE)) or 1.0
+        return cls(trained, waves, np.linalg.norm(trained, axis=-1), math.sqrt(width / 2), limit)
 
 
 def learned_by_hand(trace: Trace, token: int, column: int) -> dict[str, str]:

@@ -20,9 +20,10 @@ def show(stage: Stage) -> dict[str, str]:
     stage.see("learned_lead", **hand)
     picture, see = stage.split()
     with picture:
-        trained = waves.matrix_view(trace, "embed.position", token, axes)
+        trained = waves.matrix_view(trace, "embed.position", token, axes, limit=view.limit)
         stage.figure(waves.draw_matrix(trained, (column,)), "matrix", stage.words("learned_matrix_alt"))
         stage.source("embed.position")
+        st.caption(stage.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:
         shortest, longest = int(view.lengths.argmin()), int(view.lengths.argmax())
         stage.see(

@@ -22,7 +22,7 @@ def show(stage: Stage) -> None:
         cells += [stage.words(f"scheme_{scheme}_{column}") for column in _SAID]
         if scheme == present:
             cells = [f"**{cell}**" for cell in cells]
-            cells[0] = f"▶ {cells[0]}"
+            cells[0] = f"▶\u00a0{cells[0]}"
         lines.append("| " + " | ".join(cells) + " |")
     st.markdown("\n".join(lines))
     st.caption(stage.words("schemes_note"))
