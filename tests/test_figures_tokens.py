@@ -162,6 +162,7 @@ def test_the_merges_view_holds_the_steps() -> None:
 
 def test_the_control_token_has_no_merges_of_its_own() -> None:
     story = story_tokenizer()
+    assert story.end_of_text is not None
     view = tokens.MergesView.of(cutting.ranks(story), story.token(story.end_of_text), 0)
     assert len(view.parts[-1]) > 1
     tokens.draw_merges(view, STEPS)

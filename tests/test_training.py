@@ -18,7 +18,7 @@ import torch
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.tokenizer import END_OF_TEXT, ByteLevel, Tokenizer, load_ranks, story_tokenizer
+from viz_model.tokenizer import END_OF_TEXT, ByteLevel, load_ranks, story_tokenizer
 from viz_model.training import __main__ as command
 from viz_model.training import loop, publish, vocabulary
 from viz_model.training.corpus import (
@@ -65,19 +65,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+def tokenizer(data: Path, tmp_path_factory: pytest.TempPathFactory) -> ByteLevel:
     path = tmp_path_factory.mktemp("vocabulary") / "tiny.tiktoken"
     vocabulary.learn(training_texts(data, seed=0), 320, path)
     return ByteLevel(load_ranks(path))
 
 
 @pytest.fixture(scope="module")
-def corpus(data: Path, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(data: Path, tokenizer: ByteLevel, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return Corpus.prepare(data, tokenizer, seed=0, cache=tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
-def recipe(tokenizer: Tokenizer) -> Recipe:
+def recipe(tokenizer: ByteLevel) -> Recipe:
     return Recipe(
         config=tiny_config(n_vocab=tokenizer.n_vocab), steps=8, windows=3, warmup=3, peak_rate=1e-2, validate_every=4
     )
@@ -99,7 +99,7 @@ def test_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "\n \n"])
-def test_a_missing_or_empty_source_is_named(data: Path, tmp_path: Path, tokenizer: Tokenizer, text: str | None) -> None:
+def test_a_missing_or_empty_source_is_named(data: Path, tmp_path: Path, tokenizer: ByteLevel, text: str | None) -> None:
     folder = tmp_path / "data"
     shutil.copytree(data, folder)
     path = folder / SOURCES[3].file
@@ -121,7 +121,7 @@ def test_split_loses_nothing_and_repeats() -> None:
     assert split(found, seed=6) != (train_part, held)
 
 
-def test_prepare(data: Path, tokenizer: Tokenizer, corpus: Corpus, tmp_path: Path) -> None:
+def test_prepare(data: Path, tokenizer: ByteLevel, corpus: Corpus, tmp_path: Path) -> None:
     def documents(ids: np.ndarray) -> list[str]:
         """What stands between the end-of-text tokens, which decoding leaves out."""
         return b"".join(token.bytes for token in tokenizer.tokens(ids.tolist())).decode().split(END_OF_TEXT)
@@ -179,7 +179,7 @@ def test_too_few_tokens() -> None:
 # The vocabulary
 
 
-def test_a_learnt_vocabulary_round_trips(tokenizer: Tokenizer, data: Path) -> None:
+def test_a_learnt_vocabulary_round_trips(tokenizer: ByteLevel, data: Path) -> None:
     assert tokenizer.n_vocab == 320
     assert tokenizer.end_of_text == 319
     for text in [*training_texts(data, 0), "unseen: čaj 🙂\x00", END_OF_TEXT]:
@@ -189,7 +189,7 @@ def test_a_learnt_vocabulary_round_trips(tokenizer: Tokenizer, data: Path) -> No
     assert [tokenizer.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]
 
 
-def test_a_learnt_vocabulary_shortens_its_text(tokenizer: Tokenizer) -> None:
+def test_a_learnt_vocabulary_shortens_its_text(tokenizer: ByteLevel) -> None:
     text = " ".join(sentences("en"))
     # 63 merges are not many, but this text has few words.
     assert len(tokenizer.encode(text)) < 0.8 * len(text.encode())

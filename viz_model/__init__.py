@@ -7,6 +7,7 @@
 torch.Size([6, 3, 3])
 """
 
+from viz_model import edits, masks
 from viz_model.checkpoints.registry import load, models
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
@@ -25,6 +26,8 @@ __all__ = [
     "TextError",
     "Token",
     "Trace",
+    "edits",
     "load",
+    "masks",
     "models",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from viz_model.tokenizer import END_OF_TEXT, Tokenizer
+from viz_model.tokenizer import END_OF_TEXT, ByteLevel
 
 HELD_OUT_EVERY = 50
 """Every fiftieth document, after a seeded shuffle, is validation text and never trained on."""
@@ -147,7 +147,7 @@ class Corpus:
     held_out: tuple[HeldOut, ...]
 
     @classmethod
-    def prepare(cls, folder: Path, tokenizer: Tokenizer, seed: int, cache: Path) -> Corpus:
+    def prepare(cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path) -> Corpus:
         """Tokenise the sources once, into ``cache``; later calls map the file.
 
         Raises:
@@ -179,7 +179,7 @@ class Corpus:
         )
 
 
-def _encode(texts: list[str], tokenizer: Tokenizer) -> np.ndarray:
+def _encode(texts: list[str], tokenizer: ByteLevel) -> np.ndarray:
     batches = tokenizer.encoding.encode_ordinary_batch(texts)
     end = tokenizer.end_of_text
     return np.fromiter((id for ids in batches for id in (*ids, end)), dtype=np.uint16)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from viz_model.tokenizer import STORY_PATTERN
+from viz_model.tokenizer import STORY_PATTERN, byte_symbols
 
 
 def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:
@@ -34,7 +34,7 @@ def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:
     )
     bpe.train_from_iterator(texts, trainer)
 
-    byte_of = {symbol: byte for byte, symbol in _byte_symbols().items()}
+    byte_of = {symbol: byte for byte, symbol in byte_symbols().items()}
     by_rank = sorted(bpe.get_vocab().items(), key=lambda entry: entry[1])
     merged = [bytes(byte_of[symbol] for symbol in token) for token, _ in by_rank]
     single = [bytes([byte]) for byte in range(256)]
@@ -43,12 +43,3 @@ def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:
     partial = target.with_suffix(".partial")
     partial.write_bytes(b"".join(lines))
     os.replace(partial, target)
-
-
-def _byte_symbols() -> dict[int, str]:
-    """GPT-2's printable stand-in for every byte, which ``tokenizers`` uses inside."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    symbols = {byte: chr(byte) for byte in printable}
-    rest = (byte for byte in range(256) if byte not in symbols)
-    symbols.update({byte: chr(256 + n) for n, byte in enumerate(rest)})
-    return symbols
