@@ -14,7 +14,7 @@ from viz_model import masks
 from viz_model.analysis import parameters
 from viz_model.config import Kind, ModelConfig, Side
 from viz_model.language_model import LanguageModel
-from viz_model.tokenizer import Token
+from viz_model.tokenizer import IdTokenizer, Token, Tokenizer
 from viz_model.trace import Trace
 
 KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
@@ -43,13 +43,13 @@ class Part(NamedTuple):
 
 def parts(lm: LanguageModel) -> tuple[Part, ...]:
     """Everything by which Transformers of this package differ; the same names for every model, in one order."""
-    config, tokens = lm.config, lm.tokenizer
+    config = lm.config
     is_dense = isinstance(config.ffn, variants.Dense)
     ends_normed = any(lm.model.stack(side).final_norm is not None for side in config.sides)
     total = sum(parameters.count(lm.model).values())
     return (
         Part("kind", "overview", config.kind),
-        Part("tokenizer", "tokens", "text", {"text": tokens.name}),
+        _tokenizer(lm.tokenizer),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),
         Part("context", "position", "number", {"n": f"{config.n_context:,}"}),
         Part("width", "embedding", "number", {"n": f"{config.d_model:,}"}),
@@ -80,6 +80,12 @@ def parts(lm: LanguageModel) -> tuple[Part, ...]:
 
 def _yes(flag: bool) -> str:
     return "yes" if flag else "no"
+
+
+def _tokenizer(tokenizer: Tokenizer) -> Part:
+    keeps = "exact" if tokenizer.is_lossless else "lossy"
+    said = "ids" if isinstance(tokenizer, IdTokenizer) else keeps
+    return Part("tokenizer", "tokens", said, {"name": tokenizer.name})
 
 
 def _position(position: variants.Position, n_context: int) -> Part:

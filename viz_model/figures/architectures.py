@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,23 +106,30 @@ _MOST_SQUARES = 48
 def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.Figure:
     """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
     figure = go.Figure()
+    # Gathered and handed over at once: Plotly copies all shapes for every one that is added.
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
     grey, at = theme.ROLES["residual"], view.heights()
     top = max(high for _, high in at.values())
 
+    def add_shape(**shape: Any) -> None:
+        shapes.append(shape)
+
+    def add_note(**note: Any) -> None:
+        notes.append(note)
+
     def line(x0: float, y0: float, x1: float, y1: float, **more: Any) -> None:
-        figure.add_shape(
-            type="line", x0=x0, y0=y0, x1=x1, y1=y1, layer="below", line={"color": grey, "width": 2, **more}
-        )
+        add_shape(type="line", x0=x0, y0=y0, x1=x1, y1=y1, layer="below", line={"color": grey, "width": 2, **more})
 
     def write(x: float, y: float, text: str, **more: Any) -> None:
         font = {"size": SMALL, "color": theme.INK, **more.pop("font", {})}
-        figure.add_annotation(x=x, y=y, text=text, showarrow=False, **{"font": font, **more})
+        add_note(x=x, y=y, text=text, showarrow=False, **{"font": font, **more})
 
     def box(slot: str, x0: float, x1: float, element: architectures.Element | None) -> None:
         low, high = at[slot]
         differs = slot in view.differing
         colour = theme.ROLES[element.role] if element else grey
-        figure.add_shape(
+        add_shape(
             type="rect",
             **{"x0": x0, "x1": x1, "y0": low, "y1": high},
             line={"color": colour, "width": 3 if differs and element else 1, "dash": "solid" if element else "dot"},
@@ -133,7 +140,7 @@ def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.F
         if differs:
             write(x1, high - 0.02, "<b>≠</b>", yanchor="middle", bgcolor=theme.HIGHLIGHT, font={"color": "#ffffff"})
         if slot.endswith(".heads") and element:
-            _draw_heads(figure, view, (x0, x1), (low + 0.12, low + 1.2))
+            shapes.extend(_head_shapes(view, (x0, x1), (low + 0.12, low + 1.2)))
 
     drawn: list[tuple[float, float]] = []  # boxes that stand on the stream, which is drawn around them
     for slot in view.slots:
@@ -142,7 +149,7 @@ def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.F
         if group in ("embed", "end"):
             box(slot, 0.0, _RIGHT, element)
             drawn += [at[slot]] if element else []
-        elif step == "norm_post":
+        elif step == "norm_post" and f"{group}.add" in view.elements:
             box(slot, 0.0, 2 * _STREAM, element)
             drawn += [at[slot]] if element else []
     blocks = [slot for slot in view.slots if slot.partition(".")[0] in architectures.SUBLAYERS]
@@ -163,7 +170,7 @@ def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.F
                 y = at[slot][1]
             box(slot, 1.3, _RIGHT, view.elements.get(slot))
         line(_BRANCH, y, _BRANCH, plus)
-        figure.add_annotation(
+        add_note(
             **{"x": _STREAM + 0.13, "y": plus, "ax": _BRANCH, "ay": plus},
             **{"xref": "x", "yref": "y", "axref": "x", "ayref": "y"},
             **{"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": grey},
@@ -183,7 +190,7 @@ def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.F
     for (_, low), (high, _) in itertools.pairwise(drawn):
         line(_STREAM, low, _STREAM, high, color=COLOURS[which], width=4)
     frame = (at[blocks[0]][0] - 0.48, at[blocks[-1]][1] + 0.22)
-    figure.add_shape(
+    add_shape(
         type="rect",
         **{"x0": -0.12, "x1": _RIGHT + 0.12, "y0": frame[0], "y1": frame[1]},
         line={"color": grey, "width": 1, "dash": "dash"},
@@ -193,13 +200,14 @@ def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.F
     write(_RIGHT, frame[1] + 0.06, f"<b>{blocks_said}</b>", xanchor="right", yanchor="bottom")
     mark = "●" if which == 0 else "■"
     write(_RIGHT / 2, top + 0.7, f"<b>{mark} {theme.plain(name)}</b>", font={"size": 14, "color": COLOURS[which]})
+    figure.update_layout(shapes=shapes, annotations=notes)
     theme.layout(figure, height=int(40 + 31 * (top + 1)))
     figure.update_xaxes(visible=False, range=[-0.2, _RIGHT + 0.25], fixedrange=True, automargin=False)
     figure.update_yaxes(visible=False, range=[-0.1, top + 1.1], fixedrange=True, automargin=False)
     return figure
 
 
-def _draw_heads(figure: go.Figure, view: DiagramView, across: tuple[float, float], up: tuple[float, float]) -> None:
+def _head_shapes(view: DiagramView, across: tuple[float, float], up: tuple[float, float]) -> Iterator[dict[str, Any]]:
     """Query heads above, each joined to the key–value head that it reads; many are drawn by their first ones."""
     per = view.n_heads // view.n_kv_heads
     groups = view.n_kv_heads if view.n_heads <= _MOST_SQUARES else max(1, _MOST_SQUARES // per)
@@ -207,27 +215,19 @@ def _draw_heads(figure: go.Figure, view: DiagramView, across: tuple[float, float
     width = (across[1] - across[0] - 0.2) / shown
     middle = [across[0] + 0.1 + width * (i + 0.5) for i in range(shown)]
     half, tall = min(0.42 * width, 0.16), 0.3
+    homes = [float(np.mean(middle[i : i + per])) for i in range(0, shown, per)]
     for i, x in enumerate(middle):
-        _square(figure, x, half, up[1] - tall, up[1], "query")
-        home = np.mean(middle[i // per * per : (i // per + 1) * per])
-        figure.add_shape(
-            type="line",
-            **{"x0": x, "y0": up[1] - tall, "x1": home, "y1": up[0] + tall},
-            line={"color": theme.ROLES["residual"], "width": 1},
-        )
-    for g in range(-(-shown // per)):
-        x = float(np.mean(middle[g * per : (g + 1) * per]))
-        _square(figure, x - half / 2, half / 2, up[0], up[0] + tall, "key")
-        _square(figure, x + half / 2, half / 2, up[0], up[0] + tall, "value")
+        yield _square(x, half, up[1] - tall, up[1], "query")
+        ends = {"x0": x, "y0": up[1] - tall, "x1": homes[i // per], "y1": up[0] + tall}
+        yield {"type": "line", **ends, "line": {"color": theme.ROLES["residual"], "width": 1}}
+    for x in homes:
+        yield _square(x - half / 2, half / 2, up[0], up[0] + tall, "key")
+        yield _square(x + half / 2, half / 2, up[0], up[0] + tall, "value")
 
 
-def _square(figure: go.Figure, x: float, half: float, low: float, high: float, role: str) -> None:
-    figure.add_shape(
-        type="rect",
-        **{"x0": x - half, "x1": x + half, "y0": low, "y1": high},
-        fillcolor=theme.ROLES[role],
-        line={"width": 0},
-    )
+def _square(x: float, half: float, low: float, high: float, role: str) -> dict[str, Any]:
+    corners = {"x0": x - half, "x1": x + half, "y0": low, "y1": high}
+    return {"type": "rect", **corners, "fillcolor": theme.ROLES[role], "line": {"width": 0}}
 
 
 # The table of parts
@@ -785,14 +785,15 @@ def pattern_view(trace: Trace, layer: int, head: int, axes: tuple[str, str]) -> 
         columns=tuple(labels),
         site=trace.full_name(f"blocks.{layer}.attn.pattern") + f"[{head}]",
         role="pattern",
-        scale="probability",
+        # Of many tokens hardly one gets a weight near 1, and the picture would be blank.
+        scale="probability" if pool == 1 else "positive",
         row_axis=axes[0],
         column_axis=axes[1],
     )
 
 
 def draw_pattern(view: heatmap.HeatmapView) -> go.Figure:
-    figure = heatmap.draw(view, height=340, colour_bar=False, show_columns=False)
+    figure = heatmap.draw(view, height=340, show_columns=False)
     return figure.update_yaxes(**theme.ticks(view.rows, 16))
 
 
