@@ -7,17 +7,20 @@ import threading
 import numpy as np
 import pytest
 import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
 from torch.nn import functional as F
 
 import viz_model as vm
+from viz_model import config
 from viz_model.analysis import gradients, twins
+from viz_model.config import ModelConfig
 
 IDS = [3, 1, 4, 1, 5, 9]
 
 
 def test_stream_norms_are_lengths_from_the_embedding_upwards(lm: vm.LanguageModel) -> None:
     trace = lm.trace(ids=IDS)
-    sites = twins.stream_sites(lm.config)
+    sites = twins.stream_sites(trace)
     assert sites[0] == "embed.out" and sites[-1] == f"blocks.{lm.config.n_layers - 1}.resid.out"
     expected = np.stack([np.linalg.norm(trace[site].numpy(), axis=-1) for site in sites])
     np.testing.assert_allclose(twins.stream_norms(trace), expected, rtol=1e-5)
@@ -110,3 +113,108 @@ def test_gradients_leave_nothing_behind(lm: vm.LanguageModel) -> None:
 def test_one_token_has_no_loss(lm: vm.LanguageModel) -> None:
     with pytest.raises(ValueError, match="at least 2 tokens"):
         gradients.stream_gradients(lm.trace(ids=[3]))
+
+
+every = pytest.mark.parametrize("config_", variants(), ids=describe)
+
+
+@every
+def test_stream_sites_are_those_after_each_addition(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen = trace.at(side)
+        expected = [name for name in seen.sites if name == "embed.out" or name.split(".")[-2:-1] == ["resid"]]
+        assert list(twins.stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
+
+
+@every
+def test_the_final_norm_of_every_kind(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen = trace.at(side)
+        before, after = twins.final_lengths(seen)
+        assert before.tolist() == seen[f"blocks.{seen.n_layers - 1}.resid.out"].norm(dim=-1).tolist()
+        assert (before.tolist() == after.tolist()) == (config_.norm_at == "post")
+        if not twins.ends_in_logits(seen):
+            with pytest.raises(ValueError, match="no logits"):
+                twins.logits_without_final_norm(seen)
+            continue
+        bare = twins.logits_without_final_norm(seen)
+        assert torch.allclose(bare, trace["logits"], atol=1e-5) == (config_.norm_at == "post")
+        torch.testing.assert_close(twins.logits_without_final_norm(seen, 2), bare[2])
+
+
+def expected_loss(trace: vm.Trace) -> float:
+    """The loss of a run by the definition of its kind, from the recorded logits."""
+    ids = torch.tensor(trace.target_ids if trace.config.kind == "encoder_decoder" else trace.ids)
+    logits = trace["logits"]
+    if trace.config.kind == "encoder":
+        return F.cross_entropy(logits, ids).item()
+    return F.cross_entropy(logits[:-1], ids[1:]).item()
+
+
+@every
+def test_gradients_of_every_kind(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    if not config_.has_logits:
+        assert gradients.no_loss(trace) == "no_head"
+        with pytest.raises(ValueError, match="head"):
+            gradients.stream_gradients(trace)
+        return
+    for side in config_.sides:
+        seen = trace.at(side)
+        found = gradients.stream_gradients(seen)
+        kinds = {"decoder": "next", "encoder": "itself", "encoder_decoder": "target"}
+        assert found.kind == kinds[config_.kind]
+        assert found.loss == pytest.approx(expected_loss(trace), abs=1e-4)
+        assert found.sites == ("embed.out", *(f"blocks.{i}.resid.out" for i in range(seen.n_layers)))
+        assert all(gradient.shape == seen["embed.out"].shape for gradient in found.gradients)
+        assert all(norm > 0 for norm in found.norms)
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
+    config_ = tiny_config(kind="encoder_decoder", start_id=0, norm=config.RMSNorm(), ffn=config.Gated())
+    trace = run_both(language_model(config_)).at(side)
+    found = gradients.stream_gradients(trace)
+    step = 1e-2 * found.gradients[0] / found.gradients[0].norm()
+
+    class Push:
+        """A tap that moves the embedding of one side."""
+
+        def __init__(self, by: torch.Tensor, prefix: str = "") -> None:
+            self.by, self.prefix = by, prefix
+
+        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
+            return value + self.by if self.prefix + name == f"{side}.embed.out" else value
+
+        def at(self, prefix: str) -> Push:
+            return Push(self.by, f"{self.prefix}{prefix}.")
+
+    ids, target = torch.tensor([trace.ids]), torch.tensor([trace.target_ids])
+    losses = [
+        F.cross_entropy(trace.model(ids, target, tap=Push(by))[0, :-1], target[0, 1:]).item() for by in (step, -step)
+    ]
+    assert losses[0] - losses[1] == pytest.approx(2e-2 * found.norms[0], rel=2e-2)
+
+
+def test_masks_and_edits_of_the_run_hold_in_its_gradient() -> None:
+    lm = language_model(tiny_config())
+    blind = torch.eye(6, dtype=torch.bool)
+    trace = lm.trace(ids=IDS, mask=blind, edits=[vm.edits.AblateHead(layer=1, head=0)])
+    assert gradients.stream_gradients(trace).loss == pytest.approx(expected_loss(trace), abs=1e-5)
+    assert gradients.stream_gradients(lm.trace(ids=IDS)).loss != pytest.approx(expected_loss(trace), abs=1e-3)
+
+
+def test_a_masked_place_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
+    trace = lm.trace(ids=[3, 7, 9])
+    monkeypatch.setattr(type(trace.tokenizer), "mask_id", 7, raising=False)
+    assert gradients.predicted(trace) == ("itself", [0, 2], [3, 9])
+    assert gradients.no_loss(lm.trace(ids=[7])) == "all_masked"
+    assert gradients.no_loss(lm.trace(ids=[3])) is None
+
+
+def test_one_token_of_a_target_has_no_loss() -> None:
+    lm = language_model(tiny_config(kind="encoder_decoder", start_id=0))
+    assert gradients.no_loss(lm.trace(ids=[3, 4], target_ids=[0])) == "one_token"
