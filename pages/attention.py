@@ -48,6 +48,7 @@ with wide:
 with narrow:
     lines = attention.LinesView.of(trace, layer, head, token)
     stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))
+    heads.part(stage, "lines_part", attention.around(token, len(trace), attention.MAX_LINES))
 
 forms = attention.FormsView.of(trace, layer, head, token, strongest)
 if forms.notes:

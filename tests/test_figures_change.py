@@ -52,7 +52,7 @@ def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
     np.testing.assert_array_equal(view.values, expected)
     np.testing.assert_array_equal(view.lengths, [vectors.before, vectors.after])
     np.testing.assert_allclose(change.draw_places(view, "title").data[0].y, expected, rtol=1e-6)
-    assert view.facts()["n_changed"] == str(int((expected > 0.0005).sum()))
+    assert view.facts()["n_changed"] == str(int((expected > change.UNCHANGED).sum()))
     assert change.PlacesView.of(before, before, 1).facts()["n_changed"] == "0"
 
 

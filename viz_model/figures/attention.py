@@ -140,6 +140,10 @@ def head_view(
     )
 
 
+MAX_LINES = 32
+"""Positions on either side of the lines at the most."""
+
+
 class LinesView(NamedTuple):
     """A pattern as lines from queries to keys.
 
@@ -154,7 +158,7 @@ class LinesView(NamedTuple):
     site: str
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, head: int, token: int, most: int = 32) -> LinesView:
+    def of(cls, trace: Trace, layer: int, head: int, token: int, most: int = MAX_LINES) -> LinesView:
         """The window holds ``most`` positions at the most, the chosen token among them."""
         site = f"blocks.{layer}.attn.pattern"
         window = around(token, len(trace), most)

@@ -17,6 +17,10 @@ SHOWN = 6
 """First guesses of each run that are shown; together at most twice as many."""
 
 
+UNCHANGED = 0.0005
+"""Differences below this are written as 0.000, and count as none."""
+
+
 class GuessesView(NamedTuple):
     """The first guesses of two runs at one position, with their probabilities in both, [N] each.
 
@@ -51,7 +55,7 @@ class GuessesView(NamedTuple):
     @property
     def outcome(self) -> Literal["same", "stays", "changes"]:
         """Whether the runs agree to the digits that are written, or at least on their first guess."""
-        if self.divergence < 0.0005:
+        if self.divergence < UNCHANGED:
             return "same"
         return "stays" if self.best[0] == self.best[1] else "changes"
 
@@ -145,7 +149,7 @@ class PlacesView(NamedTuple):
             "turn": f"{1 - self.values[self.token]:.4f}",
             "length_before": f"{self.lengths[0, self.token]:.2f}",
             "length_after": f"{self.lengths[1, self.token]:.2f}",
-            "n_changed": str(int((self.values > 0.0005).sum())),
+            "n_changed": str(int((self.values > UNCHANGED).sum())),
             "n": str(len(self.values)),
         }
 
@@ -166,8 +170,8 @@ def draw_places(view: PlacesView, title: str) -> go.Figure:
     figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(view.labels))
     figure.update_yaxes(
         title=theme.plain(title),
-        rangemode="tozero",
-        range=[0, 1] if float(view.values.max()) == 0 else None,
+        # What counts as no change must not fill the picture.
+        range=[0, max(1.05 * float(view.values.max()), 20 * UNCHANGED)],
         showgrid=True,
         gridcolor=theme.rgba(theme.ROLES["residual"], 0.25),
         nticks=4,

@@ -39,6 +39,7 @@ def forms(stage: Stage, view: attention.FormsView) -> None:
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
     stage.figure(attention.draw_forms(view, names, lengths), "forms", words("forms_alt"))
     stage.source(*(stage.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
+    st.caption(words("forms_note"))
     tokens = {"token": stage.token_name(view.query), "key": stage.token_name(view.key)}
     for form, note in view.notes.items():
         stage.see(f"form{note}", **tokens, **view.facts(form))
