@@ -379,7 +379,7 @@ def test_publish(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     log = [json.loads(line) for line in (target / "log.jsonl").read_text().splitlines()]
     assert [report["step"] for report in log] == [0, 1, 2]
     card = (target / "README.md").read_text(encoding="utf-8")
-    held = Corpus.prepare(data, lm.tokenizer, 0, runs).held_out
+    held = Corpus.prepare(data, story_tokenizer(), 0, runs).held_out
     for each in held:
         assert f"{bits_per_byte(lm.model, each):.3f}" in card
     for source in SOURCES:

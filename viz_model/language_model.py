@@ -49,7 +49,8 @@ class LanguageModel:
     ) -> trace.Trace:
         """Run the model over a text, or over token ids, and keep every value.
 
-        What exceeds the context is left out at the end; ``n_dropped`` of the result counts it.
+        What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
+        control tokens that end a text (BERT's [SEP]) stay.
 
         Args:
             text: what the model reads, with the control tokens that its tokenizer puts around it.
@@ -70,13 +71,15 @@ class LanguageModel:
         """
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
+        most = min(self.config.n_context, max_tokens or self.config.n_context)
         if text is not None:
-            ids = self.tokenizer.encode(text)
+            ids = self.tokenizer.encode(text) if text else []
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
-        assert ids is not None
-        most = min(self.config.n_context, max_tokens or self.config.n_context)
-        run = [int(id) for id in ids][:most]
+            run = self._shorten(ids, most)
+        else:
+            assert ids is not None
+            run = [int(id) for id in ids][:most]
         reads = self._target(target, target_ids)
         decoded = None if reads is None else reads[:most]
         return trace.record(
@@ -115,7 +118,7 @@ class LanguageModel:
             ValueError: the text is empty, a parameter is out of range, or the model does not generate.
             TextError: the text is not Unicode text.
         """
-        ids = self.tokenizer.encode(text)
+        ids = self.tokenizer.encode(text) if text else []
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(
@@ -136,6 +139,15 @@ class LanguageModel:
         if reads is None:
             return generation.Decoder(self.model, ids)
         return generation.Decoder(self.model, reads, source_ids=ids)
+
+    def _shorten(self, ids: list[int], most: int) -> list[int]:
+        """At most so many ids of a text: the control tokens at its end stand behind whatever is left."""
+        if len(ids) <= most:
+            return ids
+        n_after = 0
+        while n_after < most - 1 and ids[-1 - n_after] in self.tokenizer.controls:
+            n_after += 1
+        return ids[: most - n_after] + ids[len(ids) - n_after :]
 
     def _target(self, target: str | None, target_ids: Sequence[int] | None) -> list[int] | None:
         """What the decoder of an encoder–decoder reads, or None for other models."""

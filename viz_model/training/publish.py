@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from viz_model import generation
 from viz_model.checkpoints.registry import load_folder
 from viz_model.checkpoints.weights import stored_tensors
+from viz_model.tokenizer import story_tokenizer
 from viz_model.training.corpus import SOURCES, Corpus
 from viz_model.training.loop import bits_per_byte, trained_model
 from viz_model.training.recipes import RECIPES, Recipe
@@ -43,7 +44,7 @@ def publish(name: str, run: Path, data: Path, cache: Path, target: Path) -> None
     (target / "log.jsonl").write_text("".join(json.dumps(_thin(report)) + "\n" for report in log))
 
     lm = load_folder(target)
-    corpus = Corpus.prepare(data, lm.tokenizer, recipe.seed, cache)
+    corpus = Corpus.prepare(data, story_tokenizer(), recipe.seed, cache)
     figures = {held.language: bits_per_byte(lm.model, held) for held in corpus.held_out}
     greedy = generation.Sampling(temperature=0.0)
     samples = {
