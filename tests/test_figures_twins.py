@@ -50,7 +50,7 @@ def test_lengths_through_a_block(config_: ModelConfig) -> None:
 @every
 def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
-    alone = {config_.norm_at: trace}
+    alone: dict[str, vm.Trace] = {config_.norm_at: trace}
     view = twins.DepthView.of(alone, 2)
     assert list(view.middle) == [config_.norm_at] and view.table().shape == (len(view.sites), 3)
     expected = np.median(np.stack([trace[site].norm(dim=-1).numpy() for site in view.sites]), axis=1)
