@@ -131,6 +131,7 @@ def _plane(figure: go.Figure, points: np.ndarray, columns: tuple[int, int], word
         title=theme.plain(f"{words['value']} {columns[1]}"),
         scaleanchor="x",
         constrain="domain",
+        constraintoward="top",
         **lines,
     )
     return figure

@@ -28,9 +28,9 @@ def show(stage: Stage) -> dict[str, str]:
             values = {
                 "token": stage.token_name(),
                 "count": token,
-                "first": f"{effect.own_mask[0]:.1e}",
-                "last": f"{effect.own_mask[-1]:.1e}",
-                "largest": f"{effect.no_mask.max():.1e}",
+                "first": f"{effect.own_mask[0]:.2g}",
+                "last": f"{effect.own_mask[-1]:.2g}",
+                "largest": f"{effect.no_mask.max():.2g}",
             }
             stage.see("none_see", **values)
             stage.see(f"none_{order.verdict(effect)}")
