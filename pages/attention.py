@@ -56,13 +56,7 @@ if forms.notes:
     heads.forms(stage, forms)
 
 st.subheader(words("steps_title", **said), anchor=False)
-names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
-stage.figure(attention.draw_steps(steps, names), "steps", words("steps_alt"))
-stage.source(*(stage.at(f"attn.{name}") for name in (*attention.matrices(trace, layer), "z")))
-if len(steps.shown()) < len(trace):
-    st.caption(words("steps_part", shown=len(steps.shown()), n=len(trace)))
-if not steps.scaled:
-    st.caption(words("no_scale"))
+heads.steps(stage, steps)
 experiment.section(stage)
 
 formula, hand, code, numbers = stage.tabs()

@@ -43,3 +43,15 @@ def forms(stage: Stage, view: attention.FormsView) -> None:
     tokens = {"token": stage.token_name(view.query), "key": stage.token_name(view.key)}
     for form, note in view.notes.items():
         stage.see(f"form{note}", **tokens, **view.facts(form))
+
+
+def steps(stage: Stage, view: attention.StepsView) -> None:
+    """One query's way from dot products to a mixed value, as this model takes it."""
+    words, layer = stage.words, stage.view.layer
+    names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
+    stage.figure(attention.draw_steps(view, names), "steps", words("steps_alt"))
+    stage.source(*(stage.at(f"attn.{name}") for name in (*attention.matrices(stage.trace, layer), "z")))
+    if len(view.shown()) < len(stage.trace):
+        st.caption(words("steps_part", shown=len(view.shown()), n=len(stage.trace)))
+    if not view.scaled:
+        st.caption(words("no_scale"))
