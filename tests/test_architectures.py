@@ -245,6 +245,8 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         choices = figures.ChoicesView.of(trace, 0, 4)
         np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
         assert list(figures.draw_choices(choices, 1).data[0].x) == list(choices.probs)
+        own = trace["probs"][0, trace.tokens[0].id].item()
+        assert figures.own_probability(trace, 0) == pytest.approx(own)
 
 
 def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
@@ -302,6 +304,11 @@ def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
     for side in config.sides:
         block = Transformer(config).stack(side).block(0)
         said = figures.by_hand(parameters.tree(block))
+        for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
+            assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
+        names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
+        own = {name.rpartition(".")[0].replace("_", r"\_") for name, _ in block.named_parameters()}
+        assert set(names) == own and len(names) == len(own)
         parts = [int(part.replace("{,}", "")) for part in re.findall(r"&&= ([\d{},]+) ", said["lines"])]
         assert sum(parts) == sum(weight.numel() for weight in block.parameters())
         assert f"{sum(parts):,}" == said["total"]

@@ -103,7 +103,7 @@ def _node(module: nn.Module, name: str, path: str, seen: dict[int, str]) -> Node
         copies=1,
         shared=shared,
         computed={key: tuple(table.shape) for key, table in module.named_buffers(recurse=False)},
-        children=_folded(children),
+        children=_folded(children) if isinstance(module, nn.ModuleList) else tuple(children),
     )
 
 

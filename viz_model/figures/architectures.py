@@ -669,6 +669,11 @@ class ChoicesView(NamedTuple):
         return cls(tuple(token.label for token, _ in found), np.array([p for _, p in found]))
 
 
+def own_probability(trace: Trace, position: int) -> float:
+    """What an encoder gives, at a position, to the token that stands there."""
+    return trace["logits"][position].softmax(-1)[trace.tokens[position].id].item()
+
+
 def draw_choices(view: ChoicesView, which: int) -> go.Figure:
     """One bar a token, in the colour of the model."""
     figure = go.Figure(

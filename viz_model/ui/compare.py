@@ -140,7 +140,7 @@ def _choices(stage: Stage, key: str, one: Beside, which: int) -> None:
     story = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {stage.words(f'{story}_title', **facts, **best)}")
     stage.figure(figures.draw_choices(view, which), key, stage.words("choices_alt", model=one.lm.name))
-    stage.see(story, **facts)
+    stage.see(story, **facts, own=percent(figures.own_probability(run, position)))
 
 
 def _head(stage: Stage, key: str, one: Beside, which: int) -> None:
