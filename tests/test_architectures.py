@@ -151,6 +151,9 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
     np.testing.assert_allclose(sum(bar.x for bar in drawn.data), 1)
     labels = drawn.layout.yaxis.ticktext
     assert ["◇" in label for label in labels] == [not here for here in whole.loaded]
+    assert all(figures.short(int(n)) in label for label, n in zip(labels, whole.counts.sum(1), strict=True))
+    labels = figures.draw_where(blocks, words).layout.yaxis.ticktext
+    assert all((side or "") in label for label, side in zip(labels, blocks.stacks, strict=True))
 
 
 def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -> None:

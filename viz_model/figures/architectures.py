@@ -393,9 +393,10 @@ _PART_MARKS: dict[str, tuple[str, str]] = {
 def draw_where(view: WhereView, words: Words) -> go.Figure:
     """One bar a row, all of the same length, cut by part; the totals stand under the names."""
     figure = go.Figure()
-    rows = [
-        f"{theme.shorten(name, 34)}{'' if here else ' ◇'}" for name, here in zip(view.names, view.loaded, strict=True)
-    ]
+    rows = []
+    for name, side, here, counts in zip(*view, strict=True):
+        under = [short(int(counts.sum())), *([words(f"where_{side}")] if side else [])]
+        rows.append(f"{theme.shorten(name, 26)}{'' if here else ' ◇'}<br><b>{theme.plain(' · '.join(under))}</b>")
     for p, part in enumerate(parameters.PARTS):
         if not view.counts[:, p].any():
             continue
