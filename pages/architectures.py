@@ -4,7 +4,8 @@ import streamlit as st
 
 from viz_model.analysis import parameters
 from viz_model.figures import architectures as figures
-from viz_model.ui import compare, components, controls, frame
+from viz_model.ui import components, controls, frame
+from viz_model.ui.parts import compare
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
 

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from viz_model.figures import attention, heatmap
-from viz_model.ui import controls, experiment, heads, texts
+from viz_model.ui import controls, texts
+from viz_model.ui.parts import experiment, heads
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("attention")

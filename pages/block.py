@@ -1,7 +1,7 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
 from viz_model.figures.block import lengths, neurons, norm, strips, weights
-from viz_model.ui.sections import block
+from viz_model.ui.parts import block
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("block")

@@ -4,7 +4,8 @@ import streamlit as st
 
 from viz_model.analysis import cross
 from viz_model.figures import cross as figures
-from viz_model.ui import components, controls, crossing
+from viz_model.ui import components, controls
+from viz_model.ui.parts import crossing
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("cross_attention")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.figures import twins
-from viz_model.ui.sections import pre_post_ln
+from viz_model.ui.parts import pre_post_ln
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("pre_post_ln")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from viz_model.analysis import architectures, parameters
 from viz_model.analysis.references import REFERENCES
 from viz_model.config import LanguageHead, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.figures import architectures as figures
+from viz_model.figures import theme
 from viz_model.model import Transformer
 from viz_model.tokenizer import Token
 from viz_model.ui import texts
@@ -62,7 +64,7 @@ def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig)
         ({"n_context": 8}, {"context"}),
     ],
 )
-def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, object], differ: set[str]) -> None:
+def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, Any], differ: set[str]) -> None:
     rows = figures.part_rows(language_model(tiny_config()), language_model(tiny_config(**changes)))
     assert {row.first.name for row in rows if row.differs} == differ
     facts = figures.part_facts(rows, words)
@@ -117,7 +119,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
             marked = {slot for slot in view.differing - whole if not slot.endswith(".add")}
             assert said.count("<b>≠</b>") == len(marked) + len(missing)
             assert any("a &lt;b&gt;model&lt;/b&gt;" in text for text in said)
-            squares = [shape for shape in drawn.layout.shapes if shape.fillcolor == figures.theme.ROLES["query"]]
+            squares = [shape for shape in drawn.layout.shapes if shape.fillcolor == theme.ROLES["query"]]
             attentions = sum(key.endswith(".heads") for key in view.elements)
             assert len(squares) == attentions * view.n_heads
 

@@ -62,7 +62,7 @@ def component(app: AppTest, name: str) -> dict[str, object]:
     """What Python sent to a component of the page."""
     for part in app.get("bidi_component"):
         if part.proto.component_name.endswith(f".{name}"):
-            return json.loads(part.proto.json)  # type: ignore[no-any-return]
+            return json.loads(part.proto.json)
     raise AssertionError(f"no component {name}")
 
 

@@ -161,7 +161,7 @@ def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.ui.sections.pre_post_ln.MOST_WORK", 0)
+    monkeypatch.setattr("viz_model.ui.parts.pre_post_ln.MOST_WORK", 0)
     config = next(config for config in SAMPLE if config.kind == "decoder")
     app = opened("pre_post_ln", config)
     before = len(app.get("plotly_chart"))

@@ -18,7 +18,8 @@ from tiny_models import describe, language_model, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.ui import crossing, runs
+from viz_model.ui import runs
+from viz_model.ui.parts import crossing
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"

@@ -17,6 +17,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
+from viz_model.figures import overview
 from viz_model.ui import runs, texts
 from viz_model.ui.frame import SECTIONS
 
@@ -126,7 +127,9 @@ def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)
     block = values[2 * length * width :][: length * length + length]
     pattern = trace.head("blocks.0.attn.pattern", header["blocks"][0]["head"]).numpy()
-    np.testing.assert_allclose(block[: length * length].reshape(length, length), pattern, atol=1e-6)
+    drawn, hidden = block[: length * length].reshape(length, length), np.triu_indices(length, 1)
+    np.testing.assert_allclose(np.tril(drawn), pattern, atol=1e-6)
+    assert (drawn[hidden] == overview.HIDDEN).all()
     np.testing.assert_allclose(block[length * length :], trace["blocks.0.resid.out"].norm(dim=-1), rtol=1e-5)
     expected = trace.next_tokens(-1, len(header["next"]))
     assert [guess["label"] for guess in header["next"]] == [token.label for token, _ in expected]

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tiny_family import write_family
 
 import viz_model as vm
+from viz_model.ui import runs
 from viz_model.ui.frame import SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +41,9 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     assert tuple(write_family(folder)) == NAMES
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIZ_MODEL_PATH", str(folder))
+        runs.configs.clear()  # the app looks for models once
         yield
+    runs.configs.clear()
 
 
 @pytest.fixture

@@ -202,7 +202,8 @@ def test_every_page_shows_every_kind_of_model(
     if comes_from:
         package(comes_from)
     path = "/" if page_name == "overview" else f"/{page_name}"
-    page = visit(path, options=options, text="The cat sat on the 🙂 mat", model=model, layer="1", head="2", lang=language)
+    view = {"text": "The cat sat on the 🙂 mat", "model": model, "layer": "1", "head": "2", "lang": language}
+    page = visit(path, options=options, **view)
     assert query(page)["model"] == model
     assert page.locator("[data-testid=stException]").count() == 0
     found = page.evaluate(MEASURE)

@@ -58,12 +58,12 @@ def load(source: str | Path) -> LanguageModel:
     """
     name, found = str(source), _found()
     if name in found:
-        return dataclasses.replace(_load_path(found[name]), name=name)
+        return _named(_load_path(found[name]), name)
     path = Path(source)
     if _exists(path):
         return _load_path(path)
     if hub.is_name(name):
-        return dataclasses.replace(_load_path(hub.snapshot(name)), name=name)
+        return _named(_load_path(hub.snapshot(name)), name)
     raise ModelError(
         f"no model {name[:200]!r}: expected one of {', '.join(found)}, a folder, a .gguf file, or org/name of the hub"
     )
@@ -85,6 +85,13 @@ def load_folder(folder: Path) -> LanguageModel:
         tokenizer = tokenizers.from_folder(folder, config.n_vocab)
         model = huggingface.load_folder(folder)
     return LanguageModel(name=folder.resolve().name, model=model, tokenizer=tokenizer, twin=twin, folder=folder)
+
+
+def _named(lm: LanguageModel, name: str) -> LanguageModel:
+    """The model under the name it was asked for, and with it the vocabulary that came in its folder."""
+    if lm.tokenizer.name == lm.name:
+        lm.tokenizer.name = name
+    return dataclasses.replace(lm, name=name)
 
 
 def _load_path(path: Path) -> LanguageModel:

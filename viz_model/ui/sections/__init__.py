@@ -1,1 +1,0 @@
-"""Sections of pages that show much: each places its pictures and says what they show."""
