@@ -180,7 +180,8 @@ def test_every_page_fits_can_be_read_and_shows_markup_as_text(
     assert page.evaluate(TYPED) == 0
     assert page.get_by_role("textbox").first.input_value() == typed
     if typed == MARKUP:
-        shown = "".join(text.partition("\n")[0] for text in page.locator(".chip").all_inner_texts())
+        ribbon = page.locator(".chips").first
+        shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
         assert shown.replace("·", " ") == typed
 
 

@@ -43,9 +43,9 @@ export default function (component) {
 
   // As many columns as fit, but rather full rows than one card left over.
   const arrange = () => {
-    const most = Math.max(1, Math.min(heads, Math.floor(root.clientWidth / 110)))
+    const most = Math.max(1, Math.min(heads, Math.floor(root.clientWidth / 96)))
     const rows = Math.ceil(heads / most)
-    root.style.gridTemplateColumns = `repeat(${Math.ceil(heads / rows)}, minmax(0, 190px))`
+    root.style.gridTemplateColumns = `repeat(${Math.ceil(heads / rows)}, minmax(0, 170px))`
   }
   arrange()
   const observer = new ResizeObserver(arrange)
