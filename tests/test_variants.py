@@ -8,6 +8,7 @@ from tiny_models import close, describe, language_model, run_both, variants
 
 import viz_model as vm
 from viz_model import masks, sites
+from viz_model.analysis.gradients import stream_gradients
 from viz_model.config import Gated, ModelConfig, Side
 from viz_model.config import variants as members
 from viz_model.edits import AblateHead
@@ -240,3 +241,17 @@ def test_what_only_an_encoder_decoder_has() -> None:
         lm.trace(ids=[1], target_ids=[2])
     with pytest.raises(ValueError, match="segments: this model has none"):
         lm.trace(ids=[1], segments=[0])
+
+
+def test_kinds_of_tokens() -> None:
+    config = next(c for c in variants() if c.n_segments and c.has_logits)
+    lm = language_model(config)
+    one, two = lm.trace(ids=[1, 2, 3]), lm.trace(ids=[1, 2, 3], segments=[0, 0, 1])
+    assert torch.equal(one["embed.segment"][:2], two["embed.segment"][:2])
+    assert not torch.equal(one["embed.segment"][2], two["embed.segment"][2])
+    assert (one.segments, two.segments) == (None, (0, 0, 1))
+    again = stream_gradients(two)
+    assert again.loss != stream_gradients(one).loss
+    for segments, message in (([0, 2, 0], "this model has 2, got 2"), ([0], "one for each of 3 tokens, got 1")):
+        with pytest.raises(ValueError, match=f"segments: .*{message}"):
+            lm.trace(ids=[1, 2, 3], segments=segments)

@@ -82,6 +82,7 @@ class Trace:
         text: what was run, or None where ids were given; ``target`` likewise.
         target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
+        segments: the kind of each token, where kinds were given.
         visible: masks [T, T] that stood in for the model's own, by side.
         side: the stack this trace is seen from, if it is.
     """
@@ -95,6 +96,7 @@ class Trace:
     target_ids: tuple[int, ...] | None = None
     target: str | None = None
     n_target_dropped: int = 0
+    segments: tuple[int, ...] | None = None
     visible: Mapping[Side, Tensor] = field(default_factory=dict, repr=False)
     edits: tuple[Edit, ...] = ()
     side: Side | None = None
@@ -373,6 +375,7 @@ def record(
         target_ids=None if target_ids is None else tuple(target_ids),
         target=target,
         n_target_dropped=n_target_dropped,
+        segments=None if segments is None else tuple(segments),
         visible=seen,
         edits=tuple(edits),
     )

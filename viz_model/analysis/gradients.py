@@ -125,7 +125,8 @@ def stream_gradients(trace: Trace) -> StreamGradients:
     with torch.inference_mode(False), torch.enable_grad():
         tap = _StreamTap(trace.prefix, planned)
         target = None if trace.target_ids is None else torch.tensor([trace.target_ids])
-        logits = trace.model(torch.tensor([trace.ids]), target, visible=trace.visible, tap=tap)
+        segments = None if trace.segments is None else torch.tensor([trace.segments])
+        logits = trace.model(torch.tensor([trace.ids]), target, segments=segments, visible=trace.visible, tap=tap)
         loss = F.cross_entropy(logits[0, positions], torch.tensor(wanted))
         gradients = torch.autograd.grad(loss, list(tap.stream.values()))
     return StreamGradients(
