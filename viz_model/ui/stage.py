@@ -161,8 +161,11 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     """
     pages = frame.navigation().pages
     view = state.begin(runs.names(), runs.configs())
+    t = Texts(view.lang)
     try:
-        t, lm = Texts(view.lang), runs.model(view.model)
+        # Said only where it takes long: Streamlit waits a moment before it draws this.
+        with st.spinner(t("common.loading", model=literal(view.model))):
+            lm = runs.model(view.model)
     except vm.ModelError as error:
         runs.leave_out(view.model, error)
         del st.session_state["view"]  # so that the address is read again, which still asks for it
