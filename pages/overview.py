@@ -34,7 +34,7 @@ def picked(place: dict) -> None:
 
 header, numbers = overview.scene(whole, trace.prefix)
 words = {name: stage.words(f"scene_{name}") for name in overview.WORDS}
-words |= {"next": stage.words(f"scene_next_{overview.ending(trace)}")}
+words |= {part: stage.words(f"scene_{part}_{overview.ending(trace)}") for part in ("next", "after")}
 kinds = {block.kind: stage.t(f"attention.kind_{block.kind}") for block in whole.blocks}
 components.pipeline({**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", on_pick=picked)
 stage.source(*(name for name in ("embed.token", "embed.position", stage.at("attn.pattern")) if name in trace))

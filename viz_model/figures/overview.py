@@ -25,7 +25,6 @@ WORDS = (
     "dimension",
     "block",
     "head",
-    "after",
     "masked",
     "vectors",
     "hint",
