@@ -17,8 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from viz_model.checkpoints import tokenizers as module
-from viz_model.checkpoints.tokenizers import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
+from viz_model.checkpoints.tokenizers import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf, rules
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizer import ByteLevel, IdTokenizer, TextError, Tokenizer, byte_symbols
 
@@ -56,8 +55,8 @@ def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> 
         "smollm": pre_tokenizers.Sequence(
             [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
         ),
-        "llama-bpe": split_by(module._LLAMA3),
-        "qwen2": split_by(module._QWEN2),
+        "llama-bpe": split_by(rules._LLAMA3),
+        "qwen2": split_by(rules._QWEN2),
     }[pre]
     trained.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -331,15 +330,15 @@ def cuts(pattern: str, text: str) -> list[str]:
     return [encoding.decode([id]) for id in encoding.encode_ordinary(text)]
 
 
-@pytest.mark.parametrize("name", module.PRE_TOKENIZERS)
+@pytest.mark.parametrize("name", rules.PRE_TOKENIZERS)
 @given(text=st.text(st.sampled_from("aZ1٣'slLſ \n\r\t!é\u3000学"), max_size=12))
 @example("  \n\n  x 12345 It'S\r\n  ")
 @example("\n ")
 def test_patterns_cut_like_the_library(name: str, text: str) -> None:
-    steps = {"type": "Sequence", "pretokenizers": module.PRE_TOKENIZERS[name]}
+    steps = {"type": "Sequence", "pretokenizers": rules.PRE_TOKENIZERS[name]}
     plain = {"version": "1.0", "pre_tokenizer": steps, "model": {"type": "BPE", "vocab": {}, "merges": []}}
     pieces = library.Tokenizer.from_str(json.dumps(plain)).pre_tokenizer.pre_tokenize_str(text)
-    assert cuts(module.TIKTOKEN_PATTERNS[name], text) == [text[start:stop] for _, (start, stop) in pieces]
+    assert cuts(rules.TIKTOKEN_PATTERNS[name], text) == [text[start:stop] for _, (start, stop) in pieces]
 
 
 def changed(folder: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
@@ -651,7 +650,7 @@ def gguf_fields(rules: str = "smollm", **changes: Any) -> dict[str, Any]:
     return {f"tokenizer.ggml.{key}": value for key, value in (fields | changes).items() if value is not None}
 
 
-@pytest.mark.parametrize("pre", module.PRE_TOKENIZERS)
+@pytest.mark.parametrize("pre", rules.PRE_TOKENIZERS)
 def test_gguf_by_its_rules(pre: str) -> None:
     tokenizer = from_gguf(gguf_fields(pre), Path("a/b.gguf"), 300)
     assert isinstance(tokenizer, FastTokenizer if pre == "qwen2" else ByteLevel)
@@ -824,7 +823,7 @@ def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "spiece.model"])
 def test_files_that_are_too_long(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_BYTES", 1000)
+    monkeypatch.setattr("viz_model.checkpoints.tokenizers.files.MAX_BYTES", 1000)
     (tmp_path / name).write_bytes(b" " * 1001)
     with pytest.raises(ModelError, match=rf"{name}: longer than 1000 bytes"):
         from_folder(tmp_path, 2)
