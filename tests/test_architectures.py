@@ -16,8 +16,8 @@ import viz_model as vm
 from viz_model.analysis import architectures, parameters
 from viz_model.analysis.references import REFERENCES
 from viz_model.config import LanguageHead, ModelConfig, NoHead, RMSNorm, Rope
-from viz_model.figures import architectures as figures
 from viz_model.figures import theme
+from viz_model.figures.architectures import cache, common, diagram, formulas, parts, same_sentence, sight, tree, where
 from viz_model.model import Transformer
 from viz_model.tokenizer import Token
 from viz_model.ui import texts
@@ -65,11 +65,11 @@ def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig)
     ],
 )
 def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, Any], differ: set[str]) -> None:
-    rows = figures.part_rows(language_model(tiny_config()), language_model(tiny_config(**changes)))
+    rows = parts.part_rows(language_model(tiny_config()), language_model(tiny_config(**changes)))
     assert {row.first.name for row in rows if row.differs} == differ
-    facts = figures.part_facts(rows, words)
+    facts = parts.part_facts(rows, words)
     assert facts["differ"] == str(len(differ)) and facts["all"] == str(len(rows))
-    scene = figures.parts_scene(rows, ("a", "b"), words, SPEAK["en"])
+    scene = parts.parts_scene(rows, ("a", "b"), words, SPEAK["en"])
     assert sum(row["differs"] for row in scene["rows"]) == len(differ)
     assert str(len(rows) - len(differ)) in scene["words"]["same"]
 
@@ -102,17 +102,17 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
 @every
 def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
     for side in config.sides:
-        own = figures.Stack(config, side)
-        same, _ = figures.DiagramView.pair(own, own)
+        own = diagram.Stack(config, side)
+        same, _ = diagram.DiagramView.pair(own, own)
         assert not same.differing
-        other = figures.Stack(tiny_config(), "decoder")
-        left, right = figures.DiagramView.pair(own, other)
+        other = diagram.Stack(tiny_config(), "decoder")
+        left, right = diagram.DiagramView.pair(own, other)
         assert left.slots == right.slots and left.differing == right.differing
         heights = list(left.heights().values())
         assert all(low < high for low, high in heights)
         assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
         for which, view in enumerate((left, right)):
-            drawn = figures.draw_diagram(view, words, "a <b>model</b>", which)
+            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which)
             said = [note.text for note in drawn.layout.annotations]
             missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
             whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
@@ -127,7 +127,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
 def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
     node = parameters.tree(Transformer(config))
-    scene = figures.tree_scene(node, words)
+    scene = tree.tree_scene(node, words)
     root = scene["root"]
     assert root["share"] == 1
     assert sum(child["share"] for child in root["children"]) == pytest.approx(1)
@@ -139,7 +139,7 @@ def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
 @every
 def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
     lm = language_model(config)
-    whole, blocks = figures.WhereView.models(lm), figures.WhereView.blocks(lm)
+    whole, blocks = where.WhereView.models(lm), where.WhereView.blocks(lm)
     assert whole.counts[0].sum() == sum(weight.numel() for weight in lm.model.parameters())
     assert whole.loaded == (True, *[False] * len(REFERENCES))
     for row, side in enumerate(config.sides):
@@ -149,17 +149,17 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         ffn = sum(weight.numel() for weight in block.ffn.parameters())
         assert blocks.share(row, "ffn") == pytest.approx(ffn / blocks.counts[row].sum())
     np.testing.assert_allclose(whole.shares.sum(1), 1)
-    drawn = figures.draw_where(whole, words)
+    drawn = where.draw_where(whole, words)
     np.testing.assert_allclose(sum(bar.x for bar in drawn.data), 1)
     labels = drawn.layout.yaxis.ticktext
     assert ["◇" in label for label in labels] == [not here for here in whole.loaded]
-    assert all(figures.short(int(n)) in label for label, n in zip(labels, whole.counts.sum(1), strict=True))
-    labels = figures.draw_where(blocks, words).layout.yaxis.ticktext
+    assert all(common.short(int(n)) in label for label, n in zip(labels, whole.counts.sum(1), strict=True))
+    labels = where.draw_where(blocks, words).layout.yaxis.ticktext
     assert all((side or "") in label for label, side in zip(labels, blocks.stacks, strict=True))
 
 
 def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -> None:
-    view = figures.WhereView.blocks()
+    view = where.WhereView.blocks()
     row = view.names.index("Transformer base (2017)")
     assert view.stacks[row] == "encoder"
     assert view.facts(row, words)["ffn"] == "67%"
@@ -168,13 +168,13 @@ def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -
 @every
 def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
     lm = language_model(config)
-    view = figures.CacheView.of([lm], 5, 4)
+    view = cache.CacheView.of([lm], 5, 4)
     assert ("tiny" in view.names) == (config.kind != "encoder")
     assert not any(name.startswith("BERT") for name in view.names)
     assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
     np.testing.assert_allclose(view.mha / view.mqa, view.n_heads)
     np.testing.assert_allclose(view.own / view.mqa, view.n_kv_heads)
-    section, facts = figures.cache_story(config, 5, 4)
+    section, facts = cache.cache_story(config, 5, 4)
     if config.kind == "encoder":
         assert section == "cache_none"
     else:
@@ -183,18 +183,18 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
         assert facts["own"] == f"{own:,}"
     for t in SPEAK.values():
         assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
-    drawn = figures.draw_cache(view, words)
+    drawn = cache.draw_cache(view, words)
     assert len(drawn.data) == 3
 
 
 def test_no_text_is_counted_beyond_its_model_s_context() -> None:
     lm = language_model(tiny_config(n_context=16))
-    long, full = (figures.CacheView.of([lm], length, 2) for length in (4096, 16))
+    long, full = (cache.CacheView.of([lm], length, 2) for length in (4096, 16))
     assert long.lengths[0] == 16 and long.own[0] == full.own[0]
 
 
 def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
-    view = figures.CacheView.of([], 1, 2)
+    view = cache.CacheView.of([], 1, 2)
     row = view.names.index("Qwen3-14B (2025)")
     assert view.own[row] == 2 * 40 * 8 * 128 * 2
     assert view.mha[row] == 5 * view.own[row]
@@ -215,9 +215,9 @@ def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
 
 
 def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
-    view = figures.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
-    assert view.split == 3 and len(view.labels) == 3 + figures.SIGHT_TOKENS
-    drawn = figures.draw_sight(view, words)
+    view = sight.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
+    assert view.split == 3 and len(view.labels) == 3 + sight.SIGHT_TOKENS
+    drawn = sight.draw_sight(view, words)
     assert len(drawn.data[1].x) == np.count_nonzero(view.cells)
     assert "<b>" not in str(drawn.to_dict()["layout"]) and "&lt;b&gt;" in str(drawn.to_dict()["layout"])
 
@@ -237,27 +237,27 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         visible = trace.stack.visible(1, len(trace), len(trace)).numpy()
         assert (np.isfinite(pattern) == visible).all()
         token = len(trace) - 1
-        best = figures.most_looked_at(trace, 1, 1, token)
+        best = same_sentence.most_looked_at(trace, 1, 1, token)
         assert best.weight == pytest.approx(float(np.nanmax(pattern[token])))
-        drawn = figures.draw_pattern(figures.pattern_view(trace, 1, 1, ("q", "k")))
+        drawn = same_sentence.draw_pattern(same_sentence.pattern_view(trace, 1, 1, ("q", "k")))
         np.testing.assert_allclose(drawn.data[0].z, pattern, atol=1e-6)
-        depth = figures.DepthView.of(("a", "b"), (trace, trace))
+        depth = same_sentence.DepthView.of(("a", "b"), (trace, trace))
         assert depth.share[0][0] == 0 and depth.share[0][-1] == 1
         np.testing.assert_allclose(depth.mean[0], depths.lengths.mean(1))
-        assert len(figures.draw_depth(depth, words).data) == 2
+        assert len(same_sentence.draw_depth(depth, words).data) == 2
     if config.has_logits:
         trace = run.at(config.sides[-1])
-        choices = figures.ChoicesView.of(trace, 0, 4)
+        choices = same_sentence.ChoicesView.of(trace, 0, 4)
         np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
-        assert list(figures.draw_choices(choices, 1).data[0].x) == list(choices.probs)
+        assert list(same_sentence.draw_choices(choices, 1).data[0].x) == list(choices.probs)
         own = trace["probs"][0, trace.tokens[0].id].item()
-        assert figures.own_probability(trace, 0) == pytest.approx(own)
+        assert same_sentence.own_probability(trace, 0) == pytest.approx(own)
 
 
 def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
     trace = run_both(language_model(tiny_config(n_context=256)), length=200)
-    view = figures.pattern_view(trace, 0, 0, ("q", "k"))
-    assert len(view.rows) <= figures.MOST_CELLS and view.values.shape == (len(view.rows),) * 2
+    view = same_sentence.pattern_view(trace, 0, 0, ("q", "k"))
+    assert len(view.rows) <= same_sentence.MOST_CELLS and view.values.shape == (len(view.rows),) * 2
     assert np.nanmax(view.values) == pytest.approx(np.nanmax(architectures.pattern(trace, 0, 0)))
     assert np.isnan(view.values[0, -1]) and np.isfinite(view.values[-1, 0])
 
@@ -291,7 +291,7 @@ def test_the_partner_is_the_twin_or_else_of_another_kind() -> None:
 
 @every
 def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = figures.formulas(config, words)
+    said = formulas.formulas(config, words)
     ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
     total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
     assert total == sum(weight.numel() for weight in Transformer(config).parameters())
@@ -308,7 +308,7 @@ def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
 def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
     for side in config.sides:
         block = Transformer(config).stack(side).block(0)
-        said = figures.by_hand(parameters.tree(block))
+        said = formulas.by_hand(parameters.tree(block))
         for factors, product in re.findall(r"&\\quad (.*?) &&= ([\d{},]+) ", said["lines"]):
             assert eval(factors.replace(r"\cdot", "*").replace("{,}", "")) == int(product.replace("{,}", ""))
         names = re.findall(r"texttt\{(.*?)\}:", said["lines"])
@@ -321,22 +321,22 @@ def test_a_block_by_hand_adds_up(config: ModelConfig) -> None:
 
 
 def test_tables_of_published_and_counted_sizes() -> None:
-    published = figures.reference_columns(words)
+    published = where.reference_columns(words)
     assert len({len(column) for column in published.values()}) == 1
     assert "124,439,808" in published[words("reference_counted")]
     lm = language_model(tiny_config())
-    counted = figures.count_columns(figures.WhereView.models(lm), words)
+    counted = where.count_columns(where.WhereView.models(lm), words)
     assert counted[words("where_total")][0] == sum(weight.numel() for weight in lm.model.parameters())
 
 
 @pytest.mark.parametrize(("n", "said"), [(0, "0"), (849, "849"), (3_352_704, "3.35 M"), (14_768_307_200, "14.8 B")])
 def test_large_numbers_are_short(n: int, said: str) -> None:
-    assert figures.short(n) == said
+    assert common.short(n) == said
 
 
 @pytest.mark.parametrize(("n", "said"), [(768, "768 B"), (1536, "1.5 KiB"), (2**20, "1 MiB"), (5 * 2**30, "5 GiB")])
 def test_bytes_are_short(n: int, said: str) -> None:
-    assert figures.byte_size(n) == said
+    assert common.byte_size(n) == said
 
 
 def test_edits_and_other_masks_are_shown_as_they_were_run() -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.analysis import architectures
 from viz_model.config import Side
-from viz_model.figures import architectures as figures
+from viz_model.figures.architectures import cache, same_sentence, sight
 from viz_model.figures.next_token import percent
 from viz_model.figures.tokens import chip
 from viz_model.ui import components, controls, runs
@@ -119,10 +119,10 @@ def sentence(stage: Stage, both: tuple[Beside, Beside]) -> None:
                     place(stage, f"{name}{which}", one, which)
     if own.trace is None or other.trace is None:
         return
-    depth = figures.DepthView.of((own.lm.name, other.lm.name), (own.trace, other.trace))
+    depth = same_sentence.DepthView.of((own.lm.name, other.lm.name), (own.trace, other.trace))
     facts = {"first": literal(own.lm.name), "second": literal(other.lm.name), **depth.facts()}
     st.markdown(f"#### {stage.words('depth_title', **facts)}")
-    stage.figure(figures.draw_depth(depth, stage.words), "depth", stage.words("depth_alt"))
+    stage.figure(same_sentence.draw_depth(depth, stage.words), "depth", stage.words("depth_alt"))
     stage.source("embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
     stage.see("depth")
 
@@ -134,25 +134,25 @@ def _choices(stage: Stage, key: str, one: Beside, which: int) -> None:
         stage.see("no_head", d=one.lm.config.d_model)
         return
     run, position = one.predicting
-    view = figures.ChoicesView.of(run, position)
+    view = same_sentence.ChoicesView.of(run, position)
     facts = {"model": name, "token": literal(run.tokens[position].label), "position": position}
     best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
     story = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {stage.words(f'{story}_title', **facts, **best)}")
-    stage.figure(figures.draw_choices(view, which), key, stage.words("choices_alt", model=one.lm.name))
-    stage.see(story, **facts, own=percent(figures.own_probability(run, position)))
+    stage.figure(same_sentence.draw_choices(view, which), key, stage.words("choices_alt", model=one.lm.name))
+    stage.see(story, **facts, own=percent(same_sentence.own_probability(run, position)))
 
 
 def _head(stage: Stage, key: str, one: Beside, which: int) -> None:
     assert one.trace is not None  # or there is nothing to draw
     axes = (stage.t("common.axis_query"), stage.t("common.axis_key"))
-    view = figures.pattern_view(one.trace, one.layer, one.head, axes)
+    view = same_sentence.pattern_view(one.trace, one.layer, one.head, axes)
     facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
     token = literal(one.trace.tokens[one.token].label)
-    seen = figures.most_looked_at(one.trace, one.layer, one.head, one.token)
+    seen = same_sentence.most_looked_at(one.trace, one.layer, one.head, one.token)
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
     st.markdown(f"#### {stage.words('head_title', **facts, **look)}")
-    stage.figure(figures.draw_pattern(view), key, stage.words("head_alt", model=one.lm.name))
+    stage.figure(same_sentence.draw_pattern(view), key, stage.words("head_alt", model=one.lm.name))
     st.caption(stage.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))
 
 
@@ -169,17 +169,17 @@ def kinds(stage: Stage, both: tuple[Beside, Beside]) -> None:
             ]
             st.markdown(f"#### {stage.words(f'is_{kind}')}")
             st.caption(" · ".join(here) or stage.words("not_chosen"))
-            view = figures.SightView.of(kind, source, target)
-            stage.figure(figures.draw_sight(view, stage.words), kind, stage.words(f"sight_{kind}_alt"))
+            view = sight.SightView.of(kind, source, target)
+            stage.figure(sight.draw_sight(view, stage.words), kind, stage.words(f"sight_{kind}_alt"))
             stage.see(f"for_{kind}")
-    st.caption(stage.words("sight_note" if run.target_tokens else "sight_note_same", n=figures.SIGHT_TOKENS))
+    st.caption(stage.words("sight_note" if run.target_tokens else "sight_note_same", n=sight.SIGHT_TOKENS))
 
 
 def cache_controls(stage: Stage) -> tuple[int, int]:
     """Bytes of a number, and the length of the text."""
     options = {"default": 4, "required": True, "format_func": lambda n: stage.words(f"bytes_{n}")}
     n_bytes = controls.setting(stage, st.segmented_control, "bytes", (4, 2), **options)
-    length = controls.setting(stage, st.select_slider, "length", figures.LENGTHS, 1024, format_func="{:,}".format)
+    length = controls.setting(stage, st.select_slider, "length", cache.LENGTHS, 1024, format_func="{:,}".format)
     return n_bytes, length
 
 
@@ -187,7 +187,7 @@ def caches(stage: Stage, lms: tuple[vm.LanguageModel, ...], length: int, n_bytes
     """What a token costs in each model's KV cache; said once of models that cost the same."""
     told: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
     for lm in lms:
-        section, costs = figures.cache_story(lm.config, length, n_bytes)
+        section, costs = cache.cache_story(lm.config, length, n_bytes)
         told.setdefault((section, tuple(costs.items())), []).append(literal(lm.name))
     for (section, costs_), names in told.items():
         stage.see(section, model=stage.words("comma").join(names), **dict(costs_))

@@ -1,0 +1,31 @@
+"""What the pictures of two models have in common: how the two are told apart, and large numbers in few digits.
+
+The models are told apart by colour, marker and name; what differs between them by a mark (≠) and a
+heavier outline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Words = Callable[..., str]
+
+COLOURS = ("#4F7BEA", "#D6246E")
+SYMBOLS = ("circle", "square")
+SMALL = 12
+
+
+def short(n: float) -> str:
+    """A large number to three digits: 849, 3.41 M, 14.8 B."""
+    for limit, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if n >= limit:
+            return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
+    return f"{n:,.0f}"
+
+
+def byte_size(n: float) -> str:
+    """Bytes to three digits, in powers of 1024: 768 B, 4.5 KiB, 1.25 GiB."""
+    for limit, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n >= limit:
+            return f"{n / limit:.3g} {unit}" if n < 999.5 * limit else f"{n / limit:,.0f} {unit}"
+    return f"{n:,.0f} B"
