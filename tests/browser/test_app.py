@@ -267,7 +267,7 @@ def test_the_norm_toggle_moves_the_norm_and_stays_on_every_page(visit: Visit) ->
     wait_for_query(page, model="story-post-ln")
     moved = page.locator(".station").all_inner_texts()
     assert sorted(set(stations)) == sorted(set(moved)) and stations != moved
-    page.get_by_role("link", name="Attention", exact=True).click()
+    page.get_by_test_id("stSidebarNavItems").get_by_role("link", name="Attention", exact=True).click()
     wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
 
 
