@@ -32,6 +32,10 @@ MAX_CHARACTERS = 20_000
 # What one trace may keep: 320 MB. A bundled model never comes near it.
 MAX_TRACE_FLOATS = 80_000_000
 
+# Characters from which on a text fills much of that, with a model whose whole context would not fit:
+# of such traces only the last two are kept.
+LONG_TEXT = 240
+
 # Tokens that an encoder–decoder says unasked.
 MAX_SAID = 40
 
@@ -73,19 +77,34 @@ def model(name: str) -> vm.LanguageModel:
     return vm.load(name)
 
 
-# A full context of a bundled model keeps about 16 MB, most of it logits.
-@st.cache_resource(show_spinner=False, max_entries=12)
 def trace(name: str, text: str, target: str | None = None) -> vm.Trace:
     """The trace of a text that :func:`readable` has passed, and of a target where the model reads one.
 
     Keyed by name and text, never by tensors, and immutable, so that visitors can share it.
     """
+    config = model(name).config
+    is_large = most_tokens(config) < config.n_context and len(text) > LONG_TEXT
+    return (_long_trace if is_large else _short_trace)(name, text, target)
+
+
+# A full context of a bundled model keeps about 16 MB, most of it logits.
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _short_trace(name: str, text: str, target: str | None) -> vm.Trace:
+    return _run(name, text, target)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _long_trace(name: str, text: str, target: str | None) -> vm.Trace:
+    return _run(name, text, target)
+
+
+def _run(name: str, text: str, target: str | None) -> vm.Trace:
     lm = model(name)
     with _RUNNING:
         return lm.trace(text, target, max_tokens=most_tokens(lm.config))
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
+@st.cache_resource(show_spinner=False, max_entries=3)
 def changed(
     name: str, text: str, target: str | None, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]
 ) -> vm.Trace:
