@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
@@ -28,7 +29,6 @@ TEXT = "The cat sat on the mat"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::7]]
 # Each beside one of the other half, so that every two kinds meet.
 PAIRS = [(config, CONFIGS[(n + len(CONFIGS) // 2) % len(CONFIGS)]) for n, config in enumerate(CONFIGS)]
-CACHED = (runs.model, runs.trace, runs.said)
 
 Open = Callable[..., AppTest]
 every = pytest.mark.parametrize("pair", PAIRS, ids=["-".join(map(describe, pair)) for pair in PAIRS])
@@ -40,8 +40,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
         loaded = {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)}
         monkeypatch.setattr(runs, "configs", lambda: {name: lm.config for name, lm in loaded.items()})
         monkeypatch.setattr(vm, "load", loaded.__getitem__)
-        for cached in CACHED:
-            cached.clear()
+        st.cache_resource.clear()
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         for name, value in {"model": "m0", "text": TEXT, "lang": "en", **query}.items():
             app.query_params[name] = value
@@ -50,8 +49,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
         return app
 
     yield opened
-    for cached in CACHED:
-        cached.clear()
+    st.cache_resource.clear()
 
 
 def said(app: AppTest) -> str:

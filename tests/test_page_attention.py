@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
@@ -25,7 +26,6 @@ from viz_model.ui import runs
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "the cat and the dog ran"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
-CACHED = (runs.model, runs.trace, runs.said, runs.changed)
 
 
 class Opened:
@@ -38,8 +38,7 @@ class Opened:
         self.lm = language_model(config)
         self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config})
         self.monkeypatch.setattr(vm, "load", lambda name: self.lm)
-        for cached in CACHED:
-            cached.clear()
+        st.cache_resource.clear()
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         asked = {"model": "tiny", "text": TEXT, "lang": "en", "layer": "1", "head": "1", "token": "2"}
         if config.kind == "encoder_decoder":
@@ -58,8 +57,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     yield Opened(monkeypatch)
-    for cached in CACHED:
-        cached.clear()
+    st.cache_resource.clear()
 
 
 def said(app: AppTest) -> str:

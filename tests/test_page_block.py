@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
@@ -23,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[1]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
-CACHED = (runs.model, runs.trace, runs.said, runs.gradients, runs.bare_top_changes)
 
 every = pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 
@@ -38,8 +38,7 @@ class Opened:
         lm = language_model(config)
         self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config})
         self.monkeypatch.setattr(vm, "load", lambda name: lm)
-        for cached in CACHED:
-            cached.clear()
+        st.cache_resource.clear()
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         asked = {"model": "tiny", "text": text, "lang": "en", "layer": "1", "token": "0"}
         if config.kind == "encoder_decoder":
@@ -54,8 +53,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     yield Opened(monkeypatch)
-    for cached in CACHED:
-        cached.clear()
+    st.cache_resource.clear()
 
 
 def said(app: AppTest) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
@@ -26,7 +27,6 @@ TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"
 EVERY = [dataclasses.replace(config, n_vocab=8192, n_context=48) for config in variants()]
 PAIRS = [config for config in EVERY if config.kind == "encoder_decoder"]
 SINGLE = [next(config for config in EVERY if config.kind == kind) for kind in ("decoder", "encoder")]
-CACHED = (runs.model, runs.trace, runs.said, runs._drawing)
 
 
 class Opened:
@@ -40,8 +40,7 @@ class Opened:
         self.lm = language_model(config)
         self.monkeypatch.setattr(runs, "configs", lambda: configs)
         self.monkeypatch.setattr(vm, "load", lambda name: language_model(configs[name]))
-        for cached in CACHED:
-            cached.clear()
+        st.cache_resource.clear()
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         for name, value in {"model": "tiny", "text": TEXT, "lang": "en", **query}.items():
             app.query_params[name] = value
@@ -53,8 +52,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     yield Opened(monkeypatch)
-    for cached in CACHED:
-        cached.clear()
+    st.cache_resource.clear()
 
 
 def frames(app: AppTest) -> dict[str, tuple[dict[str, object], np.ndarray]]:

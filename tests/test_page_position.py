@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, tiny_config, variants
@@ -40,8 +41,7 @@ class Opened:
         lm = language_model(config_)
         self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config_})
         self.monkeypatch.setattr(vm, "load", lambda name: lm)
-        for cached in (runs.model, runs.trace, runs.said):
-            cached.clear()
+        st.cache_resource.clear()
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         for name, value in {"model": "tiny", "text": TEXT, "lang": "en", **query}.items():
             app.query_params[name] = value
@@ -53,8 +53,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     yield Opened(monkeypatch)
-    for cached in (runs.model, runs.trace, runs.said):
-        cached.clear()
+    st.cache_resource.clear()
 
 
 def wide(config_: ModelConfig) -> ModelConfig:
