@@ -10,7 +10,6 @@ from viz_model.ui.texts import literal
 
 stage = open_stage("tokens")
 trace, words, tokenizer, cl100k = stage.trace, stage.words, stage.trace.tokenizer, runs.cl100k_base()
-chosen, names = trace.tokens[stage.token], (tokenizer.name, cl100k.name)
 facts, text = tokens.facts(trace, cl100k, stage.token), cutting.written(trace).text
 
 
@@ -29,11 +28,10 @@ def ribbons(text: str, key: str) -> None:
     """Both vocabularies' tokens, where their bytes cannot be laid one above the other."""
     for vocabulary in (tokenizer, cl100k):
         cut = vocabulary.tokens(vocabulary.encode(text))
-        label = words("row_apart", name=vocabulary.name, n=len(cut))
+        label, where = words("row_apart", name=vocabulary.name, n=len(cut)), f"tokens.{key}.{vocabulary.name}"
         chips = [tokens.chip(token, n, token.id) for n, token in enumerate(cut)]
         st.caption(label)
-        key_here = f"tokens.{key}.{vocabulary.name}"
-        components.ribbon(chips, selected=None, label=label, key=key_here, on_pick=lambda _: None)
+        components.ribbon(chips, selected=None, label=label, key=where, on_pick=lambda _: None)
 
 
 picture, see = stage.split()
@@ -56,7 +54,8 @@ if facts.finding != "ids":
         theirs = cl100k.tokens(cl100k.encode(example))
         st.markdown(words(f"known_{key}", text=literal(example), n=len(theirs), broken=cutting.broken(theirs)))
         if facts.view:
-            draw(tokens.CutsView.of(tokenizer.tokens(tokenizer.encode(example, special=False)), theirs, names), key)
+            ours = tokenizer.tokens(tokenizer.encode(example, special=False))
+            draw(tokens.CutsView.of(ours, theirs, (tokenizer.name, cl100k.name)), key)
         else:
             ribbons(example, key)
         st.caption(f"{literal(cl100k.name)}: {literal(' '.join(str(token.id) for token in theirs))}")
@@ -66,12 +65,12 @@ with formula:
     stage.formula("tokens.ids")
     stage.see(f"rule_{facts.rule}", **facts.said)
 with hand:
-    pairs = facts.rule == "pairs" and facts.kind != "control"
+    chosen, pairs = trace.tokens[stage.token], facts.rule == "pairs" and facts.kind != "control"
     stage.see("hand_single" if pairs and len(chosen.bytes) == 1 else f"hand_{facts.rule}", **facts.said, **said)
     if pairs:
         built = tokens.MergesView.of(cutting.ranks(tokenizer), chosen, stage.token)
-        step = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
-        stage.figure(tokens.draw_merges(built, step), "merges", words("merges_alt"))
+        named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
+        stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))
 with code:
     stage.code("tokens" if facts.rule == "pairs" else "tokens_library", text=text)
 with numbers:
