@@ -431,7 +431,7 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
         row_heights=[1] * len(steps) + [2.2],
     )
     for row, ((step, values), name) in enumerate(zip(steps.items(), numbered, strict=False), start=1):
-        for part in _strip(values[shown], columns, name, probability=step == "pattern"):
+        for part in heatmap.strip(values[shown], columns, name, probability=step == "pattern"):
             figure.add_trace(part, row=row, col=1)
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
     figure.add_trace(
@@ -450,53 +450,6 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(showticklabels=True, row=len(steps) + 1, col=1)
     return figure
-
-
-def _strip(cells: np.ndarray, columns: list[str], name: str, *, probability: bool) -> list[Any]:
-    """One row of cells with its numbers: what is finite in colour, what is not in grey."""
-    finite = np.isfinite(cells)
-    top = 1.0 if probability else float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
-    parts: list[Any] = [
-        go.Heatmap(
-            z=np.where(finite, cells, np.nan).astype(np.float32)[None],
-            x=columns,
-            y=[name],
-            zmin=0 if probability else -top,
-            zmax=top,
-            colorscale=theme.sequential("pattern") if probability else theme.diverging(),
-            showscale=False,
-            hoverongaps=False,
-            xgap=2,
-            hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
-        )
-    ]
-    if not finite.all():
-        parts.append(
-            go.Heatmap(
-                z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
-                x=columns,
-                y=[name],
-                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
-                showscale=False,
-                hoverongaps=False,
-                xgap=2,
-                hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
-            )
-        )
-    # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
-    # how much of a light or dark page shines through it.
-    strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
-    parts.append(
-        go.Scatter(
-            x=columns,
-            y=[name] * len(columns),
-            mode="text",
-            text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
-            textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
-            hoverinfo="skip",
-        )
-    )
-    return parts
 
 
 def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:

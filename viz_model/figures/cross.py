@@ -193,7 +193,9 @@ def draw_steps(
     )
     for row, (key, values, scale) in enumerate(rows, start=1):
         name = f"{row}  {theme.plain(names[key])}"
-        _cells(figure, row, name, values[shown], columns, scale, "query" if key == "product" else "pattern", written)
+        has_room = len(columns) <= written
+        for part in heatmap.strip(values[shown], columns, name, probability=scale == "probability", written=has_room):
+            figure.add_trace(part, row=row, col=1)
     name = f"{len(rows) + 1}  {theme.plain(names['value'])}"
     figure.add_trace(
         go.Bar(
@@ -212,60 +214,6 @@ def draw_steps(
     figure.update_yaxes(fixedrange=True)
     figure.update_yaxes(title=name, row=len(rows) + 1, col=1)
     return figure
-
-
-def _cells(
-    figure: go.Figure,
-    row: int,
-    name: str,
-    values: np.ndarray,
-    columns: list[str],
-    scale: str,
-    role: str,
-    written: int,
-) -> None:
-    """One row of cells, masked ones grey, with their numbers on them where there is room."""
-    finite = np.isfinite(values)
-    top = 1.0 if scale == "probability" else float(np.abs(values[finite]).max(initial=0.0)) or 1.0
-    hover = f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>"
-    common = {"x": columns, "y": [name], "showscale": False, "hoverongaps": False, "xgap": 2}
-    figure.add_trace(
-        go.Heatmap(
-            z=np.where(finite, values, np.nan).astype(np.float32)[None],
-            zmin=0 if scale == "probability" else -top,
-            zmax=top,
-            colorscale=theme.sequential(role) if scale == "probability" else theme.diverging(),
-            hovertemplate=hover,
-            **common,
-        ),
-        row=row,
-        col=1,
-    )
-    if not finite.all():
-        figure.add_trace(
-            go.Heatmap(
-                z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
-                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
-                hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
-                **common,
-            ),
-            row=row,
-            col=1,
-        )
-    if len(columns) <= written:
-        strong = np.abs(np.where(finite, values, 0.0)) > 0.55 * top
-        figure.add_trace(
-            go.Scatter(
-                x=columns,
-                y=[name] * len(columns),
-                mode="text",
-                text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(values, finite, strict=True)],
-                textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
-                hoverinfo="skip",
-            ),
-            row=row,
-            col=1,
-        )
 
 
 def steps_table(

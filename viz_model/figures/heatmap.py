@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -93,3 +94,54 @@ def draw(
         )
     tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
     return theme.layout(figure, height=tall, title=title)
+
+
+def strip(
+    cells: np.ndarray, columns: Sequence[str], name: str, *, probability: bool, written: bool = True
+) -> list[go.Heatmap | go.Scatter]:
+    """One row [columns] of cells, with their numbers where ``written``: what is finite in colour, the rest in grey."""
+    finite = np.isfinite(cells)
+    top = 1.0 if probability else float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
+    parts: list[go.Heatmap | go.Scatter] = [
+        go.Heatmap(
+            z=np.where(finite, cells, np.nan).astype(np.float32)[None],
+            x=columns,
+            y=[name],
+            zmin=0 if probability else -top,
+            zmax=top,
+            colorscale=theme.sequential("pattern") if probability else theme.diverging(),
+            showscale=False,
+            hoverongaps=False,
+            xgap=2,
+            hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
+        )
+    ]
+    if not finite.all():
+        parts.append(
+            go.Heatmap(
+                z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
+                x=columns,
+                y=[name],
+                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
+                showscale=False,
+                hoverongaps=False,
+                xgap=2,
+                hovertemplate=f"%{{x}}<br><b>−∞</b><extra>{name}</extra>",
+            )
+        )
+    if not written:
+        return parts
+    # Not the heatmap's own text: that is black or white by the cell's hue alone, blind to
+    # how much of a light or dark page shines through it.
+    strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
+    parts.append(
+        go.Scatter(
+            x=columns,
+            y=[name] * len(columns),
+            mode="text",
+            text=[f"{value:.2f}" if ok else "−∞" for value, ok in zip(cells, finite, strict=True)],
+            textfont={"size": 12, "color": ["#ffffff" if s else theme.INK for s in strong]},
+            hoverinfo="skip",
+        )
+    )
+    return parts
