@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
-import torch
+from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -22,7 +20,6 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.tokenizer import IdTokenizer
-from viz_model.ui import runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "The cat sat on the mat"
@@ -38,15 +35,8 @@ every = pytest.mark.parametrize("pair", PAIRS, ids=["-".join(map(describe, pair)
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     def opened(*lms: vm.LanguageModel, **query: str) -> AppTest:
         loaded = {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)}
-        monkeypatch.setattr(runs, "configs", lambda: {name: lm.config for name, lm in loaded.items()})
-        monkeypatch.setattr(vm, "load", loaded.__getitem__)
-        st.cache_resource.clear()
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        for name, value in {"model": "m0", "text": TEXT, "lang": "en", **query}.items():
-            app.query_params[name] = value
-        app.switch_page("pages/architectures.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        offer(monkeypatch, loaded)
+        return open_page("architectures", {"model": "m0", "text": TEXT, "lang": "en", **query})
 
     yield opened
     st.cache_resource.clear()
@@ -89,12 +79,7 @@ def test_any_two_models_stand_side_by_side(pair: tuple[ModelConfig, ModelConfig]
 @every
 def test_the_code_of_the_page_runs_and_agrees(pair: tuple[ModelConfig, ModelConfig], opened: Open) -> None:
     app = opened(*map(language_model, pair), layer="1")
-    (shown,) = (block.value for block in app.code if "import viz_model" in block.value)
-    assert len(shown.splitlines()) <= 32
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), torch.no_grad():
-        exec(compile(shown, "architectures", "exec"), {})
-    lines = printed.getvalue().split()
+    lines = run_code(app)
     assert lines.count("True") == 3 and "False" not in lines
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
-import torch
+from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -21,7 +19,6 @@ import viz_model as vm
 from viz_model.analysis import masks
 from viz_model.config import ModelConfig
 from viz_model.edits import AblateHead
-from viz_model.ui import runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "the cat and the dog ran"
@@ -36,18 +33,11 @@ class Opened:
 
     def __call__(self, config: ModelConfig, **query: str) -> AppTest:
         self.lm = language_model(config)
-        self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config})
-        self.monkeypatch.setattr(vm, "load", lambda name: self.lm)
-        st.cache_resource.clear()
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        offer(self.monkeypatch, {"tiny": self.lm})
         asked = {"model": "tiny", "text": TEXT, "lang": "en", "layer": "1", "head": "1", "token": "2"}
         if config.kind == "encoder_decoder":
             asked["target"] = "a cat sat"
-        for name, value in {**asked, **query}.items():
-            app.query_params[name] = value
-        app.switch_page("pages/attention.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return open_page("attention", {**asked, **query})
 
     def trace(self, **changes: Any) -> vm.Trace:
         target = "a cat sat" if self.lm.config.kind == "encoder_decoder" else None
@@ -62,10 +52,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
 
 def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
-
-
-def drawn(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -96,19 +82,14 @@ def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str,
 def test_the_code_runs_and_agrees(config: ModelConfig, opened: Opened) -> None:
     for side in config.sides:
         app = opened(config, side=side)
-        (code,) = (block.value for block in app.code if "import viz_model" in block.value)
-        assert len(code.splitlines()) <= 32
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), torch.no_grad():
-            exec(compile(code, "attention", "exec"), {})
-        assert printed.getvalue().split() == ["True", "True"]
+        assert run_code(app) == ["True", "True"]
 
 
 @pytest.mark.parametrize("config", SAMPLE[::2], ids=describe)
 def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) -> None:
     for side in config.sides:
         app = opened(config, side=side)
-        before = len(drawn(app))
+        before = len(figures(app))
         length = len(opened.trace().at(side))
         for mask in masks.options(config, side, length):
             app.button_group(key="attention.masks").set_value(mask).run()
@@ -116,7 +97,7 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
             choice = masks.MaskChoice(mask)
             # The head under the mask, the predictions where there are some, and the change by position.
             more = 0 if choice.is_own else 3 if config.has_logits else 2
-            assert len(drawn(app)) == before + more
+            assert len(figures(app)) == before + more
             if more and config.has_logits:
                 visible = masks.build(choice, side, length)
                 assert visible is not None
@@ -125,7 +106,7 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
                 token, probability = changed.next_tokens(position, 1)[0]
                 bars = next(
                     chart
-                    for chart in drawn(app)
+                    for chart in figures(app)
                     if {part.get("name") for part in chart["data"]} == {"as it is", "changed"}
                 )
                 after = next(part for part in bars["data"] if part["name"] == "changed")
@@ -141,7 +122,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     app = opened(config)
     app.button_group(key=f"attention.off.tiny.{side}.1").set_value([0, 2]).run()
     assert not app.exception
-    bars = next(chart for chart in drawn(app) if "length of what it writes" in json.dumps(chart["layout"]))
+    bars = next(chart for chart in figures(app) if "length of what it writes" in json.dumps(chart["layout"]))
     assert len(bars["data"]) == 2
     off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
     token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
@@ -150,21 +131,21 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
     app.button_group(key="sidebar.layer").set_value(0).run()
-    assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in drawn(app))
+    assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
 
 
 def test_a_drawn_row_that_sees_nothing_is_refused_by_name(opened: Opened) -> None:
     config = next(c for c in SAMPLE if c.kind == "decoder")
     app = opened(config)
     app.button_group(key="attention.masks").set_value("drawn").run()
-    before = len(drawn(app))
+    before = len(figures(app))
     app.session_state["attention.flipped.decoder"] = ((0, 0),)
     app.run()
     assert not app.exception
-    assert "`the`" in app.error[0].value and len(drawn(app)) == before
+    assert "`the`" in app.error[0].value and len(figures(app)) == before
     app.session_state["attention.flipped.decoder"] = ((2, 0),)
     app.run()
-    assert not app.error and len(drawn(app)) > before
+    assert not app.error and len(figures(app)) > before
 
 
 def test_controls_follow_a_sentence_that_becomes_shorter(opened: Opened) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
-import torch
+from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -35,19 +33,11 @@ class Opened:
         self.monkeypatch = monkeypatch
 
     def __call__(self, page: str, config: ModelConfig, text: str = TEXT, **query: str) -> AppTest:
-        lm = language_model(config)
-        self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config})
-        self.monkeypatch.setattr(vm, "load", lambda name: lm)
-        st.cache_resource.clear()
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        offer(self.monkeypatch, {"tiny": language_model(config)})
         asked = {"model": "tiny", "text": text, "lang": "en", "layer": "1", "token": "0"}
         if config.kind == "encoder_decoder":
             asked["target"] = TARGET
-        for name, value in {**asked, **query}.items():
-            app.query_params[name] = value
-        app.switch_page(f"pages/{page}.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return open_page(page, {**asked, **query})
 
 
 @pytest.fixture
@@ -63,12 +53,8 @@ def said(app: AppTest) -> str:
 
 
 def check_code(app: AppTest) -> None:
-    shown = [block.value for block in app.code if "import viz_model" in block.value]
-    assert len(shown) == 1 and len(shown[0].splitlines()) <= 32
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), torch.no_grad():
-        exec(compile(shown[0], "snippet", "exec"), {})
-    assert "True" in printed.getvalue() and "False" not in printed.getvalue()
+    words = run_code(app)
+    assert "True" in words and "False" not in words
 
 
 @every

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
-import json
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import streamlit as st
-import torch
+from app_driver import frames, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
-import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.ui import runs
 from viz_model.ui.parts import crossing
@@ -36,17 +31,12 @@ class Opened:
         self.monkeypatch = monkeypatch
 
     def __call__(self, config: ModelConfig, others: dict[str, ModelConfig] | None = None, **query: str) -> AppTest:
-        configs = {"tiny": config, **(others or {})}
         self.lm = language_model(config)
-        self.monkeypatch.setattr(runs, "configs", lambda: configs)
-        self.monkeypatch.setattr(vm, "load", lambda name: language_model(configs[name]))
-        st.cache_resource.clear()
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        for name, value in {"model": "tiny", "text": TEXT, "lang": "en", **query}.items():
-            app.query_params[name] = value
-        app.switch_page("pages/cross_attention.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        offer(
+            self.monkeypatch,
+            {"tiny": self.lm, **{name: language_model(other) for name, other in (others or {}).items()}},
+        )
+        return open_page("cross_attention", {"model": "tiny", "text": TEXT, "lang": "en", **query})
 
 
 @pytest.fixture
@@ -55,29 +45,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     st.cache_resource.clear()
 
 
-def frames(app: AppTest) -> dict[str, tuple[dict[str, object], np.ndarray]]:
-    """Framed component data by component name: (header, float32 numbers)."""
-    found = {}
-    for part in app.get("bidi_component"):
-        if raw := part.proto.bytes:
-            length = struct.unpack("<I", raw[:4])[0]
-            name = part.proto.component_name.rpartition(".")[2]
-            found[name] = (json.loads(raw[4 : 4 + length]), np.frombuffer(raw[4 + length :], "<f4"))
-    return found
-
-
 def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info))
-
-
-def printed(app: AppTest) -> list[str]:
-    """What the page's code prints when it is run."""
-    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
-    assert len(code.splitlines()) <= 32
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), torch.no_grad():
-        exec(compile(code, "cross_attention", "exec"), {})
-    return out.getvalue().split()
 
 
 @pytest.mark.parametrize("config", PAIRS, ids=describe)
@@ -89,7 +58,7 @@ def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opene
     np.testing.assert_allclose(drawn["crossgrid"][1].reshape(pattern.shape), pattern, atol=1e-6)
     np.testing.assert_allclose(drawn["cross"][1].reshape(pattern.shape[1:]), pattern[2], atol=1e-6)
     assert drawn["cross"][0]["selected"] == 3 and drawn["crossgrid"][0]["selected"] == 2
-    lines = printed(app)
+    lines = run_code(app)
     assert lines == ["True"] * 4
     words = said(app)
     # What depends on the kind of model is said only where it is true.
@@ -141,7 +110,7 @@ def test_the_stepper_selects_the_token_of_the_whole_page(opened: Opened) -> None
 
 def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
     app = opened(PAIRS[0], target="")
-    assert len(frames(app)["cross"][0]["target"]) == 1  # type: ignore[arg-type]
+    assert len(frames(app)["cross"][0]["target"]) == 1
     assert not [slider for slider in app.slider if slider.key == "cross_attention.step"]
     assert "the target ends" in said(app)
 
@@ -169,7 +138,7 @@ def test_a_model_without_it_says_so_and_names_those_that_have_it(
 ) -> None:
     app = opened(config, {"pair": PAIRS[0], "other": SINGLE[0]}, lang=lang, token="2")
     assert len(app.info) == 1 and "`tiny`" in app.info[0].value
-    assert printed(app)[-1] == "True"
+    assert run_code(app)[-1] == "True"
     buttons = {button.key for button in app.button}
     assert "cross_attention.model.pair" in buttons and "cross_attention.model.other" not in buttons
     if lang == "en":

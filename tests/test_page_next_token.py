@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from app_driver import figures, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, random_model, tiny_config, variants
 
@@ -65,10 +63,6 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Visit:
     return visit
 
 
-def figures(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-
-
 def array(value: Any) -> np.ndarray:
     """Numbers of a figure, typed or written out."""
     if not isinstance(value, dict):
@@ -87,14 +81,9 @@ def first_bar(app: AppTest) -> float:
 
 
 def run_snippet(app: AppTest) -> str:
-    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
-    assert len(code.splitlines()) <= 32
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), torch.no_grad():
-        exec(compile(code, "snippet", "exec"), {})
-    lines = printed.getvalue().split()
-    assert "True" in lines and "False" not in lines, printed.getvalue()
-    return printed.getvalue()
+    words = run_code(app)
+    assert "True" in words and "False" not in words, words
+    return " ".join(words)
 
 
 KINDS = variants()[::4]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
-import torch
+from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, tiny_config, variants
 
-import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.ui import runs, texts
+from viz_model.ui import texts
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "the cat and the dog ran"
@@ -38,16 +35,8 @@ class Opened:
         self.monkeypatch = monkeypatch
 
     def __call__(self, config_: ModelConfig, **query: str) -> AppTest:
-        lm = language_model(config_)
-        self.monkeypatch.setattr(runs, "configs", lambda: {"tiny": config_})
-        self.monkeypatch.setattr(vm, "load", lambda name: lm)
-        st.cache_resource.clear()
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        for name, value in {"model": "tiny", "text": TEXT, "lang": "en", **query}.items():
-            app.query_params[name] = value
-        app.switch_page("pages/position.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        offer(self.monkeypatch, {"tiny": language_model(config_)})
+        return open_page("position", {"model": "tiny", "text": TEXT, "lang": "en", **query})
 
 
 @pytest.fixture
@@ -76,13 +65,7 @@ def test_every_variant_names_its_own_scheme_and_its_code_agrees(config_: ModelCo
     marked = [line for line in table.splitlines() if "▶" in line]
     assert len(marked) == 1 and f"**{SCHEMES[type(config_.position)]}**" in marked[0]
     assert len(app.get("plotly_chart")) >= 1
-    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
-    assert len(code.splitlines()) <= 32
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), torch.no_grad():
-        exec(compile(code, "position", "exec"), {})
-    lines = printed.getvalue().split()
-    assert lines and set(lines) == {"True"}, code
+    assert set(run_code(app)) == {"True"}
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])

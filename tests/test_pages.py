@@ -6,7 +6,6 @@ import base64
 import contextlib
 import io
 import json
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from app_driver import figures, frames
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
@@ -42,21 +42,6 @@ def visit() -> Open:
         return app
 
     return visit
-
-
-def figures(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-
-
-def frames(app: AppTest) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
-    """Framed component data by component name: (header, float32 numbers)."""
-    found = {}
-    for part in app.get("bidi_component"):
-        if raw := part.proto.bytes:
-            length = struct.unpack("<I", raw[:4])[0]
-            name = part.proto.component_name.rpartition(".")[2]
-            found[name] = (json.loads(raw[4 : 4 + length]), np.frombuffer(raw[4 + length :], "<f4"))
-    return found
 
 
 def numbers(value: Any) -> Iterator[np.ndarray]:
