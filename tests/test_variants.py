@@ -12,6 +12,7 @@ from viz_model.analysis.gradients import stream_gradients
 from viz_model.config import Gated, ModelConfig, Side
 from viz_model.config import variants as members
 from viz_model.edits import AblateHead
+from viz_model.model import Transformer
 from viz_model.trace import Trace
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -255,3 +256,16 @@ def test_kinds_of_tokens() -> None:
     for segments, message in (([0, 2, 0], "this model has 2, got 2"), ([0], "one for each of 3 tokens, got 1")):
         with pytest.raises(ValueError, match=f"segments: .*{message}"):
             lm.trace(ids=[1, 2, 3], segments=segments)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("config", variants(), ids=describe)
+def test_nothing_is_left_behind_on_another_device(config: ModelConfig, padded: bool) -> None:
+    """``meta`` computes no numbers, and refuses to mix with the CPU as any other device would."""
+    model = Transformer(config).to("meta")
+    ids = torch.zeros(2, 6, dtype=torch.long, device="meta")
+    target = ids[:, :4] if config.kind == "encoder_decoder" else None
+    padding = torch.zeros(2, 6, dtype=torch.bool, device="meta") if padded else None
+    out = model(ids, target, padding=padding)
+    assert out.device.type == "meta"
+    assert out.shape[:2] == (2, 6 if target is None else 4)

@@ -42,11 +42,12 @@ class Attention(nn.Module):
     """Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 
     [B, T, D] -> [B, T, D]. The T×T steps run fused; :mod:`viz_model.ops` holds them one by one
-    for whoever looks.
+    for whoever looks. ``dropout`` is the share of attention weights left out while training.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = dropout
         self.n_heads, self.n_kv_heads, d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale = 1 / math.sqrt(d_head) if config.scale_scores else 1.0
         self.q = nn.Linear(config.d_model, self.n_heads * d_head, bias=config.attention_bias)
@@ -84,7 +85,8 @@ class Attention(nn.Module):
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
-        z = F.scaled_dot_product_attention(q, k, v, attn_mask=added, is_causal=added is None, scale=self.scale)
+        dropout = self.dropout if self.training else 0.0
+        z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
         return tap("out", self.o(ops.merge_heads(z)))
 

@@ -67,13 +67,18 @@ class BlockCache:
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each added to the residual stream."""
+    """Attention and feed-forward, each added to the residual stream.
 
-    def __init__(self, config: ModelConfig) -> None:
+    While training, ``dropout`` zeroes a share of what each sub-layer adds (Vaswani et al. 2017,
+    section 5.4), and of its attention weights.
+    """
+
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.residual = RESIDUALS[config.norm_at]
         self.attn_norm = norms.build(config.norm, config.d_model)
-        self.attn = Attention(config)
+        self.attn = Attention(config, dropout)
         self.ffn_norm = norms.build(config.norm, config.d_model)
         self.ffn = feedforward.build(config.ffn, config.d_model, config.d_ffn)
 
@@ -90,12 +95,12 @@ class Block(nn.Module):
         at = tap.at("attn")
         x = tap("resid.in", x)
         mid = self.residual.add(
-            x, self.attn_norm, lambda y: self.attn(y, position, added, at, cache and cache.attn), at
+            x, self.attn_norm, lambda y: self.dropout(self.attn(y, position, added, at, cache and cache.attn)), at
         )
         mid = tap("resid.mid", mid)
         mid = self.attend_source(mid, source, tap, cache)
         at = tap.at("ffn")
-        return tap("resid.out", self.residual.add(mid, self.ffn_norm, lambda y: self.ffn(y, at), at))
+        return tap("resid.out", self.residual.add(mid, self.ffn_norm, lambda y: self.dropout(self.ffn(y, at)), at))
 
     def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
         """The step between attention and feed-forward: none, in a block without an encoder beside it."""
@@ -105,10 +110,10 @@ class Block(nn.Module):
 class CrossBlock(Block):
     """A block of a decoder that reads an encoder (Vaswani et al. 2017, figure 1, right)."""
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
+        super().__init__(config, dropout)
         self.cross_norm = norms.build(config.norm, config.d_model)
-        self.cross = CrossAttention(config)
+        self.cross = CrossAttention(config, dropout)
 
     def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
         assert source is not None  # Transformer.forward refuses a target without one
@@ -117,7 +122,10 @@ class CrossBlock(Block):
         return tap(
             "resid.cross",
             self.residual.add(
-                x, self.cross_norm, lambda y: self.cross(y, vectors, added, at, cache and cache.cross), at
+                x,
+                self.cross_norm,
+                lambda y: self.dropout(self.cross(y, vectors, added, at, cache and cache.cross)),
+                at,
             ),
         )
 
@@ -132,22 +140,23 @@ class Source:
     def added(self, n_queries: int) -> Tensor:
         """The mask that cross-attention adds to its scores: [Tq, Ts], or [B, 1, Tq, Ts] with padding."""
         if self.padding is None:
-            return ops.additive(masks.everything(n_queries, self.vectors.shape[-2]))
+            return ops.additive(masks.everything(n_queries, self.vectors.shape[-2]).to(self.vectors.device))
         return ops.additive(masks.padding(n_queries, self.padding))[:, None]
 
 
 class Stack(nn.Module):
     """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder."""
 
-    def __init__(self, config: ModelConfig, side: Side) -> None:
+    def __init__(self, config: ModelConfig, side: Side, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.side = side
         self.windows = tuple(config.window(side, layer) for layer in range(config.depth(side)))
         self.position = positions.build(config, side)
         self.segment = nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
         self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
         kind = CrossBlock if config.kind == "encoder_decoder" and side == "decoder" else Block
-        self.blocks = nn.ModuleList(kind(config) for _ in range(config.depth(side)))
+        self.blocks = nn.ModuleList(kind(config, dropout) for _ in range(config.depth(side)))
         self.final_norm = norms.build(config.norm, config.d_model) if config.norm_at == "pre" else None
 
     def block(self, layer: int) -> Block:
@@ -183,18 +192,18 @@ class Stack(nn.Module):
         start = len(cache[0].attn) if cache else 0
         x = tap("embed.token", rows)
         if self.segment is not None:
-            segments = torch.zeros(x.shape[:-1], dtype=torch.long) if segments is None else segments
+            segments = torch.zeros_like(x[..., 0], dtype=torch.long) if segments is None else segments
             x = x + tap("embed.segment", self.segment(segments))
         x = self.position.add(x, start, tap.at("embed"))
         if self.embed_norm is not None:
             x = self.embed_norm(x, tap.at("embed.norm"))
-        x = tap("embed.out", x)
+        x = self.dropout(tap("embed.out", x))
         bias = self.position.bias(x.shape[-2], start + x.shape[-2])
         added: dict[int, Tensor | None] = {}  # layers with the same window share one matrix
         for i, block in enumerate(self.blocks):
             window = self.windows[i]
             if window not in added:
-                added[window] = self._added(i, start, x.shape[-2], bias, visible, padding)
+                added[window] = self._added(i, start, x, bias, visible, padding)
             x = block(x, self.position, added[window], source, tap.at(f"blocks.{i}"), cache[i] if cache else None)
         if self.final_norm is not None:
             x = self.final_norm(x, tap.at("final.norm"))
@@ -204,7 +213,7 @@ class Stack(nn.Module):
         self,
         layer: int,
         start: int,
-        length: int,
+        x: Tensor,
         bias: Tensor | None,
         visible: Tensor | None,
         padding: Tensor | None,
@@ -216,13 +225,15 @@ class Stack(nn.Module):
         is_causal = self.side == "decoder" and not self.windows[layer] and visible is None
         if is_causal and start == 0 and bias is None and padding is None:
             return None
+        length = x.shape[-2]
         if visible is None:
             visible = self.visible(layer, length, start + length)
+        visible = visible.to(x.device)
         if padding is not None:
             visible = visible & masks.padding(length, padding)[:, None]
         mask = ops.additive(visible)
         if bias is not None:
-            mask = mask + bias
+            mask = mask + bias.to(x.device)
         return mask if mask.dim() > 2 else mask[None]
 
 
@@ -230,15 +241,15 @@ class Transformer(nn.Module):
     """Any of them: a decoder (GPT), an encoder (BERT), or an encoder and a decoder (2017, T5).
 
     Immutable in use: a run leaves nothing behind on the module, so that one loaded model can
-    serve every visitor at once.
+    serve every visitor at once. ``dropout`` is of training alone: in ``eval()`` nothing is left out.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.n_vocab, config.d_model)
-        self.encoder = Stack(config, "encoder") if "encoder" in config.sides else None
-        self.decoder = Stack(config, "decoder") if "decoder" in config.sides else None
+        self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
+        self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = output.build(config)
         self.embedding_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.apply(_initialise)
@@ -285,6 +296,24 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Run the model: logits [B, T, V], or vectors [B, T, D] where it has no head.
 
+        The arguments are those of :meth:`vectors`.
+        """
+        x = self.vectors(ids, target_ids, segments=segments, padding=padding, visible=visible, tap=tap, cache=cache)
+        return self.head(x, tap)
+
+    def vectors(
+        self,
+        ids: Tensor,
+        target_ids: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+        padding: Tensor | None = None,
+        visible: Mapping[Side, Tensor] | None = None,
+        tap: Tap = NO_TAP,
+        cache: Sequence[BlockCache] | None = None,
+    ) -> Tensor:
+        """What the head reads: the last vectors [B, T, D], of an encoder–decoder its decoder's.
+
         Args:
             ids: [B, T] token ids; with a cache, only the positions it does not hold yet.
             target_ids: [B, Tq] what the decoder of an encoder–decoder reads, its start token first.
@@ -299,14 +328,14 @@ class Transformer(nn.Module):
             if target_ids is None:
                 raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
             source = self.encode(ids, padding=padding, visible=seen.get("encoder"), tap=tap)
-            return self.decode(target_ids, source, visible=seen.get("decoder"), tap=tap, cache=cache)
+            return self._decode(target_ids, source, seen.get("decoder"), tap.at("decoder"), cache)
         if target_ids is not None:
             raise ValueError(f"target_ids: only an encoder–decoder reads a target, this is a {self.config.kind}")
         (side,) = self.config.sides
-        x = self.stack(side)(
+        vectors: Tensor = self.stack(side)(
             self.embed(ids, tap), segments=segments, padding=padding, visible=seen.get(side), tap=tap, cache=cache
         )
-        return self.head(x, tap)
+        return vectors
 
     def encode(
         self, ids: Tensor, *, padding: Tensor | None = None, visible: Tensor | None = None, tap: Tap = NO_TAP
@@ -325,20 +354,37 @@ class Transformer(nn.Module):
         cache: Sequence[BlockCache] | None = None,
     ) -> Tensor:
         """The decoder's half: ids [B, Tq] and a source -> logits [B, Tq, V]."""
-        at = tap.at("decoder")
-        x = self.stack("decoder")(self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache)
-        return self.head(x, tap)
+        return self.head(self._decode(ids, source, visible, tap.at("decoder"), cache), tap)
+
+    def _decode(
+        self, ids: Tensor, source: Source, visible: Tensor | None, at: Tap, cache: Sequence[BlockCache] | None
+    ) -> Tensor:
+        vectors: Tensor = self.stack("decoder")(
+            self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache
+        )
+        return vectors
 
 
 def _initialise(module: nn.Module) -> None:
     """Xavier for the linear layers, as PyTorch's own Transformer; N(0, 1/D) for the embedding.
 
     With rows of variance 1/D, the √D of the embedding brings them to the size of the waves added
-    to them, and the tied unembedding starts with logits of about unit size.
+    to them, and the tied unembedding starts with logits of about unit size. Learned positions and
+    kinds of token are rows like those of tokens. Parts of T5 move a factor from the forward pass
+    into the weights, and need it there from the start: a head that divides what it reads by √D has
+    rows √D longer, queries whose scores are not divided by √K are √K shorter. Its distance biases
+    begin at zero: no distance is preferred before anything was learnt.
     """
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    match module:
+        case nn.Linear():
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        case nn.Embedding():
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        case Attention(scale=1.0):
+            module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
+        case positions.T5Bias():
+            nn.init.zeros_(module.buckets.weight)
+        case Transformer():
+            module.embedding.weight.data /= module.head.scale

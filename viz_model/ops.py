@@ -50,7 +50,7 @@ def share_heads(x: Tensor, n_heads: int) -> Tensor:
 
 def additive(visible: Tensor) -> Tensor:
     """A boolean mask as what is added to the scores: 0 where a query may look, −∞ elsewhere."""
-    return torch.zeros(visible.shape).masked_fill(~visible, -math.inf)
+    return torch.zeros(visible.shape, device=visible.device).masked_fill(~visible, -math.inf)
 
 
 def pattern(masked: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ def rotate(x: Tensor, angles: Tensor, *, interleaved: bool, stretch: float = 1.0
     ``stretch`` multiplies the turned pairs (Peng et al. 2023, section 3.4).
     """
     n_pairs = angles.shape[-1]
-    cos, sin = (stretch * angles.cos()).to(x.dtype), (stretch * angles.sin()).to(x.dtype)
+    cos, sin = (stretch * angles.cos()).to(x), (stretch * angles.sin()).to(x)
     rotated, rest = x[..., : 2 * n_pairs], x[..., 2 * n_pairs :]
     pairs = rotated.unflatten(-1, (n_pairs, 2) if interleaved else (2, n_pairs))
     a, b = pairs.unbind(-1 if interleaved else -2)  # [..., T, R/2] each

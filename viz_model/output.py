@@ -21,12 +21,18 @@ class LanguageHead(nn.Module):
         self.unembedding = nn.Linear(d_model, n_vocab, bias=head.bias)
         self.scale = d_model**-0.5 if head.scale else 1.0
 
+    def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """What the unembedding reads: [.., D] -> [.., D]."""
+        return x * self.scale
+
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("logits", self.unembedding(x * self.scale))
+        return tap("logits", self.unembedding(self.before(x, tap)))
 
 
 class MaskedHead(nn.Module):
     """A layer and a norm, then logits with a bias: [B, T, D] -> [B, T, V] (Devlin et al. 2019, as released)."""
+
+    scale = 1.0
 
     def __init__(self, head: config.MaskedHead, norm: config.Norm, d_model: int, n_vocab: int) -> None:
         super().__init__()
@@ -35,15 +41,22 @@ class MaskedHead(nn.Module):
         self.norm = norms.build(norm, d_model)
         self.unembedding = nn.Linear(d_model, n_vocab)
 
+    def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """What the unembedding reads: [.., D] -> [.., D]."""
+        return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
+
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        act = tap("head.act", self.activation(self.dense(x)))
-        return tap("logits", self.unembedding(self.norm(act, tap.at("head.norm"))))
+        return tap("logits", self.unembedding(self.before(x, tap)))
 
 
 class NoHead(nn.Module):
     """The vectors themselves: [B, T, D] -> [B, T, D]."""
 
     unembedding = None
+    scale = 1.0
+
+    def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return x
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return x

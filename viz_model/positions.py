@@ -58,7 +58,7 @@ class Learned(Position):
         self.table = nn.Embedding(n_context, d_model)
 
     def add(self, x: Tensor, start: int, tap: Tap = NO_TAP) -> Tensor:
-        return x + tap("position", self.table(torch.arange(start, start + x.shape[-2]))[None])
+        return x + tap("position", self.table(torch.arange(start, start + x.shape[-2], device=x.device))[None])
 
 
 class Rope(Position):
@@ -150,7 +150,9 @@ class T5Bias(Position):
         )
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
-        return self.buckets(self.bucket(ops.distances(n_queries, n_keys))).permute(2, 0, 1)
+        return self.buckets(self.bucket(ops.distances(n_queries, n_keys)).to(self.buckets.weight.device)).permute(
+            2, 0, 1
+        )
 
 
 def build(config_: ModelConfig, side: Side) -> Position:

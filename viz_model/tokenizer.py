@@ -15,13 +15,16 @@ import importlib
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import tiktoken
+
+from viz_model.config import Kind
 
 END_OF_TEXT = "<|endoftext|>"
 
@@ -80,6 +83,8 @@ class Tokenizer(ABC):
             than its vocabulary has entries.
         end_of_text: the control token that ends a text, if there is one.
         mask_id: the token that asks for what stands in its place (BERT's [MASK]), if there is one.
+        languages: for a model that translates into several languages, the control token that each
+            translation begins from.
         controls: control tokens: they stand around a text, or between texts, and for no part of it.
         is_lossless: whether ``decode(encode(text)) == text`` is promised for every text that
             ``encode`` accepts. Vocabularies that put everything in lower case, that join blanks, or
@@ -90,6 +95,7 @@ class Tokenizer(ABC):
     n_vocab: int
     end_of_text: int | None = None
     mask_id: int | None = None
+    languages: Mapping[str, int] = MappingProxyType({})
     controls: frozenset[int] = frozenset()
     is_lossless: bool = False
 
@@ -150,6 +156,9 @@ class ByteLevel(Tokenizer):
         n_rows: of the model's embedding, where it has more than the vocabulary has entries.
         end_of_text: by default what the encoding calls ``<|endoftext|>``.
         before, after: control tokens that the model expects around a text.
+        mask: what asks for a hidden token, where the model knows that: typed, it is that token. The
+            space in front of it is part of what it hides, as a word's space is part of the word.
+        languages: see :class:`Tokenizer`.
     """
 
     is_lossless = True
@@ -162,11 +171,17 @@ class ByteLevel(Tokenizer):
         end_of_text: int | None = None,
         before: Sequence[int] = (),
         after: Sequence[int] = (),
+        mask: str | None = None,
+        languages: Mapping[str, int] | None = None,
     ) -> None:
         self.encoding = encoding
         self.name = encoding.name
+        self.languages = MappingProxyType(dict(languages or {}))
+        self.mask_id = None if mask is None else encoding.encode_single_token(mask)
+        self.is_lossless = mask is None
+        self._typed = set() if mask is None else {mask}
         self.n_vocab = encoding.n_vocab if n_rows is None else n_rows
-        self.controls = frozenset(encoding._special_tokens.values())
+        self.controls = frozenset(encoding._special_tokens.values()) - {self.mask_id}
         self.end_of_text = encoding._special_tokens.get(END_OF_TEXT) if end_of_text is None else end_of_text
         self._before, self._after = list(before), list(after)
         self._missing = missing_bytes(encoding._mergeable_ranks)
@@ -174,8 +189,10 @@ class ByteLevel(Tokenizer):
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         check_text(text)
         check_bytes(text, self._missing, self.name)
+        for mask in self._typed:
+            text = text.replace(f" {mask}", mask)
         with as_text_error():
-            ids = self.encoding.encode_ordinary(text)
+            ids = self.encoding.encode(text, allowed_special=self._typed, disallowed_special=())
         return [*self._before, *ids, *self._after] if special else ids
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -341,7 +358,7 @@ def _hex(loose: str, gap: str) -> str:
 
 
 def load_ranks(path: Path) -> tiktoken.Encoding:
-    """A vocabulary of ours: tiktoken ranks, plus the end-of-text token after the last of them.
+    """A vocabulary of ours: tiktoken ranks, and after the last of them :data:`STORY_CONTROLS`.
 
     The file is read here rather than by tiktoken, whose loader caches by path and would go on
     serving an old vocabulary after a new one was trained.
@@ -352,15 +369,35 @@ def load_ranks(path: Path) -> tiktoken.Encoding:
         path.stem,
         pat_str=STORY_PATTERN,
         mergeable_ranks=ranks,
-        special_tokens={END_OF_TEXT: len(ranks)},
+        special_tokens={name: id for id, name in enumerate(STORY_CONTROLS, len(ranks))},
     )
 
 
+MASK = "[MASK]"
+TARGET_TAGS = {"fr": "<|fr|>", "zh": "<|zh|>"}
+"""Where a translation begins: the language is all that the token says (after Johnson et al. 2017)."""
+STORY_CONTROLS = (MASK, *TARGET_TAGS.values(), END_OF_TEXT)
+
+
 @functools.cache
-def story_tokenizer() -> ByteLevel:
-    """The bundled vocabulary: 8,192 tokens learnt on English and Chinese stories."""
+def story_tokenizer(kind: Kind = "decoder") -> ByteLevel:
+    """The bundled vocabulary: 8,192 tokens learnt on English and Chinese stories and on French sentences.
+
+    The models of the family share it, and expect different things around a text: a decoder nothing;
+    an encoder an end-of-text on both sides, and the mask where something is hidden; the encoder of
+    an encoder–decoder an end-of-text behind, and its decoder a tag of the language.
+    """
     with resources.as_file(resources.files("viz_model") / "models" / "story-8k.tiktoken") as path:
-        return ByteLevel(load_ranks(path))
+        encoding = load_ranks(path)
+    end = [encoding.encode_single_token(END_OF_TEXT)]
+    match kind:
+        case "decoder":
+            return ByteLevel(encoding)
+        case "encoder":
+            return ByteLevel(encoding, before=end, after=end, mask=MASK)
+        case "encoder_decoder":
+            tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
+            return ByteLevel(encoding, after=end, languages=tags)
 
 
 @functools.cache

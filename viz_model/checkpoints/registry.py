@@ -118,7 +118,7 @@ def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfi
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)
         raise ModelError(f"{folder / 'config.json'}: tokenizer: expected one of {known}, got {str(name)[:80]!r}")
-    tokenizer = TOKENIZERS[name]()
+    tokenizer = TOKENIZERS[name](config.kind)
     if tokenizer.n_vocab != config.n_vocab:
         raise ModelError(
             f"{folder / 'config.json'}: n_vocab is {config.n_vocab}, "

@@ -1,205 +1,209 @@
-"""The training text: which files, how they become documents, and what is held out.
-
-The texts themselves are not part of the project. Their origin and licences stand in
-:data:`SOURCES`, are copied into the card of every model trained on them, and a folder given on
-the command line must hold the files under the names used here.
-"""
+"""The training text as token ids: tokenised once, kept in one file, memory-mapped."""
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viz_model.tokenizer import END_OF_TEXT, ByteLevel
+from viz_model.tokenizer import ByteLevel
+from viz_model.training.sources import PAIRS, TEXTS, CorpusError, Pair, documents, pairs, split
 
-HELD_OUT_EVERY = 50
-"""Every fiftieth document, after a seeded shuffle, is validation text and never trained on."""
-
-
-class CorpusError(ValueError):
-    """A corpus that cannot be trained on. The message names the file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """One file of the corpus. ``per_line``: every line is a document of its own."""
-
-    file: str
-    language: str
-    per_line: bool
-    title: str
-    licence: str
-
-
-SOURCES = (
-    Source(
-        file="en/tinystories_subset.txt",
-        language="en",
-        per_line=False,
-        title="TinyStories, a subset (Eldan & Li 2023)",
-        licence="CDLA-Sharing-1.0",
-    ),
-    Source(
-        file="en/storybooks_ccby.txt",
-        language="en",
-        per_line=False,
-        title="children's books of the African Storybook and Pratham projects",
-        licence="CC BY 4.0",
-    ),
-    Source(
-        file="en/tatoeba_en.txt",
-        language="en",
-        per_line=True,
-        title="English sentences of Tatoeba (tatoeba.org)",
-        licence="CC BY 2.0 FR",
-    ),
-    Source(
-        file="zh/cmrc2017_cft_children_stories.txt",
-        language="zh",
-        per_line=False,
-        title="Chinese children's stories of CMRC 2017",
-        licence="CC BY-SA 4.0",
-    ),
-    Source(
-        file="zh/cmrc2019_stories.txt",
-        language="zh",
-        per_line=False,
-        title="Chinese stories of CMRC 2019",
-        licence="CC BY-SA 4.0",
-    ),
-    Source(
-        file="zh/tatoeba_zh.txt",
-        language="zh",
-        per_line=True,
-        title="Chinese sentences of Tatoeba (tatoeba.org)",
-        licence="CC BY 2.0 FR",
-    ),
-    Source(
-        file="zh/d2l_zh_prose.txt",
-        language="zh",
-        per_line=True,
-        title="prose of the textbook Dive into Deep Learning, Chinese edition",
-        licence="Apache-2.0",
-    ),
-    Source(
-        file="zh/common_voice_zhCN.txt",
-        language="zh",
-        per_line=True,
-        title="Chinese sentences of Common Voice",
-        licence="CC0",
-    ),
-)
-
-
-def documents(folder: Path, source: Source) -> list[str]:
-    """The documents of one file, blank ones left out.
-
-    Raises:
-        CorpusError: the file is missing or holds no text.
-    """
-    path = folder / source.file
-    if not path.is_file():
-        raise CorpusError(f"{path}: no such file")
-    text = path.read_text(encoding="utf-8")
-    parts = text.splitlines() if source.per_line else text.split(END_OF_TEXT)
-    found = [part.strip() for part in parts if part.strip()]
-    if not found:
-        raise CorpusError(f"{path}: holds no text")
-    return found
-
-
-def split(found: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """Shuffle, then set every :data:`HELD_OUT_EVERY`-th document aside: (train, held out)."""
-    shuffled = list(found)
-    random.Random(seed).shuffle(shuffled)
-    held_out = shuffled[::HELD_OUT_EVERY]
-    train = [text for n, text in enumerate(shuffled) if n % HELD_OUT_EVERY]
-    return train, held_out
-
-
-def training_texts(folder: Path, seed: int) -> Iterator[str]:
-    """Every training document of every source: what a vocabulary is learnt on."""
-    for source in SOURCES:
-        yield from split(documents(folder, source), seed)[0]
+Ids = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Validation text of one language. ``n_bytes`` counts the UTF-8 bytes that ``ids`` encode."""
+class Documents:
+    """Texts as one run of ids and the place where each begins.
 
-    language: str
-    ids: np.ndarray
-    n_bytes: int
+    ``ids`` holds every document followed by end-of-text; document ``i`` is
+    ``ids[starts[i] : starts[i + 1]]``, end-of-text included.
+    """
+
+    ids: Ids
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, i: int) -> Ids:
+        return self.ids[self.starts[i] : self.starts[i + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    @classmethod
+    def encode(cls, texts: Sequence[str], tokenizer: ByteLevel) -> Documents:
+        """Tokenise ``texts``.
+
+        Raises:
+            CorpusError: the vocabulary has no end-of-text, or more ids than two bytes can hold.
+        """
+        end = tokenizer.end_of_text
+        if end is None or tokenizer.n_vocab > 2**16:
+            raise CorpusError(f"the vocabulary {tokenizer.name} cannot write a corpus: it needs an end of text")
+        encoded = tokenizer.encoding.encode_ordinary_batch(list(texts))
+        starts = np.cumsum([0, *(len(ids) + 1 for ids in encoded)], dtype=np.int64)
+        ids = np.fromiter((id for ids in encoded for id in (*ids, end)), dtype=np.uint16, count=int(starts[-1]))
+        return cls(ids, starts)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One language of a corpus: what is trained on, and what never is."""
+
+    train: Documents
+    held_out: Documents
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Token ids: one long training stream, memory-mapped, and a held-out stream a language.
+    """Stories and sentences by language."""
 
-    Documents stand in a shuffled order of all sources together, each followed by end-of-text.
-    """
-
-    train: np.ndarray
-    held_out: tuple[HeldOut, ...]
+    languages: Mapping[str, Split]
+    tokenizer: ByteLevel
 
     @classmethod
     def prepare(cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path) -> Corpus:
-        """Tokenise the sources once, into ``cache``; later calls map the file.
+        """Tokenise the files of :data:`viz_model.training.sources.TEXTS` once; later calls map what was kept.
+
+        Held out are stories alone: isolated sentences are easier or harder for reasons of their
+        length, and would blur the figure that models are compared by.
 
         Raises:
             CorpusError: a source is missing or empty.
         """
-        train: list[str] = []
-        held: dict[str, list[str]] = {}
-        for source in SOURCES:
-            kept, aside = split(documents(folder, source), seed)
-            train += kept
-            # Held-out stories only: isolated sentences are easier or harder for reasons of
-            # their length, and would blur the figure that models are compared by.
-            if not source.per_line:
-                held.setdefault(source.language, []).extend(aside)
-        random.Random(seed + 1).shuffle(train)
+        languages = {}
+        for language in dict.fromkeys(source.language for source in TEXTS):
+            sources = [source for source in TEXTS if source.language == language]
+            store = _Store(cache, f"texts-{language}", tokenizer, seed, (folder / source.file for source in sources))
+            if not store.is_complete():
+                train: list[str] = []
+                held_out: list[str] = []
+                for source in sources:
+                    kept, aside = split(documents(folder, source), seed)
+                    train += kept
+                    held_out += [] if source.per_line else aside
+                random.Random(seed + 1).shuffle(train)
+                store.write(train=Documents.encode(train, tokenizer), held_out=Documents.encode(held_out, tokenizer))
+            languages[language] = Split(store.read("train"), store.read("held_out"))
+        return cls(languages, tokenizer)
 
-        path = cache / f"train-{tokenizer.name}-{seed}.npy"
-        if not path.exists():
-            cache.mkdir(parents=True, exist_ok=True)
-            partial = path.with_suffix(".partial.npy")
-            np.save(partial, _encode(train, tokenizer))
-            partial.replace(path)
-        return cls(
-            train=np.load(path, mmap_mode="r"),
-            held_out=tuple(
-                HeldOut(language, _encode(texts, tokenizer), sum(len(t.encode()) for t in texts))
-                for language, texts in held.items()
-            ),
-        )
+    @classmethod
+    def of_texts(cls, texts: Sequence[str], tokenizer: ByteLevel, *, language: str = "text", seed: int = 0) -> Corpus:
+        """A small corpus in memory, of texts at hand; of a single text the last tenth is held out.
+
+        Raises:
+            CorpusError: there is no text, or it is a single token.
+        """
+        found = [text for text in texts if text.strip()]
+        if not found:
+            raise CorpusError("the text is empty: there is nothing to train on")
+        if len(found) >= 10:
+            shuffled = random.Random(seed).sample(found, len(found))
+            n_held_out = max(1, len(found) // 10)
+            return cls(
+                {
+                    language: Split(
+                        Documents.encode(shuffled[n_held_out:], tokenizer),
+                        Documents.encode(shuffled[:n_held_out], tokenizer),
+                    )
+                },
+                tokenizer,
+            )
+        whole = Documents.encode(found, tokenizer).ids
+        n_train = len(whole) - max(2, len(whole) // 10)
+        if n_train < 2:
+            raise CorpusError(f"the text is {len(whole) - 1} tokens long: that is too little to train on")
+        parts = (whole[:n_train], whole[n_train:])
+        return cls({language: Split(*(Documents(ids, np.array([0, len(ids)])) for ids in parts))}, tokenizer)
 
 
-def _encode(texts: list[str], tokenizer: ByteLevel) -> np.ndarray:
-    batches = tokenizer.encoding.encode_ordinary_batch(texts)
-    end = tokenizer.end_of_text
-    return np.fromiter((id for ids in batches for id in (*ids, end)), dtype=np.uint16)
+@dataclass(frozen=True)
+class PairSplit:
+    """English and one other language: sentence i of one side translates sentence i of the other.
 
-
-def windows_of_step(n_tokens: int, window: int, per_step: int, step: int, seed: int) -> np.ndarray:
-    """Start positions of the windows that ``step`` trains on: [per_step].
-
-    Every epoch cuts the stream at another random offset and visits all its windows once, in a
-    random order. The order is a function of (seed, step) alone, so that a resumed run sees what
-    an uninterrupted one would have seen.
-
-    Raises:
-        CorpusError: the stream is shorter than one step's windows.
+    ``held_out_pairs`` are the same sentences as text, each with all its translations.
     """
-    per_epoch = (n_tokens - window - 1) // window // per_step  # steps
-    if per_epoch < 1:
-        raise CorpusError(f"{n_tokens} tokens are too few for {per_step} windows of {window}")
-    epoch, within = divmod(step, per_epoch)
-    rng = np.random.default_rng((seed, epoch))
-    offset = rng.integers(window)
-    order = rng.permutation(per_epoch * per_step)
-    return offset + window * order[within * per_step : (within + 1) * per_step]
+
+    train: tuple[Documents, Documents]
+    held_out: tuple[Documents, Documents]
+    held_out_pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True)
+class PairCorpus:
+    """Sentences and their translations, by the language translated into."""
+
+    languages: Mapping[str, PairSplit]
+    tokenizer: ByteLevel
+
+    @classmethod
+    def prepare(cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path) -> PairCorpus:
+        """Tokenise the files of :data:`viz_model.training.sources.PAIRS` once; later calls map what was kept.
+
+        A sentence with several translations is trained on once with each; held out, its first
+        translation is the one that loss is measured on.
+
+        Raises:
+            CorpusError: a source is missing or damaged.
+        """
+        languages = {}
+        for source in PAIRS:
+            kept, aside = split(pairs(folder, source), seed)
+            store = _Store(cache, f"pairs-{source.language}", tokenizer, seed, [folder / source.file])
+            if not store.is_complete():
+                flat = [(pair.english, other) for pair in kept for other in pair.translations]
+                store.write(
+                    train_en=Documents.encode([english for english, _ in flat], tokenizer),
+                    train_other=Documents.encode([other for _, other in flat], tokenizer),
+                    held_out_en=Documents.encode([pair.english for pair in aside], tokenizer),
+                    held_out_other=Documents.encode([pair.translations[0] for pair in aside], tokenizer),
+                )
+            languages[source.language] = PairSplit(
+                train=(store.read("train_en"), store.read("train_other")),
+                held_out=(store.read("held_out_en"), store.read("held_out_other")),
+                held_out_pairs=tuple(aside),
+            )
+        return cls(languages, tokenizer)
+
+
+class _Store:
+    """Documents on disk. The name of the folder tells vocabulary, seed and files, so that none can be mistaken."""
+
+    def __init__(self, cache: Path, name: str, tokenizer: ByteLevel, seed: int, files: Iterable[Path]) -> None:
+        digest = hashlib.sha256(repr((seed, sorted(tokenizer.encoding._mergeable_ranks.items()))).encode())
+        for file in files:
+            if not file.is_file():
+                raise CorpusError(f"{file}: no such file")
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        self.folder = cache / f"{name}-{digest.hexdigest()[:12]}"
+
+    def is_complete(self) -> bool:
+        return self.folder.is_dir()
+
+    def write(self, **parts: Documents) -> None:
+        """Everything or nothing. Processes of one run may all come here: the first to finish is kept."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder.parent, prefix="partial-") as partial:
+            whole = Path(partial) / "whole"
+            whole.mkdir()
+            for name, documents_ in parts.items():
+                np.save(whole / f"{name}.ids.npy", documents_.ids)
+                np.save(whole / f"{name}.starts.npy", documents_.starts)
+            try:
+                whole.replace(self.folder)
+            except OSError:
+                if not self.is_complete():
+                    raise
+
+    def read(self, name: str) -> Documents:
+        ids, starts = (np.load(self.folder / f"{name}.{part}.npy", mmap_mode="r") for part in ("ids", "starts"))
+        return Documents(ids, starts)

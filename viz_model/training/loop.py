@@ -2,161 +2,255 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import time
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch.nn import functional as F
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim import lr_scheduler
 
 from viz_model.model import Transformer
-from viz_model.training.corpus import Corpus, CorpusError, HeldOut, windows_of_step
-from viz_model.training.recipes import Recipe
+from viz_model.training import checkpoint, objective
+from viz_model.training.batches import Batches
+from viz_model.training.checkpoint import TrainingError
+from viz_model.training.recipe import Recipe
 
 SAVE_EVERY_SECONDS = 60.0
-LOGGED_WINDOWS = 32
-"""Held-out windows measured while training: the same ones each time, so that the curve is of one text."""
-
-
-class TrainingError(RuntimeError):
-    """Training that cannot go on. The message says why; the last checkpoint is intact."""
+LATEST = "checkpoint.pt"
+BEFORE_DECAY = "before-decay.pt"
+"""Kept beside the latest checkpoint: from here a run can be made longer."""
+LOGGED_BATCHES = 4
+"""Held-out batches measured while training: the same ones each time, so that the curve is of one text."""
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What one step did. Losses are in nats a token, ``bits_per_byte`` is of held-out text."""
+    """What one step did.
+
+    Attributes:
+        step: from 0.
+        loss: what was minimised, in nats for each token asked for; with label smoothing, of the smoothed target.
+        learning_rate: of this step.
+        gradient_norm: of all parameters, before clipping.
+        gradient_norms: of each part of the model, named as its parameters are (``decoder.blocks.0``).
+        tokens_per_second: tokens asked for, of all processes.
+        held_out: figures by language, where this step measured them.
+    """
 
     step: int
     loss: float
     learning_rate: float
     gradient_norm: float
+    gradient_norms: dict[str, float]
     tokens_per_second: float
-    bits_per_byte: dict[str, float] | None = None
+    held_out: dict[str, dict[str, float]] | None = None
 
 
-def learning_rate(recipe: Recipe, step: int) -> float:
-    """The rate of ``step`` (0-based): linear warm-up, then a cosine to a tenth of the peak."""
-    if step < recipe.warmup:
-        return recipe.peak_rate * (step + 1) / recipe.warmup
-    done = (step - recipe.warmup) / max(1, recipe.steps - recipe.warmup)
-    return recipe.peak_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
-
-
-@torch.inference_mode()
-def bits_per_byte(model: Transformer, held_out: HeldOut, max_windows: int | None = None) -> float:
-    """Cross-entropy on held-out text, in bits for each UTF-8 byte of that text.
-
-    Windows do not overlap, so the first tokens of each are predicted from little context: an
-    upper bound on the model's true figure. Every token of whole windows but the first of the
-    stream is counted, end-of-text included.
-
-    Raises:
-        CorpusError: the text does not fill one window.
-    """
-    window = model.config.n_context
-    ids = torch.from_numpy(held_out.ids.astype(np.int64))
-    n_windows = (len(ids) - 1) // window
-    if n_windows < 1:
-        raise CorpusError(f"held-out text ({held_out.language}): {len(ids)} tokens do not fill a window of {window}")
-    if max_windows is not None:
-        n_windows = min(n_windows, max_windows)
-    nats, counted = 0.0, 0
-    for start in range(0, n_windows * window, 16 * window):
-        stop = min(start + 16 * window, n_windows * window)
-        inputs = ids[start:stop].view(-1, window)
-        targets = ids[start + 1 : stop + 1]
-        logits = model(inputs).flatten(0, 1)
-        nats += F.cross_entropy(logits, targets, reduction="sum").item()
-        counted += len(targets)
-    bytes_per_token = held_out.n_bytes / len(held_out.ids)
-    return nats / counted / math.log(2) / bytes_per_token
-
-
-def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Generator[StepReport, None, None]:
-    """Train from the last checkpoint in ``folder``, or from the beginning; yield every step.
-
-    A checkpoint holds weights, optimiser and step, and is replaced in one move: a run killed at
-    any moment goes on from the last one and repeats the same steps. Closing the generator saves.
-
-    Raises:
-        TrainingError: the loss or its gradient is no longer a number, or the folder belongs to another recipe.
-        CorpusError: the corpus is too small for one step, or its held-out text for one window.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    checkpoint = folder / "checkpoint.pt"
-    config = recipe.config
+def new_model(recipe: Recipe) -> Transformer:
+    """The model before its first step."""
     torch.manual_seed(recipe.seed)
-    model = Transformer(config)
-    optimiser = torch.optim.AdamW(
+    return Transformer(recipe.config, recipe.dropout)
+
+
+def optimisers_of(recipe: Recipe, model: Transformer) -> list[torch.optim.Optimizer]:
+    """AdamW (Loshchilov & Hutter 2019), with weight decay on matrices alone.
+
+    Where the recipe says Muon (Jordan et al. 2024), that takes the matrices inside the blocks, with
+    steps of the size that AdamW's would have (Liu et al. 2025, section 2.2), and AdamW the rest.
+    """
+    named = dict(model.named_parameters())
+    inner = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and recipe.optimiser == "muon"]
+    rest = [p for name, p in named.items() if name not in inner]
+    adamw = torch.optim.AdamW(
         [
-            {"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": recipe.weight_decay},
-            {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+            {"params": [p for p in rest if p.dim() >= 2], "weight_decay": recipe.weight_decay},
+            {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
         ],
         lr=recipe.peak_rate,
         betas=recipe.betas,
+        fused=True,
     )
-    first = 0
-    if checkpoint.exists():
-        saved = torch.load(checkpoint, weights_only=True)
-        if saved["recipe"] != json.dumps(asdict(recipe), sort_keys=True):
-            raise TrainingError(f"{folder}: its checkpoint is of another recipe")
-        model.load_state_dict(saved["model"])
-        optimiser.load_state_dict(saved["optimiser"])
-        first = saved["step"]
+    if not inner:
+        return [adamw]
+    muon = torch.optim.Muon(
+        [named[name] for name in inner],
+        lr=recipe.peak_rate,
+        weight_decay=recipe.weight_decay,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    return [adamw, muon]
 
-    def save(step: int) -> None:
-        _write_atomically(
-            checkpoint,
-            {
-                "recipe": json.dumps(asdict(recipe), sort_keys=True),
-                "model": model.state_dict(),
-                "optimiser": optimiser.state_dict(),
-                "step": step,
-            },
-        )
+
+def schedule_of(recipe: Recipe, optimiser: torch.optim.Optimizer) -> lr_scheduler.LRScheduler:
+    """Linear warm-up, the peak, then a cosine or a line down; PyTorch's own schedules, one after another."""
+    falling = recipe.steps - recipe.falls_at
+    phases: list[tuple[int, lr_scheduler.LRScheduler]] = []
+    if recipe.warmup:
+        phases.append((0, lr_scheduler.LinearLR(optimiser, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
+    if recipe.falls_at > recipe.warmup or not phases:
+        phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimiser, 1.0, 0)))
+    if recipe.decay == "cosine":
+        floor = recipe.peak_rate * recipe.final_share
+        phases.append((recipe.falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
+    else:
+        phases.append((recipe.falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
+    return lr_scheduler.SequentialLR(optimiser, [phase for _, phase in phases], [at for at, _ in phases[1:]])
+
+
+class _Run:
+    """Everything of a run that a checkpoint holds."""
+
+    def __init__(self, recipe: Recipe, model: Transformer) -> None:
+        self.recipe, self.model = recipe, model
+        self.optimisers = optimisers_of(recipe, model)
+        self.schedules = [schedule_of(recipe, optimiser) for optimiser in self.optimisers]
+
+    @property
+    def learning_rate(self) -> float:
+        """Of the step to come."""
+        return float(self.schedules[0].get_last_lr()[0])
+
+    def zero_grad(self) -> None:
+        for optimiser in self.optimisers:
+            optimiser.zero_grad(set_to_none=True)
+
+    def update(self) -> None:
+        for optimiser, schedule in zip(self.optimisers, self.schedules, strict=True):
+            optimiser.step()
+            schedule.step()
+
+    def state(self, step: int) -> dict[str, Any]:
+        return {
+            "recipe": self.recipe.fingerprint,
+            "until_decay": self.recipe.until_decay,
+            "falls_at": self.recipe.falls_at,
+            "model": self.model.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "schedules": [schedule.state_dict() for schedule in self.schedules],
+            "step": step,
+        }
+
+    def resume(self, folder: Path) -> int:
+        """Fill everything from the folder's checkpoint; the step to go on with.
+
+        A recipe that was made longer goes on from where its rate had begun to fall.
+        """
+        found = [saved for name in (LATEST, BEFORE_DECAY) if (saved := checkpoint.load(folder / name))]
+        if not found:
+            return 0
+        saved = next((saved for saved in found if self._can_follow(saved)), None)
+        if saved is None:
+            raise TrainingError(f"{folder}: its checkpoint is of another recipe")
+        step: int = saved["step"]
+        for schedule, state in zip(self.schedules, saved["schedules"], strict=True):
+            if saved["recipe"] == self.recipe.fingerprint:
+                schedule.load_state_dict(state)
+            else:
+                for _ in range(step):
+                    schedule.step()
+        self.model.load_state_dict(saved["model"])
+        for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
+            optimiser.load_state_dict(state)
+        return step
+
+    def _can_follow(self, saved: dict[str, Any]) -> bool:
+        """Whether this run would have come by the checkpoint too."""
+        if saved["recipe"] == self.recipe.fingerprint:
+            return True
+        before_any_end = saved["step"] <= min(saved["falls_at"], self.recipe.falls_at)
+        return bool(saved["until_decay"] == self.recipe.until_decay and before_any_end)
+
+
+def train(
+    recipe: Recipe,
+    data: Batches,
+    folder: Path | None = None,
+    *,
+    model: Transformer | None = None,
+    device: torch.device | str = "cpu",
+    half_precision: bool | None = None,
+    save_every: float = SAVE_EVERY_SECONDS,
+) -> Generator[StepReport, None, None]:
+    """Train from the last checkpoint in ``folder``, or from the beginning; yield every step.
+
+    A checkpoint holds weights, optimiser, schedule and step, and is replaced in one move: a run
+    killed at any moment goes on from the last one and repeats the same steps. Closing the
+    generator saves. Under ``torchrun`` every process calls this, trains on its part of each step's
+    rows, and yields the same reports; the first of them writes.
+
+    Args:
+        folder: for checkpoints; None keeps nothing.
+        model: trained in place, for whoever wants to look at it between steps; by default a new one.
+        device: where it runs.
+        half_precision: bfloat16 for matrix products; by default where that is faster.
+        save_every: seconds between checkpoints.
+
+    Raises:
+        TrainingError: the loss or its gradient is no longer a number, the folder belongs to
+            another recipe, or a checkpoint cannot be written.
+    """
+    device = torch.device(device)
+    rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    half_precision = is_bfloat16_fast(device) if half_precision is None else half_precision
+    model = (new_model(recipe) if model is None else model).to(device).train()
+    loss_of: nn.Module = objective.Objective(model, recipe.label_smoothing)
+    if world > 1:
+        loss_of = DistributedDataParallel(loss_of)
+    run = _Run(recipe, model)
+    first = 0 if folder is None else run.resume(folder)
+
+    def save(step: int, name: str = LATEST) -> None:
+        if folder is not None and rank == 0:
+            checkpoint.save(folder / name, run.state(step))
 
     last_save, step = time.monotonic(), first
     try:
         for step in range(first, recipe.steps):
             began = time.monotonic()
-            rate = learning_rate(recipe, step)
-            for group in optimiser.param_groups:
-                group["lr"] = rate
-            starts = windows_of_step(len(corpus.train), config.n_context, recipe.windows, step, recipe.seed)
-            rows = np.stack([corpus.train[s : s + config.n_context + 1] for s in starts]).astype(np.int64)
-            batch = torch.from_numpy(rows)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                logits = model(batch[:, :-1])
-            loss = F.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten())
-            if not torch.isfinite(loss):
-                raise TrainingError(f"step {step}: the loss is {loss.item()}")
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            rate = run.learning_rate
+            # Dropout is a function of the step too, or a resumed run would drop other values.
+            torch.manual_seed((recipe.seed * 1_000_003 + step) * world + rank)
+            batch = data.step(step)
+            n_asked = batch.n_asked
+            total = torch.zeros((), device=device)
+            run.zero_grad()
+            for portion in range(recipe.accumulate):
+                part = batch.part(rank * recipe.accumulate + portion, of=world * recipe.accumulate)
+                with torch.autocast(device.type, torch.bfloat16, enabled=half_precision):
+                    # DDP averages over processes; the loss is the mean over the tokens of all of them.
+                    loss = loss_of(part.to(device)) * (world / n_asked)
+                loss.backward()
+                total += loss.detach() / world
+            if world > 1:
+                distributed.all_reduce(total)
+            norms = gradient_norms(model)
+            norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            if not math.isfinite(total.item()):
+                raise TrainingError(f"step {step}: the loss is {total.item()}")
             if not torch.isfinite(norm):  # or the update would reach the next checkpoint
                 raise TrainingError(f"step {step}: the gradient's norm is {norm.item()}")
-            optimiser.step()
+            run.update()
 
-            last = step + 1 == recipe.steps
-            validate = last or (step + 1) % recipe.validate_every == 0
             seconds = time.monotonic() - began
+            if step + 1 == recipe.falls_at:
+                save(step + 1, BEFORE_DECAY)
+            last = step + 1 == recipe.steps
+            measured = last or (step + 1) % recipe.validate_every == 0
             yield StepReport(
                 step=step,
-                loss=loss.item(),
+                loss=total.item(),
                 learning_rate=rate,
                 gradient_norm=norm.item(),
-                tokens_per_second=batch[:, 1:].numel() / seconds,
-                bits_per_byte={held.language: bits_per_byte(model, held, LOGGED_WINDOWS) for held in corpus.held_out}
-                if validate
-                else None,
+                gradient_norms=norms,
+                tokens_per_second=n_asked / seconds,
+                held_out=objective.figures(model, data, LOGGED_BATCHES) if measured else None,
             )
-            if last or time.monotonic() - last_save > SAVE_EVERY_SECONDS:
+            if last or time.monotonic() - last_save > save_every:
                 save(step + 1)
                 last_save = time.monotonic()
     except GeneratorExit:
@@ -164,18 +258,40 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path) -> Generator[StepReport,
         raise
 
 
+def gradient_norms(model: nn.Module) -> dict[str, float]:
+    """Euclidean norm of the gradient of each part: the embedding, every block, what follows them."""
+    squares: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            part = part_of(name)
+            square = parameter.grad.detach().float().square().sum()
+            squares[part] = squares[part] + square if part in squares else square
+    return {part: square.sqrt().item() for part, square in squares.items()}
+
+
+def part_of(parameter: str) -> str:
+    """``decoder.blocks.0.attn.q.weight`` -> ``decoder.blocks.0``; outside of blocks the first two names."""
+    names = parameter.split(".")
+    return ".".join(names[:3] if "blocks" in names else names[: max(1, min(2, len(names) - 1))])
+
+
+def is_bfloat16_fast(device: torch.device) -> bool:
+    """Whether the device multiplies bfloat16 natively; where it does not, that is slower than single precision."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
 def trained_model(recipe: Recipe, folder: Path) -> Transformer:
-    """The model in ``folder``'s checkpoint."""
-    saved = torch.load(folder / "checkpoint.pt", weights_only=True)
+    """The model in ``folder``'s checkpoint.
+
+    Raises:
+        TrainingError: there is none, or it is damaged.
+    """
+    saved = checkpoint.load(folder / LATEST)
+    if saved is None:
+        raise TrainingError(f"{folder}: holds no checkpoint")
     model = Transformer(recipe.config)
     model.load_state_dict(saved["model"])
     return model.eval()
-
-
-def _write_atomically(path: Path, value: Any) -> None:
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        torch.save(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)

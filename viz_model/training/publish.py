@@ -1,9 +1,8 @@
-"""A finished run becomes a bundled model: weights in half precision, card, training log."""
+"""A run becomes a bundled model: weights in half precision, training log, figures, card."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,136 +12,156 @@ from safetensors.torch import save_file
 from viz_model import generation
 from viz_model.checkpoints.registry import load_folder
 from viz_model.checkpoints.weights import stored_tensors
-from viz_model.tokenizer import story_tokenizer
-from viz_model.training.corpus import SOURCES, Corpus
-from viz_model.training.loop import bits_per_byte, trained_model
-from viz_model.training.recipes import RECIPES, Recipe
+from viz_model.language_model import LanguageModel
+from viz_model.training import card, log, objective
+from viz_model.training.batches import Batches, Translations
+from viz_model.training.loop import trained_model
+from viz_model.training.recipe import Recipe, twin
 
-PROMPTS = ("Once upon a time, there was a little girl named", "One day, Tom", "从前，有一只小", "我爱深度学习")
-
-
-def read_log(path: Path) -> list[dict[str, Any]]:
-    """The step reports of a training log, one a step: a resumed run's repeats replace earlier ones."""
-    reports = {report["step"]: report for report in map(json.loads, path.read_text().splitlines())}
-    return [reports[step] for step in sorted(reports)]
+MODELS = Path(__file__).resolve().parents[1] / "models"
+GREEDY = generation.Sampling(temperature=0.0)
 
 
-def publish(name: str, run: Path, data: Path, cache: Path, target: Path) -> None:
-    """Write weights (fp16), config, log and card of a finished run to ``target``.
+def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None) -> None:
+    """Write a run's model to ``target``, by default into the package.
 
     The figures of the card are measured here, on the weights as shipped.
+
+    Raises:
+        TrainingError: the run has no checkpoint.
     """
-    recipe = RECIPES[name]
-    twin = next((other for other in RECIPES if other != name), None)
+    target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
     tensors = {key: value.half().contiguous() for key, value in stored_tensors(trained_model(recipe, run)).items()}
     save_file(tensors, target / "model.safetensors")
-    description = {"tokenizer": "story-8k", "twin": twin, "config": recipe.config.to_dict()}
-    (target / "config.json").write_text(json.dumps(description, indent=2) + "\n")
+    description = {"tokenizer": "story-8k", "twin": twin(recipe), "config": recipe.config.to_dict()}
+    _write(target / "config.json", description)
 
-    log = read_log(run / "log.jsonl")
-    (target / "log.jsonl").write_text("".join(json.dumps(_thin(report)) + "\n" for report in log))
+    reports = log.read(run / "log.jsonl")
+    thinned = log.thin(reports)
+    (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
+    (target / "curves.svg").write_text(card.curves(thinned), encoding="utf-8")
 
     lm = load_folder(target)
-    corpus = Corpus.prepare(data, story_tokenizer(), recipe.seed, cache)
-    figures = {held.language: bits_per_byte(lm.model, held) for held in corpus.held_out}
-    greedy = generation.Sampling(temperature=0.0)
-    samples = {
-        prompt: generation.generate(
-            lm.decoder(lm.tokenizer.encode(prompt)), lm.tokenizer, max_new_tokens=40, sampling=greedy, seed=0
-        ).text
-        for prompt in PROMPTS
-    }
-    (target / "README.md").write_text(card(name, recipe, figures, samples, log, tensors), encoding="utf-8")
+    figures = held_out(lm, data)
+    _write(target / "figures.json", {"held_out": figures, "own_text": own_text(lm)})
+    (target / "README.md").write_text(
+        card.write(
+            recipe,
+            figures,
+            samples(lm),
+            n_steps=reports[-1]["step"] + 1,
+            n_parameters=sum(map(torch.numel, tensors.values())),
+        ),
+        encoding="utf-8",
+    )
 
 
-def _thin(report: dict[str, Any]) -> dict[str, Any]:
-    """A step report with the digits that a plot can show."""
+def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
+    """The figures of a model on all held-out text of its data, by language.
+
+    Bits per byte and accuracy of the tokens asked for; of translators also BLEU, against the first
+    translation of each sentence and against all of them.
+    """
+    figures = objective.figures(lm.model, data)
+    if isinstance(data, Translations):
+        for language in data.languages:
+            figures[language] |= bleu(lm, data, language)
+    return figures
+
+
+def bleu(lm: LanguageModel, data: Translations, language: str) -> dict[str, float]:
+    """BLEU (Papineni et al. 2002) of greedy translations, as sacrebleu computes it (Post 2018)."""
+    import sacrebleu
+
+    pairs = data.held_out_pairs(language)
+    said = [
+        lm.generate(pair.english, target_language=language, max_new_tokens=96, temperature=0.0).text for pair in pairs
+    ]
+    tokenize = "zh" if language == "zh" else "13a"
+    first = [[pair.translations[0] for pair in pairs]]
+    most = max(len(pair.translations) for pair in pairs)
+    # None stands where a sentence has no such reference: an empty string would count as one.
+    every: list[Any] = [[(*pair.translations, *[None] * most)[n] for pair in pairs] for n in range(most)]
     return {
-        "step": report["step"],
-        "loss": round(report["loss"], 4),
-        "learning_rate": float(f"{report['learning_rate']:.4g}"),
-        "gradient_norm": round(report["gradient_norm"], 4),
-        "bits_per_byte": report["bits_per_byte"]
-        and {language: round(value, 4) for language, value in report["bits_per_byte"].items()},
+        "bleu": sacrebleu.corpus_bleu(said, first, tokenize=tokenize).score,
+        "bleu_all_references": sacrebleu.corpus_bleu(said, every, tokenize=tokenize).score,
     }
 
 
-def card(
-    name: str,
-    recipe: Recipe,
-    figures: dict[str, float],
-    samples: dict[str, str],
-    log: list[dict[str, Any]],
-    tensors: dict[str, torch.Tensor],
-) -> str:
-    """The model card, in Markdown."""
-    config = recipe.config
-    n_parameters = sum(tensor.numel() for tensor in tensors.values())
-    tokens = recipe.steps * recipe.windows * config.n_context
-    norm = {
-        "pre": "before each sub-layer, with a final norm (Pre-LN)",
-        "post": "after each addition, without a final norm (Post-LN)",
-    }[config.norm_at]
-    rows = "\n".join(f"| {source.title} | {source.language} | {source.licence} |" for source in SOURCES)
-    continued = "\n".join(f"- **{prompt}**{_one_line(text)}" for prompt, text in samples.items())
-    settings = {key: value for key, value in asdict(recipe).items() if key != "config"}
-    tail = log[-100:]
-    return f"""# {name}
+OWN_TEXT = {
+    "en": "The old lamp in the kitchen was broken. Mia asked her father to help. Together they found a new bulb, "
+    "and soon the room was bright again. Mia smiled and said thank you.",
+    "zh": "小猫在河边玩，看见一条大鱼。它想吃鱼，可是不会游泳。妈妈说：“我们回家吧。”小猫高兴地跟着妈妈走了。",
+    "fr": "Le chat dort sur la chaise.",
+}
+"""Written for this purpose and never trained on: whoever has no corpus can check the weights with it."""
 
-A causal decoder of {n_parameters:,} parameters that continues short stories and sentences in English and
-Chinese. It exists to be looked at: small enough to trace in milliseconds, trained enough that its attention,
-neurons and probabilities mean something. Its twin differs from it in one field, where the LayerNorm stands.
-
-| | |
-|---|---|
-| layers, width, heads | {config.n_layers}, {config.d_model}, {config.n_heads} |
-| feed-forward | {config.d_ffn}, ReLU |
-| norm | LayerNorm, {norm} |
-| positions | sinusoidal, context {config.n_context} |
-| vocabulary | {config.n_vocab:,}, byte-level BPE, shared by embedding and unembedding |
-| weights | safetensors, half precision; computed with in single |
-
-## Held-out text
-
-Stories set aside before training, in bits for each UTF-8 byte, windows of {config.n_context} tokens without overlap:
-
-| language | bits per byte |
-|---|---|
-| English | {figures["en"]:.3f} |
-| Chinese | {figures["zh"]:.3f} |
-
-Training loss over the last {len(tail)} steps: {sum(report["loss"] for report in tail) / len(tail):.3f} nats a token.
-The loss of every step is in `log.jsonl` beside this file.
-
-## Greedy continuations
-
-{continued}
-
-## Training
-
-`python -m viz_model.training {name} --data FOLDER --publish`: {recipe.steps:,} steps of {recipe.windows} windows,
-{tokens / 1e6:.1f} million tokens, on CPU in bfloat16 autocast. AdamW, linear warm-up, then cosine decay to a tenth.
-
-```json
-{json.dumps(settings)}
-```
-
-## Data
-
-| text | language | licence |
-|---|---|---|
-{rows}
-
-Every fiftieth document was set aside and never trained on.
-
-## What it cannot do
-
-It knows the world of children's stories and short sentences, and no facts. It has seen about {tokens / 1e6:.0f} million
-tokens, where useful models see trillions: expect grammar, names and moods, not sense over several
-sentences. Chinese had a third of the text and shows it. Whatever bias the texts have, it has.
-"""
+OWN_SENTENCES = {"fr": "The cat is sleeping on the chair.", "zh": "The cat is sleeping on the chair."}
+OWN_TRANSLATIONS = {"fr": OWN_TEXT["fr"], "zh": "猫在椅子上睡觉。"}
 
 
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ⏎ ").rstrip()
+@torch.no_grad()
+def own_text(lm: LanguageModel) -> dict[str, float]:
+    """Nats a token on :data:`OWN_TEXT`, by language: the quick check of shipped weights.
+
+    A decoder predicts each next token, a translator each token of a translation, and the masked
+    model every token in turn, hidden alone.
+    """
+    kind, tokenizer = lm.config.kind, lm.tokenizer
+    end, mask = tokenizer.end_of_text or 0, tokenizer.mask_id or 0
+    found = {}
+    if kind == "encoder_decoder":
+        for language, english in OWN_SENTENCES.items():
+            trace = lm.trace(english, OWN_TRANSLATIONS[language], target_language=language)
+            said = tokenizer.encode_target(OWN_TRANSLATIONS[language], special=False)
+            found[language] = _nats(trace["logits"], [*said, end])
+        return found
+    for language in ("en", "zh"):
+        ids = tokenizer.encode(OWN_TEXT[language])
+        if kind == "decoder":
+            logits = lm.model(torch.tensor([ids]))[0]
+            found[language] = _nats(logits[:-1], ids[1:])
+        else:
+            hidden = torch.tensor([ids] * (len(ids) - 2))
+            places = torch.arange(1, len(ids) - 1)
+            hidden[range(len(hidden)), places] = mask
+            found[language] = _nats(lm.model(hidden)[range(len(hidden)), places], ids[1:-1])
+    return found
+
+
+def _nats(logits: torch.Tensor, answers: list[int]) -> float:
+    return torch.nn.functional.cross_entropy(logits, torch.tensor(answers)).item()
+
+
+PROMPTS = ("Once upon a time, there was a little girl named", "One day, Tom", "从前，有一只小", "一天早上，")
+SENTENCES = (
+    "I love you.",
+    "Where is the station?",
+    "She is reading a book in the garden.",
+    "I don't know what to say.",
+)
+MASKED = ("Once upon a time, there was a little [MASK] named Lily.", "从前，有一只小[MASK]住在森林里。")
+
+
+def samples(lm: LanguageModel) -> list[tuple[str, str]]:
+    """What the model makes of a few texts, greedily: (text, result)."""
+    match lm.config.kind:
+        case "decoder":
+            return [(text, lm.generate(text, max_new_tokens=60, temperature=0.0).text) for text in PROMPTS]
+        case "encoder_decoder":
+            return [
+                (f"{text} → {language}", lm.generate(text, target_language=language, temperature=0.0).text)
+                for text in SENTENCES
+                for language in lm.tokenizer.languages
+            ]
+    found = []
+    for text in MASKED:
+        trace = lm.trace(text)
+        place = [token.id for token in trace.tokens].index(lm.tokenizer.mask_id or 0)
+        found.append((text, ", ".join(f"{t.text.strip()} {p:.0%}" for t, p in trace.next_tokens(place, k=5))))
+    return found
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

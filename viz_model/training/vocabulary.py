@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from viz_model.tokenizer import STORY_PATTERN, byte_symbols
+from viz_model.tokenizer import STORY_CONTROLS, STORY_PATTERN, byte_symbols
 
 
 def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:
-    """Write ``n_vocab − 1`` tiktoken ranks to ``target``; the last id is left to end-of-text.
+    """Write the tiktoken ranks of a vocabulary to ``target``; the last ids are left to the control tokens.
 
     The ``tokenizers`` library counts the pairs. Ranks are the order in which tokens were merged:
     first the 256 bytes, then each merge.
@@ -27,7 +27,7 @@ def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:
     )
     bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=n_vocab - 1,
+        vocab_size=n_vocab - len(STORY_CONTROLS),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         special_tokens=[],
         show_progress=True,

@@ -1,0 +1,225 @@
+"""How a model is trained: everything its result depends on, in one value, read from one file a model.
+
+The files stand in ``recipes/``. Each is complete, so that two of them can be compared line by line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from viz_model.config import ConfigError, ModelConfig, NoHead
+
+RECIPES = Path(__file__).parent / "recipes"
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be trained. The message begins with the name of the wrong field."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextToken:
+    """Predict every next token of packed text. A step reads ``rows[language]`` windows of each language."""
+
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedToken:
+    """Predict tokens that are hidden (Devlin et al. 2019, section 3.1, task 1).
+
+    A share ``rate`` of the tokens is asked for (of held-out text always 15 %, as in the paper): of
+    those 80 % become the mask, 10 % another token and 10 % stay. A step reads documents of about
+    ``tokens`` tokens together, padding counted.
+    """
+
+    tokens: int
+    rate: float = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translation:
+    """Predict every token of a sentence's translation from the sentence and the tokens before it.
+
+    A step reads pairs of about ``tokens`` tokens together, padding counted. An epoch reads every
+    pair into a language ``repeats[language]`` times.
+    """
+
+    tokens: int
+    repeats: Mapping[str, int]
+
+
+Objective = NextToken | MaskedToken | Translation
+OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation]] = {
+    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation)
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A config and the run that trains it.
+
+    The learning rate climbs to ``peak_rate`` over ``warmup`` steps, stays there, and falls over the
+    last ``decay_steps`` to ``final_share`` of the peak, along a cosine or a line. AdamW's weight
+    decay is on matrices alone. One update gathers the gradient of a step's rows in ``accumulate``
+    portions, which changes the memory it takes and nothing else.
+    """
+
+    name: str
+    config: ModelConfig
+    objective: Objective
+    steps: int
+    peak_rate: float = 2e-3
+    warmup: int = 400
+    decay: Literal["cosine", "linear"] = "linear"
+    decay_steps: int = 0
+    """0 falls from the end of the warm-up on."""
+    final_share: float = 0.0
+    optimiser: Literal["adamw", "muon"] = "adamw"
+    betas: tuple[float, float] = (0.9, 0.98)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    dropout: float = 0.0
+    label_smoothing: float = 0.0
+    accumulate: int = 1
+    seed: int = 0
+    validate_every: int = 500
+
+    def __post_init__(self) -> None:
+        self._check_whole("steps", 1, 10**9)
+        self._check_whole("warmup", 0, self.steps)
+        self._check_whole("decay_steps", 0, self.steps - self.warmup)
+        self._check_whole("accumulate", 1, 10**6)
+        self._check_whole("seed", 0, 2**31)
+        self._check_whole("validate_every", 1, 10**9)
+        self._check_number("peak_rate", 0.0, 10.0)
+        self._check_number("final_share", 0.0, 1.0)
+        self._check_number("weight_decay", 0.0, 10.0)
+        self._check_number("clip", 0.0, math.inf)
+        self._check_number("dropout", 0.0, 0.9)
+        self._check_number("label_smoothing", 0.0, 0.9)
+        if self.decay not in ("cosine", "linear"):
+            raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
+        if self.optimiser not in ("adamw", "muon"):
+            raise RecipeError(f"optimiser: expected adamw or muon, got {self.optimiser!r}")
+        if len(self.betas) != 2 or not all(isinstance(beta, int | float) and 0 <= beta < 1 for beta in self.betas):
+            raise RecipeError(f"betas: expected two numbers from 0 to below 1, got {self.betas!r}")
+        self._check_objective()
+
+    def _check_whole(self, field: str, least: int, most: int) -> None:
+        value = getattr(self, field)
+        if not _is_whole(value) or not least <= value <= most:
+            raise RecipeError(f"{field}: expected a whole number from {least} to {most}, got {value!r}")
+
+    def _check_number(self, field: str, least: float, most: float) -> None:
+        value = getattr(self, field)
+        # Written so that NaN, which compares as false, is refused.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise RecipeError(f"{field}: expected a number from {least} to {most}, got {value!r}")
+
+    def _check_objective(self) -> None:
+        match self.objective:
+            case NextToken(rows=amounts) | Translation(repeats=amounts):
+                of_languages = isinstance(amounts, Mapping) and amounts
+                if not of_languages or not all(_is_whole(n) and n > 0 for n in amounts.values()):
+                    raise RecipeError(f"objective: expected whole numbers above 0 by language, got {amounts!r}")
+            case MaskedToken(rate=rate):
+                if not isinstance(rate, float) or not 0 < rate < 1:
+                    raise RecipeError(f"objective: rate: expected a number between 0 and 1, got {rate!r}")
+        tokens = getattr(self.objective, "tokens", 1)
+        if not _is_whole(tokens) or tokens < 1:
+            raise RecipeError(f"objective: tokens: expected a whole number above 0, got {tokens!r}")
+        needed = {NextToken: "decoder", MaskedToken: "encoder", Translation: "encoder_decoder"}[type(self.objective)]
+        if self.config.kind != needed:
+            raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
+        if isinstance(self.config.head, NoHead):
+            raise RecipeError("objective: a model without a head predicts no tokens")
+
+    @property
+    def falls_at(self) -> int:
+        """The step at which the learning rate begins to fall."""
+        return self.steps - self.decay_steps if self.decay_steps else min(self.warmup, self.steps - 1)
+
+    @property
+    def fingerprint(self) -> str:
+        """The recipe as text: equal for equal recipes."""
+        return json.dumps({**asdict(self), "config": self.config.to_dict()}, sort_keys=True)
+
+    @property
+    def until_decay(self) -> str:
+        """What the run depends on before its rate falls: equal for recipes that differ in their end alone."""
+        described = json.loads(self.fingerprint)
+        for field in ("steps", "decay", "decay_steps", "final_share", "validate_every"):
+            del described[field]
+        return json.dumps(described, sort_keys=True)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def parse(name: str, text: str) -> Recipe:
+    """A recipe from its TOML.
+
+    Raises:
+        RecipeError: it is no TOML, a field is unknown, missing, or of a wrong value.
+    """
+    try:
+        described: dict[str, Any] = tomllib.loads(text)
+        for field in ("steps", "objective", "config"):
+            if field not in described:
+                raise RecipeError(f"{field}: missing")
+        unknown = described.keys() - {field.name for field in fields(Recipe)} | described.keys() & {"name"}
+        if unknown:
+            raise RecipeError(f"{min(unknown)}: unknown")
+        described["config"] = ModelConfig.from_dict(described["config"])
+        described["objective"] = _objective(described["objective"])
+        if "betas" in described:
+            described["betas"] = tuple(described["betas"])
+        return Recipe(name=name, **described)
+    except ConfigError as error:
+        raise RecipeError(f"config: {error}") from None
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise RecipeError(f"recipe {name}: {error}") from None
+
+
+def _objective(described: Any) -> Objective:
+    kind = described.get("type") if isinstance(described, dict) else None
+    if kind not in OBJECTIVES:
+        raise RecipeError(f"objective: type: expected one of {', '.join(OBJECTIVES)}, got {kind!r}")
+    try:
+        return OBJECTIVES[kind](**{name: value for name, value in described.items() if name != "type"})
+    except TypeError as error:
+        raise RecipeError(f"objective: {error}") from None
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The bundled recipes, in the order in which they are shown."""
+    order = ("story-pre-ln", "story-post-ln", "story-modern", "story-bert", "translate-2017", "translate-t5")
+    return tuple(name for name in order if (RECIPES / f"{name}.toml").exists())
+
+
+def load(name: str) -> Recipe:
+    """The recipe of a bundled model.
+
+    Raises:
+        RecipeError: there is none of this name, or its file is damaged.
+    """
+    path = RECIPES / f"{name}.toml"
+    if name not in names():
+        raise RecipeError(f"no recipe {name!r}: there are {', '.join(names())}")
+    return parse(name, path.read_text(encoding="utf-8"))
+
+
+def twin(recipe: Recipe) -> str | None:
+    """The bundled recipe that differs in the place of the norm and in nothing else, if there is one."""
+    flipped = replace(recipe.config, norm_at="post" if recipe.config.norm_at == "pre" else "pre")
+    wanted = replace(recipe, config=flipped)
+    return next((name for name in names() if replace(load(name), name=recipe.name) == wanted), None)

@@ -1,0 +1,193 @@
+"""The training texts: which files, how they become documents, and what is held out.
+
+The texts themselves are not part of the project. Their origin and licences stand here, are copied
+into the card of every model trained on them, and a folder given on the command line must hold the
+files under the names used here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from viz_model.tokenizer import END_OF_TEXT
+
+HELD_OUT_EVERY = 50
+"""Every fiftieth document, after a seeded shuffle, is validation text and never trained on."""
+
+
+class CorpusError(ValueError):
+    """A corpus that cannot be trained on. The message names the file or the language."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One file of texts. ``per_line``: every line is a document of its own."""
+
+    file: str
+    language: str
+    per_line: bool
+    title: str
+    licence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSource:
+    """One file of sentences and their translations: English, a tab, the ``language``, perhaps more columns."""
+
+    file: str
+    language: str
+    title: str
+    licence: str
+
+
+TEXTS = (
+    Source(
+        file="en/tinystories_subset.txt",
+        language="en",
+        per_line=False,
+        title="TinyStories, a subset (Eldan & Li 2023)",
+        licence="CDLA-Sharing-1.0",
+    ),
+    Source(
+        file="en/storybooks_ccby.txt",
+        language="en",
+        per_line=False,
+        title="children's books of the African Storybook and Pratham projects",
+        licence="CC BY 4.0",
+    ),
+    Source(
+        file="en/tatoeba_en.txt",
+        language="en",
+        per_line=True,
+        title="English sentences of Tatoeba (tatoeba.org)",
+        licence="CC BY 2.0 FR",
+    ),
+    Source(
+        file="zh/cmrc2017_cft_children_stories.txt",
+        language="zh",
+        per_line=False,
+        title="Chinese children's stories of CMRC 2017",
+        licence="CC BY-SA 4.0",
+    ),
+    Source(
+        file="zh/cmrc2019_stories.txt",
+        language="zh",
+        per_line=False,
+        title="Chinese stories of CMRC 2019",
+        licence="CC BY-SA 4.0",
+    ),
+    Source(
+        file="zh/tatoeba_zh.txt",
+        language="zh",
+        per_line=True,
+        title="Chinese sentences of Tatoeba (tatoeba.org)",
+        licence="CC BY 2.0 FR",
+    ),
+    Source(
+        file="zh/d2l_zh_prose.txt",
+        language="zh",
+        per_line=True,
+        title="prose of the textbook Dive into Deep Learning, Chinese edition",
+        licence="Apache-2.0",
+    ),
+    Source(
+        file="zh/common_voice_zhCN.txt",
+        language="zh",
+        per_line=True,
+        title="Chinese sentences of Common Voice",
+        licence="CC0",
+    ),
+)
+
+PAIRS = (
+    PairSource(
+        file="pairs/fra-eng_2019-04.txt",
+        language="fr",
+        title="English–French sentence pairs of Tatoeba (tatoeba.org, manythings.org/anki)",
+        licence="CC BY 2.0 FR",
+    ),
+    PairSource(
+        file="pairs/cmn-eng_simplified_ccby.txt",
+        language="zh",
+        title="English–Chinese sentence pairs of Tatoeba (tatoeba.org, manythings.org/anki)",
+        licence="CC BY 2.0 FR",
+    ),
+)
+
+Item = TypeVar("Item")
+
+
+def split(items: Sequence[Item], seed: int) -> tuple[list[Item], list[Item]]:
+    """Shuffle, then set every :data:`HELD_OUT_EVERY`-th item aside: (train, held out)."""
+    shuffled = list(items)
+    random.Random(seed).shuffle(shuffled)
+    train = [item for n, item in enumerate(shuffled) if n % HELD_OUT_EVERY]
+    return train, shuffled[::HELD_OUT_EVERY]
+
+
+def documents(folder: Path, source: Source) -> list[str]:
+    """The documents of one file, blank ones and repeated ones left out.
+
+    Raises:
+        CorpusError: the file is missing, or holds no text that could be both trained on and set aside.
+    """
+    text = _read(folder / source.file)
+    parts = text.splitlines() if source.per_line else text.split(END_OF_TEXT)
+    # A document that stands there twice could otherwise be both trained on and held out.
+    found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    _check_amount(folder / source.file, len(found), "documents")
+    return found
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An English sentence and all its translations into one language."""
+
+    english: str
+    translations: tuple[str, ...]
+
+
+def pairs(folder: Path, source: PairSource) -> list[Pair]:
+    """The sentences of one file, each once.
+
+    A sentence with several translations stays one item, so that a split can never hold out a
+    sentence that is also trained on.
+
+    Raises:
+        CorpusError: the file is missing or empty, or a line lacks one of the two sentences.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for number, line in enumerate(_read(folder / source.file).splitlines(), 1):
+        columns = [column.strip() for column in line.split("\t")]
+        if len(columns) < 2 or not all(columns[:2]):
+            raise CorpusError(f"{folder / source.file}, line {number}: expected two sentences with a tab between them")
+        found.setdefault(columns[0], {})[columns[1]] = None
+    _check_amount(folder / source.file, len(found), "sentences")
+    return [Pair(english, tuple(translations)) for english, translations in found.items()]
+
+
+def _check_amount(path: Path, amount: int, what: str) -> None:
+    if amount < 2:
+        raise CorpusError(f"{path}: expected at least two {what}, one of them to be set aside, found {amount}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path}: byte {error.start} is not UTF-8") from None
+
+
+def training_texts(folder: Path, seed: int) -> Iterator[str]:
+    """Every training document of every source: what a vocabulary is learnt on."""
+    for text_source in TEXTS:
+        yield from split(documents(folder, text_source), seed)[0]
+    for pair_source in PAIRS:
+        for pair in split(pairs(folder, pair_source), seed)[0]:
+            yield from pair.translations
