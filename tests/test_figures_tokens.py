@@ -198,3 +198,33 @@ def test_facts_without_a_vocabulary() -> None:
     found = tokens.facts(trace, cl100k_base(), 2)
     assert (found.view, found.rule, found.finding, found.kind) == (None, "ids", "ids", "row")
     assert len(tokens.tables(trace, cl100k_base())) == 1
+
+
+def test_the_textbooks_figures_say_what_follows_from_them() -> None:
+    book = cutting.TEXTBOOK
+    assert book.rows == 100_070 and f"{book.share:.2%}" == "3.77%" and f"{book.per_token:.2f}" == "5.91"
+    assert book.numbers(cutting.TEXTBOOK_WIDTH) == (100_070 * 64, 3_771 * 64)
+    assert cl100k_base().token(book.largest).bytes == b"Clar"
+
+
+@given(st.text(max_size=40))
+def test_what_a_text_uses_is_counted_on_its_ids(text: str) -> None:
+    tokenizer = story_tokenizer()
+    ids = tokenizer.encode(text, special=False)
+    found = cutting.use(text, tokenizer)
+    assert (found.characters, found.tokens, found.distinct) == (len(text), len(ids), len(set(ids)))
+    assert all(id < found.rows for id in ids) and found.rows - 1 in {*ids, -1}
+    assert 0 <= found.share <= 1
+
+
+def test_the_bars_are_shares_of_all_rows() -> None:
+    story, cl100k = story_tokenizer(), cl100k_base()
+    view = tokens.UseView.of(cutting.TUTORIAL, "<yours>", (cl100k, story), "book")
+    assert view.uses == (cutting.TEXTBOOK, cutting.use(cutting.TUTORIAL, cl100k), cutting.use(cutting.TUTORIAL, story))
+    assert view.uses[1].largest == 26072 and view.uses[1].tokens == 10
+    used, idle = tokens.draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).data
+    np.testing.assert_allclose(used.x, [100 * one.distinct / (one.largest + 1) for one in view.uses])
+    np.testing.assert_allclose(np.add(used.x, idle.x), 100)
+    rows = dict(view.rows(64))
+    assert rows["characters"] == ["460,319", "41", "41"] and rows["full"][0] == "6,404,480"
+    assert "<yours>" not in tokens.draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()

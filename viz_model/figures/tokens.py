@@ -475,3 +475,99 @@ def draw_merges(view: MergesView, words: Mapping[str, str]) -> go.Figure:
     )
     figure.update_layout(barmode="overlay")
     return theme.layout(figure, height=len(names) * band + 12, margin={"t": 4, "b": 4})
+
+
+class UseView(NamedTuple):
+    """What texts use of their vocabularies: a name, the vocabulary's name and the four figures, each [R]."""
+
+    names: tuple[str, ...]
+    vocabularies: tuple[str, ...]
+    uses: tuple[cutting.Use, ...]
+
+    @classmethod
+    def of(cls, text: str, name: str, vocabularies: Sequence[Tokenizer], published: str) -> UseView:
+        """The tutorial's textbook, called ``published``, then ``text``, called ``name``, in every vocabulary.
+
+        The first of ``vocabularies`` is the textbook's.
+        """
+        return cls(
+            names=(published, *(name for _ in vocabularies)),
+            vocabularies=(vocabularies[0].name, *(one.name for one in vocabularies)),
+            uses=(cutting.TEXTBOOK, *(cutting.use(text, one) for one in vocabularies)),
+        )
+
+    def rows(self, width: int) -> list[tuple[str, list[str]]]:
+        """For a table: what is told of each, and the numbers of all."""
+        tables = [one.numbers(width) for one in self.uses]
+        return [
+            *((name, [f"{getattr(one, name):,}" for one in self.uses]) for name in cutting.Use._fields),
+            ("per_token", [f"{one.per_token:.2f}" for one in self.uses]),
+            ("rows", [f"{one.rows:,}" for one in self.uses]),
+            ("share", [f"{one.share:.2%}" for one in self.uses]),
+            ("full", [f"{full:,}" for full, _ in tables]),
+            ("compact", [f"{compact:,}" for _, compact in tables]),
+        ]
+
+
+def draw_use(view: UseView, words: Mapping[str, str]) -> go.Figure:
+    """A bar of all rows of each table, the part in colour that is ever looked up.
+
+    ``words`` holds "used", "idle" and "axis".
+    """
+    labels = [
+        f"{theme.plain(name)}<br>{theme.plain(vocabulary)}"
+        for name, vocabulary in zip(view.names, view.vocabularies, strict=True)
+    ]
+    shares = [100 * one.share for one in view.uses]
+    figure = go.Figure()
+    for name, values, colour in (
+        ("used", shares, theme.ROLES["value"]),
+        ("idle", [100 - share for share in shares], theme.rgba(theme.ROLES["token"], 0.25)),
+    ):
+        counts = [one.distinct if name == "used" else one.rows - one.distinct for one in view.uses]
+        said = theme.plain(words[name])
+        figure.add_trace(
+            go.Bar(
+                orientation="h",
+                y=list(range(len(labels))),
+                x=values,
+                name=said,
+                marker={"color": colour},
+                customdata=[f"{count:,}" for count in counts],
+                hovertemplate=f"<b>{said}</b>: %{{customdata}} (%{{x:.3f}} %)<extra></extra>",
+            )
+        )
+    for row, one in enumerate(view.uses):
+        figure.add_annotation(
+            x=100 * one.share,
+            y=row,
+            text=f"<b>{one.share:.2%}</b>",
+            showarrow=False,
+            xanchor="left",
+            xshift=4,
+            font={"size": 12, "color": theme.INK},
+        )
+    theme.layout(figure, height=230)
+    figure.update_layout(
+        barmode="stack",
+        bargap=0.45,
+        showlegend=True,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 12},
+            "traceorder": "normal",
+        },
+    )
+    title = {"text": theme.plain(words["axis"]), "font": {"size": 12}}
+    figure.update_xaxes(range=[0, 100], ticksuffix=" %", fixedrange=True, title=title, tickfont={"size": 12})
+    figure.update_yaxes(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=list(range(len(labels))),
+        ticktext=labels,
+        fixedrange=True,
+        tickfont={"size": 12},
+    )
+    return figure

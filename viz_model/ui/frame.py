@@ -29,7 +29,7 @@ SECTIONS = {
     "section_input": ("tokens", "embedding", "position"),
     "section_machine": ("attention", "cross_attention", "block", "pre_post_ln"),
     "section_output": ("next_token",),
-    "section_models": ("architectures",),
+    "section_models": ("architectures", "cost"),
 }
 EXAMPLES = (
     state.DEFAULT_TEXT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import math
@@ -43,6 +44,11 @@ _LOG = logging.getLogger(__name__)
 
 # One run at a time: a second thread would only take the cores from the first.
 _RUNNING = threading.Lock()
+
+
+def alone() -> contextlib.AbstractContextManager[bool]:
+    """While it is entered no model runs for anybody else; for short work, all visitors wait for it."""
+    return _RUNNING
 
 
 def names() -> list[str]:
