@@ -136,7 +136,7 @@ def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -
     assert not [button for button in app.button if button.key == "pre_post_ln.see_twins"]
     monkeypatch.setattr(runs, "configs", lambda: {**twins, "tiny": config})
     monkeypatch.setattr(vm, "load", lambda name: tiny if name == "tiny" else load(name))
-    runs.model.clear()
+    runs.loaded.clear()
     app.run()
     app.button(key="pre_post_ln.see_twins").click().run()
     assert not app.exception

@@ -36,6 +36,7 @@ _RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask
 _PARTS, _TREE = _component("parts"), _component("tree")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
 _CROSS, _CROSS_GRID = _component("cross", framed=True), _component("crossgrid", framed=True)
+_CURVES = _component("curves", framed=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -101,3 +102,8 @@ def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> 
 def tree(data: dict[str, Any], *, key: str) -> None:
     """A module tree that folds."""
     _TREE(key=key, data=data)
+
+
+def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
+    """Lines that grow without a blink: those of :class:`viz_model.figures.training.Chart`."""
+    _CURVES(key=key, data=_frame(header, numbers))
