@@ -35,8 +35,8 @@ LAYERS = (
     ("viz_model.feedforward", "viz_model.norms", "viz_model.positions", "viz_model.masks"),
     ("viz_model.ops", "viz_model.tap"),
     ("viz_model.sites",),
-    ("viz_model.config",),
     ("viz_model.tokenizer",),
+    ("viz_model.config",),
 )
 WHAT_VISITORS_SEE = ("app", "pages", "viz_model.ui", "viz_model.figures")
 LONGEST_LITERAL = 8

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
 import torch
-from tiny_models import close, random_model, tiny_config
+from tiny_models import close, describe, random_model, tiny_config, variants
 from torch import Tensor, nn
 
 import viz_model as vm
-from viz_model.config import LayerNorm, ModelConfig, Sinusoidal
+from viz_model import positions
+from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
 from viz_model.model import Block, Transformer
+from viz_model.tap import NO_TAP, Tap
 from viz_model.trace import record
 
 
@@ -178,3 +181,183 @@ def test_a_fresh_model_starts_near_a_uniform_guess(config: ModelConfig) -> None:
     logits = Transformer(config)(torch.arange(16)[None])
     loss = nn.functional.cross_entropy(logits[0, :-1], torch.arange(1, 16))
     assert abs(loss.item() - math.log(config.n_vocab)) < 1.5
+
+
+# Training: dropout, and where the weights begin
+
+
+def dropped(kind: Kind, norm_at: Literal["pre", "post"]) -> Transformer:
+    extras: dict[str, dict[str, Any]] = {
+        "decoder": {},
+        "encoder": {"head": MaskedHead()},
+        "encoder_decoder": {"n_encoder_layers": 2, "start_id": 0},
+    }
+    return Transformer(tiny_config(norm_at, kind=kind, **extras[kind]), dropout=0.3)
+
+
+def run_tiny(model: Transformer, tap: Tap = NO_TAP) -> Tensor:
+    ids = torch.arange(10).reshape(2, 5)
+    return model(ids, torch.arange(8).reshape(2, 4) if model.config.kind == "encoder_decoder" else None, tap=tap)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+def test_dropout_is_at_three_places(kind: Any, norm_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of embedding and positions, each sub-layer's output (Vaswani et al. 2017, 5.4), attention weights."""
+    model = dropped(kind, norm_at).train()
+    inputs: list[Tensor] = []
+    shares: list[float] = []
+    attention = nn.functional.scaled_dot_product_attention
+
+    def recorded(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        assert (p, training) == (0.3, model.training)
+        inputs.append(x)
+        return x
+
+    def attends(q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, dropout_p: float, **rest: Any) -> Tensor:
+        shares.append(dropout_p)
+        return attention(q, k, v, added, 0.0, **rest)
+
+    monkeypatch.setattr(nn.functional, "dropout", recorded)
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attends)
+    named: dict[str, Tensor] = {}
+
+    class Keep:
+        def __init__(self, prefix: str = "") -> None:
+            self.prefix = prefix
+
+        def at(self, name: str) -> Keep:
+            return Keep(f"{self.prefix}{name}.")
+
+        def changes(self, name: str) -> bool:
+            return False
+
+        def __call__(self, name: str, value: Tensor) -> Tensor:
+            named[self.prefix + name] = value
+            return value
+
+    run_tiny(model, Keep())
+    expected = [name for name in named if name.endswith(("embed.out", "attn.out", "cross.out", "ffn.out"))]
+    assert len(inputs) == len(expected)
+    for name, found in zip(expected, inputs, strict=True):
+        assert found is named[name], name
+    n_attentions = sum(name.endswith(("attn.z", "cross.z")) for name in named)
+    assert shares == [0.3] * n_attentions
+    assert len(expected) == {"decoder": 1 + 4, "encoder": 1 + 4, "encoder_decoder": 2 + 4 + 6}[kind]
+
+    model.eval()
+    shares.clear()
+    run_tiny(model)
+    assert shares == [0.0] * n_attentions
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
+def test_dropout_is_of_training_alone_and_of_its_seed(kind: Any) -> None:
+    model = dropped(kind, "pre")
+    plain = Transformer(model.config)
+    plain.load_state_dict(model.state_dict())
+    assert torch.equal(run_tiny(model.eval()), run_tiny(plain.eval()))
+    assert torch.equal(run_tiny(plain.train()), run_tiny(plain.eval()))
+    model.train()
+    runs = []
+    for seed in (0, 1, 0):
+        torch.manual_seed(seed)
+        runs.append(run_tiny(model))
+    assert torch.equal(runs[0], runs[2])
+    assert not torch.allclose(runs[0], runs[1])
+    assert not torch.allclose(runs[0], run_tiny(plain))
+
+
+def test_dropout_keeps_the_expected_value() -> None:
+    """Of the attention layer, and of what the stack is given: means over many draws, within five standard errors."""
+    torch.manual_seed(0)
+    model = dropped("decoder", "pre").train()
+    n = 4000
+    x = torch.randn(1, 5, 24).expand(n, 5, 24)
+    attn = model.stack("decoder").block(0).attn
+    position: positions.Position = model.stack("decoder").position
+    layers: list[Callable[[Tensor], Tensor]] = [
+        lambda y: attn(y, position, None),
+        model.stack("decoder").dropout,
+        model.stack("decoder").block(0).dropout,
+    ]
+    for layer in layers:
+        found = layer(x)
+        model.eval()
+        expected = layer(x[:1])[0]
+        model.train()
+        error = found.std(0) / n**0.5
+        assert (found[0] - expected).abs().max() > 0.1
+        assert ((found.mean(0) - expected).abs() <= 5 * error + 1e-6).all()
+
+
+@pytest.mark.parametrize("scale_scores", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bool) -> None:
+    torch.manual_seed(0)
+    config = tiny_config(
+        n_vocab=4000,
+        d_model=64,
+        n_heads=4,
+        d_ffn=96,
+        scale_scores=scale_scores,
+        head=LanguageHead(scale=scale),
+        tie_embeddings=tie_embeddings,
+        position=T5Bias(buckets=8, max_distance=12),
+    )
+    model = Transformer(config)
+    block = model.stack("decoder").block(0)
+    for linear in (block.attn.k, block.attn.v, block.attn.o, block.ffn.up, block.ffn.down):
+        assert isinstance(linear, nn.Linear)
+        # Glorot & Bengio 2010, equation 16: uniform up to √(6 / (columns + rows)).
+        bound = math.sqrt(6 / sum(linear.weight.shape))
+        assert 0.97 * bound < linear.weight.abs().max() <= bound
+        assert abs(linear.weight.std().item() / (bound / math.sqrt(3)) - 1) < 0.03
+        assert not linear.bias.any()
+    # Without a division by √K in the scores, queries begin as much shorter.
+    bound = math.sqrt(6 / 128) / (1 if scale_scores else math.sqrt(config.d_head))
+    assert 0.97 * bound < block.attn.q.weight.abs().max() <= bound * (1 + 1e-6)
+    # Rows of a head that divides by √D begin as much longer; logits are of about unit size either way.
+    expected = 1.0 if scale else 64**-0.5
+    assert abs(model.embedding.weight.std().item() / expected - 1) < 0.02
+    bias = model.stack("decoder").position
+    assert isinstance(bias, positions.T5Bias) and not bias.buckets.weight.any()
+    if tie_embeddings:
+        logits = model(torch.randint(4000, (2, 16)))
+        assert 0.7 < logits.std() < 1.4
+
+
+@pytest.mark.parametrize("config", [c for c in variants() if not isinstance(c.head, NoHead)], ids=describe)
+def test_logits_are_what_the_unembedding_makes_of_what_the_head_reads(config: ModelConfig) -> None:
+    model = random_model(config)
+    ids = torch.arange(12).reshape(2, 6)
+    target_ids = torch.arange(8).reshape(2, 4) if config.kind == "encoder_decoder" else None
+    vectors = model.vectors(ids, target_ids)
+    assert vectors.shape == (*(ids if target_ids is None else target_ids).shape, config.d_model)
+    read = model.head.before(vectors)
+    unembedding = model.unembedding
+    close(nn.functional.linear(read, unembedding.weight, unembedding.bias), model(ids, target_ids))
+    assert (unembedding.weight is model.embedding.weight) == config.tie_embeddings
+
+
+def test_a_model_without_a_head_has_no_unembedding() -> None:
+    model = random_model(tiny_config(kind="encoder", head=NoHead()))
+    with pytest.raises(ValueError, match="predicts no tokens"):
+        _ = model.unembedding
+    vectors = model.vectors(torch.arange(5)[None])
+    assert torch.equal(model.head.before(vectors), vectors)
+
+
+@pytest.mark.parametrize("config", variants(), ids=describe)
+def test_double_precision_is_the_same_model(config: ModelConfig) -> None:
+    """Over the whole context and with padding: masks are handed to a kernel that is particular about their type."""
+    ids = torch.randint(config.n_vocab, (2, 16), generator=torch.Generator().manual_seed(0))
+    target_ids = ids.flip(1) if config.kind == "encoder_decoder" else None
+    padding = None
+    if config.kind != "decoder":
+        padding = torch.zeros_like(ids, dtype=torch.bool)
+        padding[1, -3:] = True
+    model = random_model(config)
+    single = model(ids, target_ids, padding=padding)
+    torch.testing.assert_close(model.double()(ids, target_ids, padding=padding).float(), single, atol=1e-4, rtol=1e-4)

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viz_model import tokenizer as module
+from viz_model.config import Kind
 from viz_model.tokenizer import (
     END_OF_TEXT,
     STORY_PATTERN,
@@ -178,6 +179,72 @@ def test_the_bundled_vocabulary() -> None:
     assert tokenizer.end_of_text == 8191
     assert tokenizer.token(8191).bytes == END_OF_TEXT.encode()
     assert len(tokenizer.encode("Once upon a time")) == 4
+
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_models_of_the_family_share_one_vocabulary(kind: Kind) -> None:
+    plain, tokenizer = story_tokenizer(), story_tokenizer(kind)
+    assert [tokenizer.token(id) for id in range(8192)] == [plain.token(id) for id in range(8192)]
+    assert [tokenizer.token(id).text for id in range(8188, 8192)] == ["[MASK]", "<|fr|>", "<|zh|>", END_OF_TEXT]
+    assert tokenizer.encode("The old lamp.", special=False) == plain.encode("The old lamp.")
+    assert tokenizer.encode_target("Le chat.", special=False) == plain.encode("Le chat.")
+
+
+def test_what_stands_around_a_text() -> None:
+    ids = story_tokenizer().encode("The old lamp.")
+    end = 8191
+    assert story_tokenizer("encoder").encode("The old lamp.") == [end, *ids, end]
+    assert story_tokenizer("encoder_decoder").encode("The old lamp.") == [*ids, end]
+    assert all(
+        story_tokenizer(kind).decode(story_tokenizer(kind).encode("The old lamp.")) == "The old lamp." for kind in KINDS
+    )
+
+
+def test_the_mask_can_be_typed_where_a_model_knows_it() -> None:
+    text = "a [MASK] named Lily"
+    tokenizer = story_tokenizer("encoder")
+    ids = tokenizer.encode(text)
+    assert tokenizer.mask_id == 8188 and ids.count(8188) == 1
+    assert 8188 not in tokenizer.controls
+    for kind in ("decoder", "encoder_decoder"):
+        other = story_tokenizer(kind)
+        assert other.mask_id is None and 8188 in other.controls
+        assert 8188 not in other.encode(text)
+        assert other.decode(other.encode(text)) == text
+    # The space belongs to the word that is hidden, as it would to the word itself.
+    assert tokenizer.decode(ids) == "a[MASK] named Lily"
+    assert ids == tokenizer.encode("a[MASK] named Lily")
+    assert len(ids) == len(tokenizer.encode("a girl named Lily"))
+
+
+def test_the_tags_of_languages() -> None:
+    assert story_tokenizer("encoder_decoder").languages == {"fr": 8189, "zh": 8190}
+    assert not story_tokenizer().languages and not story_tokenizer("encoder").languages
+    for kind in KINDS:
+        tokenizer = story_tokenizer(kind)
+        assert not {8189, 8190, 8191} & set(tokenizer.encode("<|fr|> <|zh|> <|endoftext|>", special=False))
+        assert tokenizer.decode([8189, *tokenizer.encode("chat"), 8190]) == "chat"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=TEXT)
+@example("[MASK] a [MASK]  [MASK]<|fr|>")
+@example("Où est l’été ? Ça va.")
+def test_every_kind_is_lossless_but_for_a_space_before_the_mask(kind: Kind, text: str) -> None:
+    tokenizer = story_tokenizer(kind)
+    assert tokenizer.is_lossless == (kind != "encoder")
+    expected = text if tokenizer.is_lossless else text.replace(" [MASK]", "[MASK]")
+    assert tokenizer.decode(tokenizer.encode(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["Où est la gare ?", "Elle lit un livre dans le jardin.", "从前，有一只小猫。", "Once upon a time"]
+)
+def test_the_bundled_vocabulary_shortens_its_languages(text: str) -> None:
+    assert len(story_tokenizer().encode(text)) < 0.5 * len(text.encode())
 
 
 def test_long_runs_are_encoded_in_good_time(tokenizer: ByteLevel) -> None:

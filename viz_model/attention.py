@@ -86,6 +86,8 @@ class Attention(nn.Module):
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
         dropout = self.dropout if self.training else 0.0
+        # The kernel accepts a mask of another type than the queries', and reads it wrongly.
+        added = None if added is None else added.to(q.dtype)
         z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
         return tap("out", self.o(ops.merge_heads(z)))

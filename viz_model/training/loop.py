@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from viz_model.model import Transformer
 from viz_model.training import checkpoint, objective
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.recipe import Recipe
+from viz_model.training.recipe import Recipe, completed, until_decay
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"
@@ -127,7 +128,6 @@ class _Run:
     def state(self, step: int) -> dict[str, Any]:
         return {
             "recipe": self.recipe.fingerprint,
-            "until_decay": self.recipe.until_decay,
             "falls_at": self.recipe.falls_at,
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
@@ -148,11 +148,13 @@ class _Run:
             raise TrainingError(f"{folder}: its checkpoint is of another recipe")
         step: int = saved["step"]
         for schedule, state in zip(self.schedules, saved["schedules"], strict=True):
-            if saved["recipe"] == self.recipe.fingerprint:
+            if completed(saved["recipe"]) == self.recipe.fingerprint:
                 schedule.load_state_dict(state)
             else:
-                for _ in range(step):
-                    schedule.step()
+                with warnings.catch_warnings():  # of a schedule that moves before its optimiser
+                    warnings.simplefilter("ignore")
+                    for _ in range(step):
+                        schedule.step()
         self.model.load_state_dict(saved["model"])
         for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
             optimiser.load_state_dict(state)
@@ -160,10 +162,11 @@ class _Run:
 
     def _can_follow(self, saved: dict[str, Any]) -> bool:
         """Whether this run would have come by the checkpoint too."""
-        if saved["recipe"] == self.recipe.fingerprint:
+        described = completed(saved["recipe"])
+        if described == self.recipe.fingerprint:
             return True
         before_any_end = saved["step"] <= min(saved["falls_at"], self.recipe.falls_at)
-        return bool(saved["until_decay"] == self.recipe.until_decay and before_any_end)
+        return bool(until_decay(described) == self.recipe.until_decay and before_any_end)
 
 
 def train(

@@ -9,7 +9,7 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -154,10 +154,23 @@ class Recipe:
     @property
     def until_decay(self) -> str:
         """What the run depends on before its rate falls: equal for recipes that differ in their end alone."""
-        described = json.loads(self.fingerprint)
-        for field in ("steps", "decay", "decay_steps", "final_share", "validate_every"):
-            del described[field]
-        return json.dumps(described, sort_keys=True)
+        return until_decay(self.fingerprint)
+
+
+def completed(fingerprint: str) -> str:
+    """A fingerprint as it is written now: fields that are younger than it have their defaults."""
+    described = json.loads(fingerprint)
+    described["config"] = ModelConfig.from_dict(described["config"]).to_dict()
+    younger = {field.name: field.default for field in fields(Recipe) if field.default is not MISSING}
+    return json.dumps({**younger, **described}, sort_keys=True)
+
+
+def until_decay(fingerprint: str) -> str:
+    """The part of a fingerprint that a run depends on before its rate falls."""
+    described = json.loads(fingerprint)
+    for field in ("steps", "decay", "decay_steps", "final_share", "validate_every"):
+        del described[field]
+    return json.dumps(described, sort_keys=True)
 
 
 def _is_whole(value: Any) -> bool:

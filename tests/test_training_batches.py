@@ -1,0 +1,357 @@
+"""viz_model.training.batches: what a step reads, and what it is asked."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from training_data import byte_tokenizer, data_of, pairs, sentences, texts, tiny_recipe, write_corpus
+
+from viz_model.config import Kind
+from viz_model.training import batches
+from viz_model.training.batches import IGNORED, Batch, Batches, Masked, Translations, Windows
+from viz_model.training.corpus import Corpus, Documents, Split
+from viz_model.training.recipe import MaskedToken, NextToken, Translation
+from viz_model.training.sources import CorpusError
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return all(
+        (a is None and b is None) or (a is not None and b is not None and torch.equal(a, b))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def split_of(train: np.ndarray, held_out: np.ndarray | None = None) -> Split:
+    """A split of two streams of ids."""
+    held_out = train[:40] if held_out is None else held_out
+    return Split(*(Documents(ids.astype(np.uint16), np.array([0, len(ids)])) for ids in (train, held_out)))
+
+
+# All of them
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_a_function_of_seed_and_step(kind: Kind) -> None:
+    one, other = (data_of(tiny_recipe(kind)) for _ in range(2))
+    steps = [7, 0, 31, 7, 1]
+    first = {step: one.step(step) for step in steps}
+    torch.rand(5), np.random.default_rng(0).random()
+    for step in sorted(steps):
+        assert same(other.step(step), first[step]), step
+    assert not same(first[0], first[1])
+    assert not same(data_of(tiny_recipe(kind, seed=1)).step(0), first[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_held_out_text_is_the_same_whenever_it_is_asked_for(kind: Kind) -> None:
+    data = data_of(tiny_recipe(kind))
+    for language in data.languages:
+        first = list(data.held_out(language))
+        data.step(3)
+        assert first
+        assert all(same(a, b) for a, b in zip(first, data.held_out(language), strict=True))
+        assert all(batch.n_asked for batch in first)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("of", [1, 2, 3, 7])
+def test_parts_of_a_batch_are_disjoint_and_complete(kind: Kind, of: int) -> None:
+    whole = data_of(tiny_recipe(kind)).step(2)
+    parts = [whole.part(index, of) for index in range(of)]
+    assert sum(part.n_asked for part in parts) == whole.n_asked
+    for n, rows in enumerate(whole):
+        if rows is not None:
+            found = [row.tolist() for part in parts for row in part[n]]  # type: ignore[union-attr]
+            assert Counter(map(str, found)) == Counter(map(str, rows.tolist()))
+
+
+@pytest.mark.parametrize(("recipe_kind", "found"), [("decoder", pairs), ("encoder", pairs), ("encoder_decoder", texts)])
+def test_a_corpus_of_the_other_sort(recipe_kind: Kind, found: Any) -> None:
+    with pytest.raises(CorpusError, match="does not train on a"):
+        batches.build(tiny_recipe(recipe_kind), found())
+
+
+def test_recipes_from_files(tmp_path: Any) -> None:
+    data = write_corpus(tmp_path / "data")
+    sorts: dict[Kind, type[Batches]] = {"decoder": Windows, "encoder": Masked, "encoder_decoder": Translations}
+    for kind, sort in sorts.items():
+        found = batches.prepare(tiny_recipe(kind, config={"n_vocab": 8192, "start_id": None}), data, tmp_path / "cache")
+        assert isinstance(found, sort)
+        assert found.step(0).n_asked
+        assert found.tokenizer.n_vocab == 8192
+
+
+# Windows
+
+
+@pytest.mark.parametrize(("n_tokens", "window", "rows"), [(1000, 16, 4), (163, 10, 3), (98, 16, 5)])
+def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int) -> None:
+    stream = np.arange(n_tokens)
+    data = Windows(Corpus({"en": split_of(stream)}, byte_tokenizer()), NextToken(rows={"en": rows}), window, seed=1)
+    per_epoch = (n_tokens - window - 1) // window // rows
+    orders = []
+    for epoch in range(3):
+        found = [data.step(step) for step in range(epoch * per_epoch, (epoch + 1) * per_epoch)]
+        assert all(batch.ids.shape == batch.answers.shape == (rows, window) for batch in found)
+        assert all(torch.equal(batch.answers, batch.ids + 1) for batch in found)  # the next of the stream
+        starts = torch.cat([batch.ids[:, 0] for batch in found])
+        ordered = starts.sort().values
+        assert len(ordered) == per_epoch * rows
+        assert (ordered.diff() == window).all()
+        assert 0 <= ordered[0] < window
+        assert ordered[-1] + window < n_tokens
+        orders.append(starts.tolist())
+    if per_epoch * rows > 5:
+        assert orders[0] != orders[1] != orders[2]
+
+
+def test_every_step_has_its_share_of_each_language() -> None:
+    english, chinese = np.arange(500), 1000 + np.arange(300)
+    both = Corpus({"en": split_of(english), "zh": split_of(chinese)}, byte_tokenizer())
+    data = Windows(both, NextToken(rows={"en": 3, "zh": 2}), 8, seed=0)
+    for step in range(60):  # more than an epoch of either
+        is_chinese = data.step(step).ids >= 1000
+        assert is_chinese.all(1).tolist() == [False] * 3 + [True] * 2
+        assert is_chinese.any(1).tolist() == [False] * 3 + [True] * 2
+    assert Windows(both, NextToken(rows={"zh": 4}), 8, seed=0).step(0).ids.min() >= 1000
+
+
+def test_held_out_windows_follow_one_another() -> None:
+    stream = np.arange(16 * 8 * 3 + 5)
+    both = Corpus({"en": split_of(stream, stream)}, byte_tokenizer())
+    found = list(Windows(both, NextToken(rows={"en": 1}), 8, seed=0).held_out("en"))
+    assert [len(batch.ids) for batch in found] == [16, 16, 16]
+    assert torch.equal(torch.cat([batch.ids.flatten() for batch in found]), torch.arange(16 * 8 * 3))
+    short = Corpus({"en": split_of(stream, np.arange(6))}, byte_tokenizer())
+    (only,) = Windows(short, NextToken(rows={"en": 1}), 8, seed=0).held_out("en")
+    assert only.ids.tolist() == [[0, 1, 2, 3, 4]] and only.answers.tolist() == [[1, 2, 3, 4, 5]]
+
+
+def test_texts_too_small_for_a_step() -> None:
+    rows = NextToken(rows={"en": 4})
+    with pytest.raises(CorpusError, match="en: 40 tokens are too few for 4 windows of 16"):
+        Windows(Corpus({"en": split_of(np.arange(40))}, byte_tokenizer()), rows, 16, 0)
+    with pytest.raises(CorpusError, match="en: the corpus has no text of this language"):
+        Windows(Corpus({"zh": split_of(np.arange(400))}, byte_tokenizer()), rows, 16, 0)
+    with pytest.raises(CorpusError, match="en: the corpus has no held-out text"):
+        Windows(Corpus({"en": split_of(np.arange(400), np.arange(0))}, byte_tokenizer()), rows, 16, 0)
+
+
+# Masked
+
+
+def long_documents(n: int, length: int, seed: int = 0) -> Corpus:
+    tokenizer = byte_tokenizer("encoder")
+    rng = np.random.default_rng(seed)
+    written = ["".join(map(chr, rng.integers(97, 123, size=length))) for _ in range(n)]
+    found = Documents.encode(written, tokenizer)
+    return Corpus({"en": Split(found, found)}, tokenizer)
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.4])
+def test_the_mask_takes_its_share_and_leaves_the_rest(rate: float) -> None:
+    data = Masked(long_documents(40, 98), MaskedToken(tokens=100 * 40, rate=rate), longest=128, seed=3)
+    tokenizer = data.tokenizer
+    counts: Counter[str] = Counter()
+    others = []
+    for batch in (data.step(step) for step in range(20)):
+        hidden = batch.answers != IGNORED
+        counts["tokens"] += int((batch.answers >= 97).sum()) + int(
+            ((batch.ids >= 97) & (batch.ids < 123) & ~hidden).sum()
+        )
+        counts["asked"] += int(hidden.sum())
+        counts["masked"] += batch.ids[hidden].tolist().count(tokenizer.mask_id)
+        counts["kept"] += int((batch.ids[hidden] == batch.answers[hidden]).sum())
+        others += batch.ids[hidden & (batch.ids < 256) & (batch.ids != batch.answers)].tolist()
+        assert ((batch.answers[hidden] >= 97) & (batch.answers[hidden] < 123)).all()  # never a control token
+        assert tokenizer.mask_id not in batch.ids[~hidden].tolist()
+    n = counts["tokens"]
+    assert n == 20 * 40 * 98
+    # Within four standard deviations of the binomial distributions.
+    assert abs(counts["asked"] / n - rate) < 4 * (rate * (1 - rate) / n) ** 0.5
+    n = counts["asked"]
+    for share, found in ((0.8, counts["masked"]), (0.1, counts["kept"]), (0.1, len(others))):
+        assert abs(found / n - share) < 4 * (share * (1 - share) / n) ** 0.5 + 1 / 256  # another may be the same
+    assert min(others) < 20 and 230 < max(others) < 256  # any token, but no control
+
+
+def test_held_out_text_is_always_masked_at_the_papers_rate() -> None:
+    asked = []
+    for rate in (0.15, 0.5):
+        data = Masked(long_documents(60, 98), MaskedToken(tokens=1000, rate=rate), longest=128, seed=0)
+        found = list(data.held_out("en"))
+        assert sum(len(batch.ids) for batch in found) == 60
+        asked.append(sum(batch.n_asked for batch in found))
+    assert asked[0] == asked[1]
+    assert abs(asked[0] / (60 * 98) - 0.15) < 4 * (0.15 * 0.85 / (60 * 98)) ** 0.5
+
+
+def test_documents_stand_between_two_ends_of_text_and_padding_is_never_asked() -> None:
+    data = data_of(tiny_recipe("encoder"))
+    end, known = data.tokenizer.end_of_text, set(sentences("en") + sentences("zh"))
+    seen = set()
+    for step in range(40):
+        batch = data.step(step)
+        assert batch.padding is not None and batch.target_ids is None
+        assert (batch.answers[batch.padding] == IGNORED).all()
+        original = torch.where(batch.answers == IGNORED, batch.ids, batch.answers)
+        for row, padding in zip(original, batch.padding, strict=True):
+            ids = row[~padding].tolist()
+            assert padding.tolist() == sorted(padding.tolist())  # behind the document
+            assert ids[0] == ids[-1] == end
+            seen.add(data.tokenizer.decode(ids))
+    assert seen < known
+    assert any(batch.padding.any() for batch in map(data.step, range(40)) if batch.padding is not None)
+
+
+def test_of_a_long_document_a_random_stretch_is_read() -> None:
+    data = Masked(long_documents(1, 500), MaskedToken(tokens=50), longest=50, seed=0)
+    found = [data.step(step) for step in range(30)]
+    assert all(batch.ids.shape == (1, 50) for batch in found)
+    assert len({tuple(torch.where(b.answers == IGNORED, b.ids, b.answers)[0].tolist()) for b in found}) > 20
+
+
+def test_something_is_asked_of_every_batch() -> None:
+    data = Masked(long_documents(20, 1), MaskedToken(tokens=3, rate=0.01), longest=8, seed=0)
+    assert all(data.step(step).n_asked >= 1 for step in range(40))
+
+
+def test_no_text_to_mask() -> None:
+    nothing = Documents(np.zeros(0, np.uint16), np.zeros(1, np.int64))
+    with pytest.raises(CorpusError, match="no text"):
+        Masked(Corpus({"en": Split(nothing, nothing)}, byte_tokenizer("encoder")), MaskedToken(tokens=9), 8, 0)
+    with pytest.raises(CorpusError, match="no mask"):
+        Masked(texts("decoder"), MaskedToken(tokens=9), 8, 0)
+
+
+# Translations
+
+
+def test_a_decoder_reads_the_tag_and_then_what_it_has_said() -> None:
+    data = data_of(tiny_recipe("encoder_decoder"))
+    tokenizer = data.tokenizer
+    languages = {tag: language for language, tag in tokenizer.languages.items()}
+    seen: Counter[tuple[str, str]] = Counter()
+    for step in range(30):
+        batch = data.step(step)
+        assert batch.target_ids is not None and batch.padding is not None
+        rows = (batch.ids, batch.padding, batch.target_ids, batch.answers)
+        for ids, padding, reads, answers in zip(*rows, strict=True):
+            asked = answers != IGNORED
+            said, english = answers[asked].tolist(), ids[~padding].tolist()
+            assert asked.tolist() == sorted(asked.tolist(), reverse=True)
+            assert said[-1] == english[-1] == tokenizer.end_of_text
+            assert reads[asked].tolist()[1:] == said[:-1]
+            assert tokenizer.encode(tokenizer.decode(english)) == english  # as at inference
+            language = languages[int(reads[0])]
+            seen[language, tokenizer.decode(english)] += 1
+            known = sentences("en").index(tokenizer.decode(english))
+            assert tokenizer.decode(said) == sentences(language)[known]
+    assert {language for language, _ in seen} == {"fr", "zh"}
+
+
+def test_an_epoch_reads_each_pair_as_often_as_the_recipe_says() -> None:
+    recipe = tiny_recipe("encoder_decoder", objective=Translation(tokens=400, repeats={"fr": 1, "zh": 3}))
+    data = data_of(recipe)
+    assert isinstance(data, Translations)
+    n_pairs = {language: len(found.train[0]) for language, found in pairs().languages.items()}
+    left = n_pairs["fr"] + 3 * n_pairs["zh"]
+    read: Counter[tuple[int, str]] = Counter()
+    for step in itertools.count():
+        batch = data.step(step)
+        assert batch.target_ids is not None
+        read.update((int(t[0]), str(i.tolist())) for t, i in zip(batch.target_ids, batch.ids, strict=True))
+        left -= len(batch.ids)
+        if left <= 0:
+            break
+    assert left == 0  # an epoch ends with a step
+    counts = Counter(
+        {tag: sum(n for (t, _), n in read.items() if t == tag) for tag in data.tokenizer.languages.values()}
+    )
+    assert counts == {data.tokenizer.languages["fr"]: n_pairs["fr"], data.tokenizer.languages["zh"]: 3 * n_pairs["zh"]}
+
+
+def test_held_out_translations_are_all_of_them() -> None:
+    data = data_of(tiny_recipe("encoder_decoder"))
+    assert isinstance(data, Translations)
+    for language in ("fr", "zh"):
+        known = data.held_out_pairs(language)
+        assert known == pairs().languages[language].held_out_pairs
+        found = list(data.held_out(language))
+        assert sum(len(batch.ids) for batch in found) == len(known)
+        first = found[0]
+        assert first.target_ids is not None
+        assert (first.target_ids[:, 0] == data.tokenizer.languages[language]).all()
+        assert data.tokenizer.decode(first.ids[0].tolist()) == known[0].english
+
+
+def test_pairs_that_do_not_fit_are_left_out() -> None:
+    lengths = [side.lengths for side in pairs().languages["zh"].train]
+    longest = int(np.median(np.maximum(*lengths)))
+    data = Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), longest, seed=0)
+    found = [data.step(step) for step in range(20)]
+    assert max(max(batch.ids.shape[1], batch.answers.shape[1]) for batch in found) <= longest
+    with pytest.raises(CorpusError, match="zh: no pair of at most 3 tokens"):
+        Translations(pairs(), Translation(tokens=300, repeats={"zh": 1}), 3, seed=0)
+    with pytest.raises(CorpusError, match="de: the corpus has no pairs"):
+        Translations(pairs(), Translation(tokens=300, repeats={"de": 1}), 64, seed=0)
+
+
+# The plan of steps
+
+
+@pytest.mark.parametrize("kind", ["encoder", "encoder_decoder"])
+@pytest.mark.parametrize("tokens", [150, 480])
+def test_a_step_keeps_to_its_tokens_padding_counted(kind: Kind, tokens: int) -> None:
+    objective = (
+        MaskedToken(tokens=tokens) if kind == "encoder" else Translation(tokens=tokens, repeats={"fr": 1, "zh": 1})
+    )
+    data = data_of(tiny_recipe(kind, objective=objective))
+    sizes = []
+    for step in range(60):
+        batch = data.step(step)
+        size = batch.ids.numel() + (0 if batch.target_ids is None else batch.target_ids.numel())
+        assert size <= tokens or len(batch.ids) == 1
+        sizes.append(size)
+    assert np.mean(sizes) > 0.6 * tokens
+
+
+def test_every_epoch_of_a_plan_visits_every_item_once() -> None:
+    lengths = np.random.default_rng(0).integers(2, 40, size=(2, 500))
+    plan = batches._Plan(lengths, tokens=300, seed=4)
+    steps = [plan.step(step) for step in range(300)]
+    first = list(itertools.accumulate(len(items) for items in steps))
+    n_steps = first.index(500) + 1
+    assert sorted(np.concatenate(steps[:n_steps])) == list(range(500))
+    again = [plan.step(step) for step in range(n_steps)]
+    assert all(np.array_equal(a, b) for a, b in zip(again, steps, strict=False))
+    second = np.concatenate(steps[n_steps : n_steps + first[n_steps:].index(1000) + 1])
+    assert sorted(second) == list(range(500))
+    # Items of like length meet: what a step reads is hardly wider than what it holds.
+    held = sum(int(lengths[:, items].sum()) for items in steps[:n_steps])
+    read = sum(int(lengths[:, items].max(axis=1).sum() * len(items)) for items in steps[:n_steps])
+    assert held > 0.75 * read
+    # And steps do not come in the order of length.
+    widths = [int(lengths[:, items].max()) for items in steps[:n_steps]]
+    assert widths != sorted(widths)
+
+
+def test_a_late_step_needs_no_earlier_one() -> None:
+    lengths = np.random.default_rng(0).integers(2, 40, size=(1, 100))
+    one, other = (batches._Plan(lengths, tokens=100, seed=4) for _ in range(2))
+    walked = [one.step(step) for step in range(90)]
+    assert np.array_equal(other.step(89), walked[89])
+    assert np.array_equal(other.step(2), walked[2])
+
+
+def test_batches_move_between_devices() -> None:
+    batch = data_of(tiny_recipe("encoder_decoder")).step(0).to(torch.device("meta"))
+    assert all(rows is None or rows.is_meta for rows in batch)
+    assert data_of(tiny_recipe()).step(0).to(torch.device("meta")).padding is None

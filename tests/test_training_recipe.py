@@ -1,0 +1,239 @@
+"""viz_model.training.recipe: a recipe is whole and possible, or an error that names the field."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from typing import Any
+
+import pytest
+from tiny_models import tiny_config
+from training_data import tiny_recipe
+
+from viz_model.config import MaskedHead, NoHead
+from viz_model.training import recipe
+from viz_model.training.loop import new_model
+from viz_model.training.recipe import MaskedToken, NextToken, Recipe, RecipeError, Translation
+
+NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-bert", "translate-2017", "translate-t5")
+
+TOML = """
+steps = 100
+warmup = 10
+peak_rate = 1e-3
+betas = [0.9, 0.95]
+
+[objective]
+type = "NextToken"
+rows = { en = 2 }
+
+[config]
+kind = "decoder"
+n_vocab = 50
+n_context = 8
+n_layers = 1
+d_model = 8
+n_heads = 2
+d_ffn = 16
+"""
+
+
+def described(name: str) -> dict[str, Any]:
+    return tomllib.loads((recipe.RECIPES / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    """Names of the fields that differ, those of tables as ``table.field``."""
+    found = set()
+    for field in one.keys() | other.keys():
+        mine, theirs = one.get(field), other.get(field)
+        if isinstance(mine, dict) and isinstance(theirs, dict) and "type" not in mine:
+            found |= {f"{field}.{inner}" for inner in differing(mine, theirs)}
+        elif mine != theirs:
+            found.add(field)
+    return found
+
+
+def test_the_six_recipes_in_the_order_they_are_shown() -> None:
+    assert recipe.names() == NAMES
+    assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_recipe_builds(name: str) -> None:
+    found = recipe.load(name)
+    assert found.name == name
+    assert found.config.n_vocab == 8192
+    assert found.warmup < found.falls_at < found.steps
+    assert new_model(found).config == found.config
+    # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone.
+    missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
+    assert missing == {"name", "accumulate"}
+
+
+def test_all_six_fit_into_sixty_megabytes() -> None:
+    n_parameters = sum(p.numel() for name in NAMES for p in new_model(recipe.load(name)).parameters())
+    assert 2 * n_parameters < 60e6
+
+
+def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
+    twins = described("story-pre-ln"), described("story-post-ln")
+    assert differing(*twins) == {"config.norm_at"}
+    assert [twin["config"]["norm_at"] for twin in twins] == ["pre", "post"]
+    assert differing(described("story-pre-ln"), described("story-modern")) == {
+        f"config.{field}"
+        for field in (
+            *("n_kv_heads", "d_ffn", "norm", "position", "ffn", "attention_bias", "qk_norm", "scale_embedding"),
+        )
+    }
+    assert differing(described("story-post-ln"), described("story-bert")) == {
+        "objective",
+        *(f"config.{field}" for field in ("kind", "position", "ffn", "head", "embedding_norm", "scale_embedding")),
+    }
+    assert differing(described("translate-2017"), described("translate-t5")) == {
+        f"config.{field}"
+        for field in (
+            *("norm", "norm_at", "position", "ffn", "d_ffn", "attention_bias"),
+            *("scale_scores", "scale_embedding", "head"),
+        )
+    }
+    # Three matrices of 512 columns hold as many numbers as two of 768.
+    for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
+        assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
+
+
+def test_twins_are_found_by_their_recipes() -> None:
+    twins = {name: recipe.twin(recipe.load(name)) for name in NAMES}
+    pair = {"story-pre-ln": "story-post-ln", "story-post-ln": "story-pre-ln"}
+    assert twins == {name: pair.get(name) for name in NAMES}
+
+
+def test_a_recipe_from_its_text() -> None:
+    found = recipe.parse("some", TOML)
+    assert (found.name, found.steps, found.peak_rate, found.betas) == ("some", 100, 1e-3, (0.9, 0.95))
+    assert found.objective == NextToken(rows={"en": 2})
+    assert found.config == tiny_config(
+        n_vocab=50, n_context=8, n_layers=1, d_model=8, n_heads=2, d_ffn=16, kind="decoder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps = 100", "steps = 100\nspeed = 3", "speed: unknown"),
+        ("steps = 100", 'steps = 100\nname = "other"', "name: unknown"),
+        ("steps = 100", "", "steps: missing"),
+        ("steps = 100", "steps = 1.5", "steps: expected a whole number"),
+        ("steps = 100", "steps = true", "steps: expected a whole number"),
+        ("steps = 100", 'steps = "many"', "steps: expected a whole number"),
+        ("peak_rate = 1e-3", "peak_rate = nan", "peak_rate: .* got nan"),
+        ("peak_rate = 1e-3", 'peak_rate = "fast"', "peak_rate: .* got 'fast'"),
+        ("betas = [0.9, 0.95]", "betas = [0.9]", "betas: "),
+        ("betas = [0.9, 0.95]", 'betas = ["a", "b"]', "betas: "),
+        ("betas = [0.9, 0.95]", "betas = 0.9", "recipe some: "),
+        ('type = "NextToken"', 'type = "Chess"', "objective: type: .* got 'Chess'"),
+        ('type = "NextToken"', "", "objective: type: "),
+        ('type = "NextToken"', 'type = "NextToken"\ncolumns = 4', "objective: .*columns"),
+        ("rows = { en = 2 }", "", "objective: .*rows"),
+        ("rows = { en = 2 }", "rows = 5", "objective: expected whole numbers"),
+        ("rows = { en = 2 }", "rows = { en = 0 }", "objective: expected whole numbers"),
+        ("rows = { en = 2 }", "rows = { en = 1.5 }", "objective: expected whole numbers"),
+        ("rows = { en = 2 }", "rows = { }", "objective: expected whole numbers"),
+        ("[objective]", "[objectives]", "objective: missing"),
+        ("n_heads = 2", "n_heads = 3", "config: .*d_model"),
+        ("n_heads = 2", "n_tails = 2", "config: n_tails: no such field"),
+        ('kind = "decoder"', 'kind = "encoder"', "objective: NextToken trains a decoder, not encoder"),
+        ("steps = 100", "steps =", "recipe some: "),
+    ],
+)
+def test_a_wrong_file_is_refused_by_its_field(old: str, new: str, message: str) -> None:
+    text = TOML.replace(old, new, 1)
+    assert text != TOML
+    with pytest.raises(RecipeError, match=f"^{message}"):
+        recipe.parse("some", text)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0, True, "1", None])
+@pytest.mark.parametrize("field", ["peak_rate", "weight_decay", "dropout", "label_smoothing", "final_share"])
+def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{field}: "):
+        tiny_recipe(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"steps": 0}, "steps"),
+        ({"steps": math.nan}, "steps"),
+        ({"steps": 10, "warmup": 11, "decay_steps": 0}, "warmup"),
+        ({"warmup": -1}, "warmup"),
+        ({"steps": 10, "warmup": 4, "decay_steps": 7}, "decay_steps"),
+        ({"clip": -0.1}, "clip"),
+        ({"accumulate": 0}, "accumulate"),
+        ({"validate_every": 0}, "validate_every"),
+        ({"seed": -1}, "seed"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"decay": "cubic"}, "decay"),
+        ({"optimiser": "sgd"}, "optimiser"),
+        ({"betas": (0.9, 1.0)}, "betas"),
+        ({"betas": (math.nan, 0.9)}, "betas"),
+    ],
+)
+def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{field}: "):
+        tiny_recipe(**changes)
+
+
+@pytest.mark.parametrize(
+    ("objective", "changes"),
+    [
+        (NextToken(rows={"en": 1}), {"kind": "encoder", "head": MaskedHead()}),
+        (MaskedToken(tokens=10), {"kind": "decoder"}),
+        (Translation(tokens=10, repeats={"fr": 1}), {"kind": "encoder", "head": MaskedHead()}),
+        (NextToken(rows={"en": 1}), {"kind": "encoder_decoder", "n_encoder_layers": 1, "start_id": 0}),
+        (MaskedToken(tokens=10), {"kind": "encoder", "head": NoHead()}),
+        (MaskedToken(tokens=0), {"kind": "encoder", "head": MaskedHead()}),
+        (MaskedToken(tokens=10, rate=1.0), {"kind": "encoder", "head": MaskedHead()}),
+        (MaskedToken(tokens=10, rate=math.nan), {"kind": "encoder", "head": MaskedHead()}),
+    ],
+)
+def test_an_objective_that_does_not_fit(objective: recipe.Objective, changes: dict[str, Any]) -> None:
+    with pytest.raises(RecipeError, match=r"^objective: "):
+        Recipe(name="wrong", config=tiny_config(**changes), objective=objective, steps=2, warmup=0)
+
+
+def test_there_is_no_other_recipe() -> None:
+    for name in ("story", "../recipes/story-pre-ln", ""):
+        with pytest.raises(RecipeError, match="no recipe"):
+            recipe.load(name)
+
+
+def test_fingerprints_tell_recipes_apart() -> None:
+    one = tiny_recipe()
+    assert one.fingerprint == tiny_recipe().fingerprint
+    for changes in (
+        {"seed": 1},
+        {"peak_rate": 0.1},
+        {"config": {"d_ffn": 21}},
+        {"objective": NextToken(rows={"en": 1})},
+    ):
+        other = tiny_recipe(**changes)
+        assert other.fingerprint != one.fingerprint
+        assert other.until_decay != one.until_decay
+    longer = tiny_recipe(steps=20, decay="cosine", final_share=0.5, decay_steps=2)
+    assert longer.fingerprint != one.fingerprint
+    assert longer.until_decay == one.until_decay
+
+
+@pytest.mark.parametrize(
+    ("changes", "step"),
+    [
+        ({"steps": 12, "warmup": 3, "decay_steps": 4}, 8),
+        ({"steps": 12, "warmup": 3, "decay_steps": 0}, 3),
+        ({"steps": 12, "warmup": 0, "decay_steps": 12}, 0),
+        ({"steps": 12, "warmup": 12, "decay_steps": 0}, 11),
+    ],
+)
+def test_where_the_rate_begins_to_fall(changes: dict[str, Any], step: int) -> None:
+    assert tiny_recipe(**changes).falls_at == step

@@ -1,0 +1,158 @@
+"""A corpus of made-up sentences, a vocabulary of single bytes, and recipes that train in milliseconds."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import tiktoken
+from tiny_models import tiny_config
+
+from viz_model.config import Kind, MaskedHead
+from viz_model.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
+from viz_model.training import batches
+from viz_model.training.batches import Batches
+from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split
+from viz_model.training.loop import StepReport
+from viz_model.training.recipe import MaskedToken, NextToken, Objective, Recipe, Translation
+from viz_model.training.sources import PAIRS, TEXTS, Pair, split
+
+WORDS = {
+    "en": (
+        ["The tailor", "A grey heron", "My aunt", "The lamp"],
+        [" mended a sail", " counted stones", " hummed"],
+        [" by the pier.", " in the attic.", " at dusk."],
+    ),
+    "fr": (
+        ["Le tailleur", "Un héron gris", "Ma tante", "La lampe"],
+        [" recousait une voile", " comptait des pierres", " fredonnait"],
+        [" près du quai.", " au grenier.", " au crépuscule."],
+    ),
+    "zh": (
+        ["裁缝", "苍鹭", "姑妈", "小灯"],
+        ["补好了船帆", "数石头", "哼着歌"],
+        ["在码头边。", "在阁楼里。", "在黄昏。"],
+    ),
+}
+
+
+def sentences(language: str) -> list[str]:
+    """36 of them; those at the same place mean the same in every language."""
+    return ["".join(parts) for parts in itertools.product(*WORDS[language])]
+
+
+def write_corpus(folder: Path) -> Path:
+    """Every file that the training reads, under ``folder``."""
+    for n, source in enumerate(TEXTS):
+        lines = sentences(source.language)
+        lines = lines[n:] + lines[:n]
+        stories = [" ".join(lines[i : i + 3]) for i in range(0, len(lines), 3)]
+        text = "\n".join(lines) if source.per_line else f"\n{END_OF_TEXT}\n".join(stories)
+        _write(folder / source.file, text)
+    for pair_source in PAIRS:
+        others = sentences(pair_source.language)
+        known = zip(sentences("en"), others, strict=True)
+        rows = [f"{english}\t{other}\tnumber {n}" for n, (english, other) in enumerate(known)]
+        # A second translation of some sentences, and a line that stands there twice.
+        rows += [f"{english}\t{others[0]}" for english in sentences("en")[::5]] + rows[:1]
+        _write(folder / pair_source.file, "\n".join(rows))
+    return folder
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+@functools.cache
+def byte_tokenizer(kind: Kind = "decoder") -> ByteLevel:
+    """The bundled vocabulary in small: the 256 bytes and the same control tokens, used alike."""
+    encoding = tiktoken.Encoding(
+        "bytes",
+        pat_str=STORY_PATTERN,
+        mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+        special_tokens={name: 256 + n for n, name in enumerate(STORY_CONTROLS)},
+    )
+    end = [encoding.encode_single_token(END_OF_TEXT)]
+    match kind:
+        case "encoder":
+            return ByteLevel(encoding, before=end, after=end, mask=MASK)
+        case "encoder_decoder":
+            tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
+            return ByteLevel(encoding, after=end, languages=tags)
+    return ByteLevel(encoding)
+
+
+OBJECTIVES: dict[Kind, Objective] = {
+    "decoder": NextToken(rows={"en": 3, "zh": 2}),
+    "encoder": MaskedToken(tokens=320),
+    "encoder_decoder": Translation(tokens=480, repeats={"fr": 1, "zh": 2}),
+}
+
+
+def tiny_recipe(kind: Kind = "decoder", *, config: dict[str, Any] | None = None, **changes: Any) -> Recipe:
+    """Twelve steps of a model of this kind, in the shape of the bundled recipe for it."""
+    sizes: dict[str, Any] = {"n_vocab": byte_tokenizer().n_vocab, "n_context": 64, "d_model": 12, "d_ffn": 20}
+    if kind == "encoder":
+        sizes |= {"head": MaskedHead()}
+    if kind == "encoder_decoder":
+        sizes |= {"n_encoder_layers": 2, "start_id": byte_tokenizer(kind).languages["fr"]}
+    described: dict[str, Any] = {
+        "name": f"tiny-{kind}",
+        "objective": OBJECTIVES[kind],
+        "steps": 12,
+        "peak_rate": 1e-2,
+        "warmup": 3,
+        "decay_steps": 4,
+        "validate_every": 5,
+    }
+    return Recipe(config=tiny_config(kind=kind, **{**sizes, **(config or {})}), **{**described, **changes})
+
+
+@functools.cache
+def texts(kind: Kind = "decoder") -> Corpus:
+    """English and Chinese sentences in memory."""
+    tokenizer = byte_tokenizer(kind)
+    parts = {language: split(sentences(language), seed=0) for language in ("en", "zh")}
+    return Corpus(
+        {
+            language: Split(Documents.encode(train, tokenizer), Documents.encode(held_out, tokenizer))
+            for language, (train, held_out) in parts.items()
+        },
+        tokenizer,
+    )
+
+
+@functools.cache
+def pairs() -> PairCorpus:
+    """English sentences with their translations, in memory."""
+    tokenizer = byte_tokenizer("encoder_decoder")
+
+    def both(found: list[Pair]) -> tuple[Documents, Documents]:
+        english = [pair.english for pair in found]
+        return (
+            Documents.encode(english, tokenizer),
+            Documents.encode([pair.translations[0] for pair in found], tokenizer),
+        )
+
+    languages = {}
+    for language in ("fr", "zh"):
+        known = [Pair(english, (other,)) for english, other in zip(sentences("en"), sentences(language), strict=True)]
+        train, held_out = split(known, seed=0)
+        languages[language] = PairSplit(train=both(train), held_out=both(held_out), held_out_pairs=tuple(held_out))
+    return PairCorpus(languages, tokenizer)
+
+
+def data_of(recipe: Recipe) -> Batches:
+    """The batches of a tiny recipe."""
+    kind = recipe.config.kind
+    return batches.build(recipe, pairs() if kind == "encoder_decoder" else texts(kind))
+
+
+def measured(report: StepReport) -> tuple[Any, ...]:
+    """All of a report but the speed: what must not depend on how often a run was interrupted."""
+    *rest, _, held_out = astuple(report)
+    return (*rest, held_out)
