@@ -1,9 +1,12 @@
-"""Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands, or through one."""
+"""Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands, or through one.
+
+Then what the place of the norm does in any model: before its first step, and in its first steps.
+"""
 
 import streamlit as st
 
 from viz_model.figures import twins
-from viz_model.ui.parts import pre_post_ln
+from viz_model.ui.parts import norm_lab, pre_post_ln
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("pre_post_ln")
@@ -11,15 +14,21 @@ page = pre_post_ln.Comparison(stage)
 
 pre_post_ln.introduce(page)
 pre_post_ln.blocks(page)
-if not page.alone:
-    pre_post_ln.predictions(page)
+
+pre_post_ln.section(page, f"sentence{page.alone}")
 first, second = (st.columns(2, gap="large") for _ in range(2))
 depth = pre_post_ln.by_depth(page, *first)
 pre_post_ln.pull(page, second[0])
 pre_post_ln.final(page, second[1])
 if not page.alone:
-    pre_post_ln.training(page)
+    pre_post_ln.predictions(page)
 
+norm_lab.start(page)
+warmup = norm_lab.warmup(page)
+if not page.alone:
+    norm_lab.training(page)
+
+st.divider()
 formula, hand, code, numbers = stage.tabs()
 with formula:
     stage.see("formula")
@@ -31,8 +40,10 @@ with hand:
 with code:
     stage.code(layer=stage.view.layer)
 with numbers:
-    columns = [f"{twins.NAMES[side]}: {page.words(f'column_{n}')}" for side in page.traces for n in range(3)]
+    kinds = range(4 if depth.untrained else 3)
+    columns = [f"{twins.NAMES[side]}: {page.words(f'column_{n}')}" for side in page.traces for n in kinds]
     stage.table("residual-stream", depth.table(), depth.sites, columns, "depth")
+    stage.records("warmup-runs", warmup.table())
 if page.own == "post" and page.alone:
     stage.question("question_post", "answer_post")
 else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import viz_model as vm
 from viz_model import config
 from viz_model.analysis import gradients, twins
 from viz_model.config import ModelConfig
+from viz_model.model import Transformer
 
 IDS = [3, 1, 4, 1, 5, 9]
 
@@ -51,13 +54,47 @@ def test_logits_without_the_final_norm(lm: vm.LanguageModel) -> None:
     assert same == (lm.config.norm_at == "post")
 
 
+def report(n: int, bits: dict[str, float] | None = None) -> dict[str, Any]:
+    """A line of a log that keeps means of 5 steps."""
+    figures = {language: {"bits_per_byte": found, "accuracy": 0.5} for language, found in (bits or {}).items()}
+    norms = {"embedding": 1.0, "decoder.blocks.0": float(n), "decoder.blocks.1": 2.0 * n}
+    return {"step": 5 * n + 4, "loss": float(n), "gradient_norms": norms, "held_out": figures or None}
+
+
 def test_a_loss_curve_is_the_mean_of_its_windows() -> None:
-    log = [{"step": n, "loss": float(n), "bits_per_byte": {"en": n / 10} if n % 4 == 3 else None} for n in range(11)]
-    curve = twins.loss_curve(log, window=4)
-    assert curve.steps.tolist() == [3, 7]
+    log = [report(n, {"en": n / 10} if n % 4 == 3 else None) for n in range(11)]
+    curve = twins.loss_curve(log, lines=4)
+    assert (curve.kept, curve.window) == (5, 20)
+    assert curve.steps.tolist() == [19, 39]
     assert curve.mean.tolist() == [1.5, 5.5] and curve.low.tolist() == [0, 4] and curve.high.tolist() == [3, 7]
     steps, bits = curve.held_out["en"]
-    assert steps.tolist() == [3, 7] and bits.tolist() == [0.3, 0.7]
+    assert steps.tolist() == [19, 39] and bits.tolist() == [0.3, 0.7]
+    assert list(curve.gradients) == ["embedding", "decoder.blocks.0", "decoder.blocks.1"]
+    assert curve.gradients["decoder.blocks.1"].tolist() == [3.0, 11.0]
+
+
+def test_a_log_shorter_than_a_point_has_no_curve() -> None:
+    with pytest.raises(ValueError, match="2 lines"):
+        twins.loss_curve([report(0), report(1)], lines=3)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
+def test_untrained_similarity_is_that_of_the_weights_that_training_starts_from(
+    kind: Literal["decoder", "encoder_decoder"],
+) -> None:
+    trace = run_both(language_model(tiny_config(kind=kind, start_id=0)))
+    torch.manual_seed(7)
+    fresh = Transformer(trace.config).eval()
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    for side in trace.config.sides:
+        found = twins.untrained_similarity(trace.at(side), seed=7)
+        assert torch.equal(torch.get_rng_state(), before)
+        again = vm.LanguageModel(
+            name="fresh", model=fresh, tokenizer=trace.tokenizer, twin=None, folder=Path("nowhere")
+        ).trace(ids=list(trace.ids), target_ids=trace.target_ids and list(trace.target_ids))
+        np.testing.assert_allclose(found, twins.stream_similarity(again.at(side)), rtol=1e-6)
+        assert not np.allclose(found, twins.stream_similarity(trace.at(side)), atol=1e-3)
 
 
 def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
@@ -190,6 +227,9 @@ def test_a_gradient_is_the_slope_of_the_loss(side: config.Side) -> None:
 
         def at(self, prefix: str) -> Push:
             return Push(self.by, f"{self.prefix}{prefix}.")
+
+        def changes(self, name: str) -> bool:
+            return False
 
     ids, target = torch.tensor([trace.ids]), torch.tensor([trace.target_ids])
     losses = [

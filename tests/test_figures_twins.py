@@ -13,7 +13,6 @@ from viz_model.analysis import twins as analysis
 from viz_model.analysis.gradients import stream_gradients
 from viz_model.config import ModelConfig
 from viz_model.figures import twins
-from viz_model.training.publish import read_log
 
 every = pytest.mark.parametrize("config_", variants(), ids=describe)
 TEXT = "The cat sat on the mat"
@@ -83,6 +82,12 @@ def test_depth_holds_both_streams(traces: dict[str, vm.Trace]) -> None:
         np.testing.assert_allclose(view.middle[side], np.median(lengths, axis=1), rtol=1e-5)
         np.testing.assert_allclose(view.token[side], lengths[:, 2], rtol=1e-5)
     assert view.table().shape == (len(view.sites), 6)
+    fresh = {side: np.linspace(0.1, 0.6, len(view.sites)) for side in traces}
+    compared = twins.DepthView.of(traces, 2, fresh)
+    assert compared.table().shape == (len(view.sites), 8) and compared.facts()["post_fresh"] == "0.60"
+    lines = twins.draw_similarity(compared, "cosine", "untrained").data
+    assert [line.line.dash for line in lines] == ["solid", "solid", "dot", "dot"]
+    assert all(line.showlegend for line in lines) and np.allclose(lines[3].y, fresh["post"])
     drawn = [trace.y for trace in twins.draw_norms(view, "length").data]
     for side in traces:
         assert any(len(y) == len(view.middle[side]) and np.allclose(y, view.middle[side]) for y in drawn)
@@ -125,21 +130,12 @@ def test_without_the_final_norm(traces: dict[str, vm.Trace]) -> None:
     view = twins.PredictionsView.final_norm(traces["pre"], 3)
     assert view.top["with"] == traces["pre"].next_tokens(3, 1)[0][0].label
     assert view.probs["with"].tolist() != view.probs["without"].tolist()
+    ranges = twins.logit_ranges(traces["pre"], 3)
+    assert ranges["with_largest"] == f"{traces['pre']['logits'][3].max().item():.1f}"
+    bare = traces["pre"]["blocks.3.resid.out"][3] @ traces["pre"].model.unembedding.weight.T
+    assert ranges["without_least"] == f"{bare.min().item():.1f}"
     # Post-LN has no final norm, so there is nothing to leave out.
     assert analysis.bare_top_changes(traces["post"]) == 0
-
-
-def test_curves_are_the_logs_of_the_training(models: dict[str, vm.LanguageModel]) -> None:
-    logs = {side: read_log(lm.folder / "log.jsonl") for side, lm in models.items()}
-    view = twins.CurvesView.of(logs)
-    assert set(view.languages) == {"en", "zh"}
-    for side, log in logs.items():
-        curve = view.curves[side]
-        losses = [report["loss"] for report in log]
-        assert curve.mean[0] == pytest.approx(np.mean(losses[: view.window]))
-        assert curve.mean[-1] < curve.mean[0]
-        _, bits = curve.held_out["en"]
-        assert bits[-1] == log[-1]["bits_per_byte"]["en"]
 
 
 @pytest.mark.parametrize("side", ["pre", "post"])

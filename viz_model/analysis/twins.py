@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from viz_model.trace import Trace
+from viz_model.model import Transformer
+from viz_model.trace import Trace, record
 
 
 def stream_sites(trace: Trace) -> tuple[str, ...]:
@@ -46,6 +47,19 @@ def stream_similarity(trace: Trace) -> np.ndarray:
     return np.array([mean_similarity(trace[site]) for site in stream_sites(trace)])
 
 
+@torch.inference_mode()
+def untrained_similarity(trace: Trace, seed: int = 0) -> np.ndarray:
+    """:func:`stream_similarity` of the same text in a model of the same config before any training: [S].
+
+    Its weights are drawn from ``seed``, as training draws them.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        fresh = Transformer(trace.config).eval()
+    run = record(fresh, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments, visible=trace.visible)
+    return stream_similarity(run.at(trace.stack.side))
+
+
 def ends_in_logits(trace: Trace) -> bool:
     """Whether the stack's last vectors are what the model's head reads."""
     return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
@@ -78,29 +92,65 @@ def final_lengths(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LossCurve(NamedTuple):
-    """Training loss in windows of ``window`` steps: their last step, mean, least and largest loss.
+    """A training run in P points, each the mean of ``window`` steps.
 
-    ``held_out`` maps a language to its (steps, bits per byte) where it was measured.
+    A published log is thinned: each of its lines is the mean of ``kept`` steps. ``low`` and ``high``
+    are the least and the largest of a point's lines.
+
+    Attributes:
+        steps: [P] the last step of each point, from 0.
+        mean, low, high: [P] the loss.
+        gradients: ‖gradient‖ of each part of the model, [P] each, in the model's order.
+        held_out: bits per byte by language: where they were measured, and what was found.
     """
 
     window: int
+    kept: int
     steps: np.ndarray
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    gradients: Mapping[str, np.ndarray]
     held_out: Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
-def loss_curve(log: Sequence[Mapping[str, Any]], window: int) -> LossCurve:
-    """A training log -> its curve; steps after the last full window are left out."""
-    steps = np.array([report["step"] for report in log])
-    losses = np.array([report["loss"] for report in log])
-    whole = len(log) // window * window
-    rows = losses[:whole].reshape(-1, window)
-    measured = [report for report in log if report["bits_per_byte"]]
-    languages = sorted({language for report in measured for language in report["bits_per_byte"]})
-    held_out = {}
-    for language in languages:
-        points = [(r["step"], r["bits_per_byte"][language]) for r in measured if language in r["bits_per_byte"]]
-        held_out[language] = (np.array([step for step, _ in points]), np.array([bits for _, bits in points]))
-    return LossCurve(window, steps[:whole].reshape(-1, window)[:, -1], rows.mean(1), rows.min(1), rows.max(1), held_out)
+def loss_curve(log: Sequence[Mapping[str, Any]], lines: int) -> LossCurve:
+    """A training log -> its curve, ``lines`` of the log a point; lines after the last full point are left out.
+
+    ``log`` holds :class:`viz_model.training.loop.StepReport` as mappings, as
+    :func:`viz_model.training.log.read` returns them.
+
+    Raises:
+        ValueError: the log has fewer lines than one point.
+    """
+    if len(log) < lines:
+        raise ValueError(f"the log has {len(log)} lines, a point takes {lines}")
+    whole = len(log) // lines * lines
+
+    def points(values: Sequence[float]) -> np.ndarray:
+        return np.array(values[:whole]).reshape(-1, lines)
+
+    losses = points([report["loss"] for report in log])
+    steps = points([report["step"] for report in log])[:, -1]
+    parts = log[0].get("gradient_norms") or {}
+    kept = int(log[0]["step"]) + 1
+    return LossCurve(
+        window=kept * lines,
+        kept=kept,
+        steps=steps,
+        mean=losses.mean(1),
+        low=losses.min(1),
+        high=losses.max(1),
+        gradients={part: points([report["gradient_norms"][part] for report in log]).mean(1) for part in parts},
+        held_out=_held_out(log),
+    )
+
+
+def _held_out(log: Sequence[Mapping[str, Any]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Steps and bits per byte by language, of the lines that hold a measurement."""
+    measured = [(report["step"], report["held_out"]) for report in log if report.get("held_out")]
+    found = {}
+    for language in sorted({language for _, figures in measured for language in figures}):
+        pairs = [(step, figures[language]["bits_per_byte"]) for step, figures in measured if language in figures]
+        found[language] = (np.array([step for step, _ in pairs]), np.array([bits for _, bits in pairs]))
+    return found

@@ -188,7 +188,8 @@ class DepthView(NamedTuple):
 
     ``middle`` is the median of ‖r‖ over the tokens, ``token`` that of the selected one, ``similarity``
     the mean cosine of the tokens' pairs (NaN where there is no pair): each [S] a model.
-    ``level`` is √D, the length that a norm with γ = 1 and no shift gives every vector.
+    ``untrained`` is that of the same models with weights as drawn, before any training, where it was
+    measured. ``level`` is √D, the length that a norm with γ = 1 and no shift gives every vector.
     """
 
     sites: tuple[str, ...]
@@ -197,9 +198,10 @@ class DepthView(NamedTuple):
     similarity: Numbers
     label: str
     level: float
+    untrained: Numbers
 
     @classmethod
-    def of(cls, traces: Mapping[str, Trace], token: int) -> DepthView:
+    def of(cls, traces: Mapping[str, Trace], token: int, untrained: Numbers | None = None) -> DepthView:
         some = next(iter(traces.values()))
         norms = {side: twins.stream_norms(trace) for side, trace in traces.items()}
         return cls(
@@ -209,6 +211,7 @@ class DepthView(NamedTuple):
             similarity={side: twins.stream_similarity(trace) for side, trace in traces.items()},
             label=some.tokens[token].label,
             level=some.config.d_model**0.5,
+            untrained=untrained or {},
         )
 
     def trend(self, side: str) -> Literal["grows", "level", "shrinks"]:
@@ -244,6 +247,8 @@ class DepthView(NamedTuple):
                 f"{side}_alike_peak": f"{alike.max():.2f}",
                 f"{side}_alike": f"{alike[-1]:.2f}",
             }
+        for side, fresh in self.untrained.items():
+            said |= {f"{side}_fresh_first": f"{fresh[0]:.2f}", f"{side}_fresh": f"{fresh[-1]:.2f}"}
         if len(self.middle) < 2:
             return said
         more: Side = "pre" if self.similarity["pre"][-1] >= self.similarity["post"][-1] else "post"
@@ -256,9 +261,9 @@ class DepthView(NamedTuple):
         }
 
     def table(self) -> np.ndarray:
-        """[S, 3 a model]: median length, the token's length and the similarity, first of Pre-LN."""
-        columns = [values[side] for side in self.middle for values in (self.middle, self.token, self.similarity)]
-        return np.stack(columns, axis=1)
+        """[S, 3 or 4 a model]: median length, the token's length, the similarity and the untrained one."""
+        kinds = [self.middle, self.token, self.similarity, *([self.untrained] if self.untrained else [])]
+        return np.stack([values[side] for side in self.middle for values in kinds], axis=1)
 
 
 def draw_norms(view: DepthView, axis: str) -> go.Figure:
@@ -277,23 +282,40 @@ def draw_norms(view: DepthView, axis: str) -> go.Figure:
     figure.update_xaxes(**depth.ticks(view.sites))
     scale = depth.scale(np.append(view._lengths(), view.level))
     figure.update_yaxes(title=theme.plain(axis), **scale)
-    return _finish(figure, 330)
+    return finish(figure, 330)
 
 
-def draw_similarity(view: DepthView, axis: str) -> go.Figure:
-    """Mean cosine between different tokens by depth, on the scale from none to complete collapse."""
+def draw_similarity(view: DepthView, axis: str, untrained: str) -> go.Figure:
+    """Mean cosine between different tokens by depth, on the scale from none to complete collapse.
+
+    Dotted, and named ``untrained``: before any training.
+    """
     figure = go.Figure()
     for side in view.similarity:
         _line(figure, side, view.sites, view.similarity[side], NAMES[side], ".3f")
-    lowest = min(0.0, *(float(np.nanmin(values)) for values in view.similarity.values()))
+    for side, values in view.untrained.items():
+        _line(
+            figure, side, view.sites, values, f"{NAMES[side]}, {theme.plain(untrained)}", ".3f", dotted=True, said=True
+        )
+    drawn = (*view.similarity.values(), *view.untrained.values())
+    lowest = min(0.0, *(float(np.nanmin(values)) for values in drawn))
     figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), range=[lowest - 0.02, 1.02])
-    return _finish(figure, 330)
+    return finish(figure, 330)
 
 
 def _line(
-    figure: go.Figure, side: str, sites: Sequence[str], values: np.ndarray, name: str, digits: str, dotted: bool = False
+    figure: go.Figure,
+    side: str,
+    sites: Sequence[str],
+    values: np.ndarray,
+    name: str,
+    digits: str,
+    *,
+    dotted: bool = False,
+    said: bool = False,
 ) -> None:
+    """A line by depth. A dotted one is named in the legend only where it is ``said``."""
     figure.add_trace(
         go.Scatter(
             x=list(range(len(sites))),
@@ -301,7 +323,7 @@ def _line(
             customdata=list(sites),
             mode="lines" if dotted else "lines+markers",
             name=name,
-            showlegend=not dotted,
+            showlegend=said or not dotted,
             line={"color": COLOURS[side], "width": 1.5 if dotted else 2.5, "dash": "dot" if dotted else "solid"},
             marker={"symbol": SYMBOLS[side], "size": 8 if len(sites) <= 20 else 5},
             hovertemplate=f"%{{customdata}}<br><b>%{{y:{digits}}}</b><extra>{name}</extra>",
@@ -309,7 +331,7 @@ def _line(
     )
 
 
-def _finish(figure: go.Figure, height: int, across: bool = False) -> go.Figure:
+def finish(figure: go.Figure, height: int, across: bool = False) -> go.Figure:
     """The common look, with a legend and faint lines to read values by."""
     theme.layout(figure, height=height)
     figure.update_layout(
@@ -387,7 +409,7 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.05)
     figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
-    return _finish(figure, 330)
+    return finish(figure, 330)
 
 
 def _fill(side: str, hatched: bool = False) -> dict[str, Any]:
@@ -478,11 +500,22 @@ def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Map
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     figure.update_yaxes(type="category", autorange="reversed", **theme.ticks(view.labels))
     figure.update_xaxes(tickformat=".0%" if top > 0.05 else ".2%", range=[0, top * 1.18], nticks=6)
-    return _finish(figure, 70 + 38 * len(rows), across=True)
+    return finish(figure, 70 + 38 * len(rows), across=True)
 
 
 TWIN_MARKS = {side: _fill(side) for side in NAMES}
 NORM_MARKS = {"with": _fill("pre"), "without": _fill("pre", hatched=True)}
+
+
+def logit_ranges(trace: Trace, position: int) -> dict[str, str]:
+    """For prose: the least and the largest logit at a position, with the final norm and without."""
+    bare = twins.logits_without_final_norm(trace, position)
+    found = {"with": trace["logits"][position], "without": bare}
+    return {
+        f"{name}_{end}": f"{value:.1f}"
+        for name, logits in found.items()
+        for end, value in (("least", logits.min().item()), ("largest", logits.max().item()))
+    }
 
 
 class FinalView(NamedTuple):
@@ -525,97 +558,7 @@ def draw_final(view: FinalView, names: Mapping[str, str], axis: str) -> go.Figur
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.05)
     figure.update_xaxes(type="category", **theme.ticks(view.labels, 24))
     figure.update_yaxes(title=theme.plain(axis), **depth.scale(np.concatenate([view.before, view.after])))
-    return _finish(figure, 330)
-
-
-# Training
-
-MAX_POINTS = 120
-
-
-class CurvesView(NamedTuple):
-    """Both training runs, in windows of the same number of steps."""
-
-    curves: Mapping[str, twins.LossCurve]
-
-    @classmethod
-    def of(cls, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> CurvesView:
-        window = max(1, -(-max(map(len, logs.values())) // MAX_POINTS))
-        return cls({side: twins.loss_curve(log, window) for side, log in logs.items()})
-
-    @property
-    def window(self) -> int:
-        return self.curves["pre"].window
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Languages that both runs measured."""
-        return tuple(language for language in self.curves["pre"].held_out if language in self.curves["post"].held_out)
-
-    def facts(self) -> dict[str, str]:
-        """The last window and the last measurement that both runs have."""
-        n = min(len(curve.steps) for curve in self.curves.values()) - 1
-        said = {"window": str(self.window), "step": f"{self.curves['pre'].steps[n] + 1:,}"}
-        said |= {f"{side}_loss": f"{curve.mean[n]:.2f}" for side, curve in self.curves.items()}
-        for language in self.languages:
-            steps, bits = zip(*(curve.held_out[language] for curve in self.curves.values()), strict=True)
-            m = min(map(len, steps)) - 1
-            said["measured"] = f"{steps[0][m] + 1:,}"
-            said |= {f"{side}_{language}": f"{found[m]:.2f}" for side, found in zip(self.curves, bits, strict=True)}
-        return said
-
-
-def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
-    """The mean loss of each window of steps, in a band from its least to its largest loss."""
-    figure = go.Figure()
-    for side, curve in view.curves.items():
-        figure.add_trace(
-            go.Scatter(
-                x=np.concatenate([curve.steps, curve.steps[::-1]]) + 1,
-                y=np.concatenate([curve.high, curve.low[::-1]]),
-                fill="toself",
-                fillcolor=theme.rgba(COLOURS[side], 0.14),
-                line={"width": 0},
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-    for side, curve in view.curves.items():
-        figure.add_trace(
-            go.Scatter(
-                x=curve.steps + 1,
-                y=curve.mean,
-                name=NAMES[side],
-                line={"color": COLOURS[side], "width": 2, "dash": "solid" if side == "pre" else "dash"},
-                hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{NAMES[side]}</extra>",
-            )
-        )
-    figure.update_xaxes(title=theme.plain(step), nticks=6)
-    figure.update_yaxes(title=theme.plain(axis))
-    return _finish(figure, 320)
-
-
-def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
-    """Bits per byte of text that was never trained on; a point a measurement."""
-    figure = go.Figure()
-    for n, language in enumerate(view.languages):
-        for side, curve in view.curves.items():
-            steps, bits = curve.held_out[language]
-            name = f"{NAMES[side]}, {theme.plain(languages.get(language, language))}"
-            figure.add_trace(
-                go.Scatter(
-                    x=steps + 1,
-                    y=bits,
-                    name=name,
-                    mode="lines+markers",
-                    line={"color": COLOURS[side], "width": 1.5, "dash": "solid" if n == 0 else "dot"},
-                    marker={"symbol": SYMBOLS[side] + ("" if n == 0 else "-open"), "size": 7},
-                    hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{name}</extra>",
-                )
-            )
-    figure.update_xaxes(title=theme.plain(step), nticks=6)
-    figure.update_yaxes(title=theme.plain(axis))
-    return _finish(figure, 320)
+    return finish(figure, 330)
 
 
 # By hand

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,10 +15,13 @@ from viz_model.analysis.twins import ends_in_logits
 from viz_model.figures import twins
 from viz_model.ui import runs, state
 from viz_model.ui.stage import Stage
-from viz_model.ui.texts import LANGUAGES, literal
+from viz_model.ui.texts import literal
 
 MOST_WORK = 4_000_000_000
 """Parameters times tokens that are run backwards unasked: about a second."""
+
+MOST_DRAWN = 40_000_000
+"""Parameters that are drawn anew unasked: half a second."""
 
 BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
 STREAM = ("resid.mid", "resid.cross", "resid.out")
@@ -36,10 +40,14 @@ class Comparison:
         if stage.lm.twin in runs.names():
             twin = runs.model(stage.lm.twin)
             self.names[twin.config.norm_at] = stage.lm.twin
-        text, target, side = stage.trace.text or "", stage.trace.target, stage.trace.stack.side
-        self.run = (text, target, side)
+        run = stage.trace
+        text, target, side, to = run.text or "", run.target, run.stack.side, run.target_language
+        self.run = (text, target, side, to)
+        self.said = (text, target, to)
         self.traces: dict[str, vm.Trace] = {
-            place: runs.trace(self.names[place], text, target).at(side) for place in twins.NAMES if place in self.names
+            place: runs.trace(self.names[place], text, target, to).at(side)
+            for place in twins.NAMES
+            if place in self.names
         }
         self.alone = "" if len(self.traces) > 1 else "_alone"
         self.norm = type(stage.lm.config.norm).__name__
@@ -73,6 +81,13 @@ class Comparison:
             self.stage.figure(figure, name, self.words(f"{name}_alt"))
             self.stage.see(f"{name}{end}", **said)
             self.stage.source(*sites)
+
+
+def section(page: Comparison, name: str) -> None:
+    """The heading of a part of the page, with what it asks."""
+    st.divider()
+    st.subheader(page.words(f"part_{name}"), anchor=False)
+    page.stage.see(f"part_{name}")
 
 
 def introduce(page: Comparison) -> None:
@@ -115,17 +130,31 @@ def predictions(page: Comparison) -> None:
 
 def by_depth(page: Comparison, place: Any, beside: Any) -> twins.DepthView:
     """Lengths and likeness of the tokens' vectors."""
-    view = twins.DepthView.of(page.traces, page.stage.token)
+    few = len(page.stage.trace) < 2
+    view = twins.DepthView.of(page.traces, page.stage.token, {} if few else untrained(page, beside))
     stream = ["embed.out", *page.sites(*STREAM)]
     length = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
     end = page.alone and f"_{page.own}"
     page.show(place, "norms", twins.draw_norms(view, length), view.facts(), *stream, end=end)
-    if len(page.stage.trace) > 1:
-        figure = twins.draw_similarity(view, page.words("cosine"))
-        page.show(beside, "alike", figure, view.facts(), *stream, end=page.alone)
-    else:
+    if few:
         beside.info(page.words("one_token_alike"))
+        return view
+    figure = twins.draw_similarity(view, page.words("cosine"), page.words("untrained"))
+    page.show(beside, "alike", figure, view.facts(), *stream, end=page.alone)
+    if view.untrained:
+        with beside:
+            page.stage.see(f"untrained{page.alone}", **page.say(view.facts()))
     return view
+
+
+def untrained(page: Comparison, place: Any) -> dict[str, np.ndarray]:
+    """How alike the tokens are in the same models before training; nothing of large ones, unless asked."""
+    n_parameters = max(sum(p.numel() for p in trace.model.parameters()) for trace in page.traces.values())
+    if n_parameters > MOST_DRAWN:
+        words, key = page.words("untrained_run"), "pre_post_ln.untrained"
+        if not place.toggle(words, key=key, help=page.words("untrained_help")):
+            return {}
+    return {side: runs.untrained_similarity(page.names[side], *page.run) for side in page.traces}
 
 
 def pull(page: Comparison, place: Any) -> None:
@@ -141,7 +170,7 @@ def pull(page: Comparison, place: Any) -> None:
     found = {side: runs.gradients(page.names[side], *page.run) for side in page.traces}
     view = twins.GradientsView.of(found)
     kind = next(iter(found.values()))
-    loss = page.words(f"loss_{kind.kind}", n=kind.n_predicted)
+    loss = page.words(f"loss_{kind.kind}", n=kind.n_predicted, start=stage.start)
     figure = twins.draw_gradients(view, page.words("gradient"))
     facts = view.facts() | {"what": loss}
     page.show(place, "gradients", figure, facts, "embed.out", *page.sites("resid.out"), end=page.alone)
@@ -160,24 +189,11 @@ def final(page: Comparison, place: Any) -> None:
     last = f"blocks.{trace.n_layers - 1}.resid.out"
     if ends_in_logits(trace):
         bare = twins.PredictionsView.final_norm(trace, stage.token)
-        changed = runs.bare_top_changes(page.names["pre"], *page.run[:2])
-        figure, facts = twins.draw_predictions(bare, names, marks), bare.facts() | {"changed": str(changed)}
+        changed = runs.bare_top_changes(page.names["pre"], *page.said)
+        facts = bare.facts() | twins.logit_ranges(trace, stage.token) | {"changed": str(changed)}
+        figure = twins.draw_predictions(bare, names, marks)
         page.show(place, "final", figure, facts, last, "logits", end=page.alone)
         return
     lengths = twins.FinalView.of(trace, stage.token)
     figure = twins.draw_final(lengths, names, page.words("length"))
     page.show(place, "final_length", figure, lengths.facts(), last, "final.norm.out", end="")
-
-
-def training(page: Comparison) -> None:
-    """The twins' training, from the logs beside their weights."""
-    logs = {side: runs.training_log(page.names[side]) for side in page.traces}
-    if not all(logs.values()):
-        return
-    left, right = st.columns(2, gap="large")
-    curves = twins.CurvesView.of(logs)
-    step = page.words("step")
-    page.show(left, "loss", twins.draw_loss(curves, step, page.words("loss")), curves.facts(), end="")
-    if curves.languages:
-        figure = twins.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
-        page.show(right, "held_out", figure, curves.facts(), end="")

@@ -1,0 +1,168 @@
+"""How the twins were trained: loss, held-out figures and gradients from the logs beside their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz_model.analysis import twins
+from viz_model.figures import theme
+from viz_model.figures.twins import COLOURS, NAMES, SMALL, SYMBOLS, finish, ratio
+
+MAX_POINTS = 120
+
+
+class CurvesView(NamedTuple):
+    """Both training runs, in points of the same number of steps."""
+
+    curves: Mapping[str, twins.LossCurve]
+
+    @classmethod
+    def of(cls, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> CurvesView:
+        lines = max(1, -(-max(map(len, logs.values())) // MAX_POINTS))
+        # A run that was cut short may not fill a point of that size.
+        lines = min(lines, *map(len, logs.values()))
+        return cls({side: twins.loss_curve(log, lines) for side, log in logs.items()})
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Languages that both runs measured."""
+        return tuple(language for language in self.curves["pre"].held_out if language in self.curves["post"].held_out)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks whose gradients both logs hold, from the first to the last."""
+        both = [part for part in self.curves["pre"].gradients if part in self.curves["post"].gradients]
+        return tuple(part for part in both if ".blocks." in part)
+
+    def difference(self, language: str) -> float:
+        """Pre-LN's last held-out figure over Post-LN's, less 1: below 0, Pre-LN is ahead."""
+        pre, post = self._last(language)
+        return pre / post - 1
+
+    def _last(self, language: str) -> tuple[float, float]:
+        """The last held-out figures that both runs have, Pre-LN's and Post-LN's."""
+        pre, post = (self.curves[side].held_out[language][1] for side in ("pre", "post"))
+        last = min(len(pre), len(post)) - 1
+        return float(pre[last]), float(post[last])
+
+    def facts(self) -> dict[str, str]:
+        """The last point and the last measurement that both runs have. Values of keys in ``_word`` name a text."""
+        pre = self.curves["pre"]
+        n = min(len(curve.steps) for curve in self.curves.values()) - 1
+        said = {"window": str(pre.window), "kept": str(pre.kept), "step": f"{pre.steps[n] + 1:,}"}
+        said |= {f"{side}_loss": f"{curve.mean[n]:.2f}" for side, curve in self.curves.items()}
+        for language in self.languages:
+            steps = [curve.held_out[language][0] for curve in self.curves.values()]
+            said["measured"] = f"{steps[0][min(map(len, steps)) - 1] + 1:,}"
+            values = zip(self.curves, self._last(language), strict=True)
+            said |= {f"{side}_{language}": f"{value:.3f}" for side, value in values}
+            said[f"{language}_difference"] = f"{abs(self.difference(language)):.1%}"
+            said[f"{language}_ahead_word"] = f"ahead_{'pre' if self.difference(language) < 0 else 'post'}"
+        if self.languages:
+            said["within"] = f"{max(abs(self.difference(language)) for language in self.languages):.1%}"
+        if self.blocks:
+            first, last = self.blocks[0], self.blocks[-1]
+            for side, curve in self.curves.items():
+                share = curve.gradients[first] / curve.gradients[last]
+                said |= {f"{side}_share_start": ratio(float(share[0])), f"{side}_share": ratio(float(share[n]))}
+        return said
+
+
+def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
+    """The mean loss of each point, in a band from its least to its largest line of the log."""
+    figure = go.Figure()
+    for side, curve in view.curves.items():
+        figure.add_trace(
+            go.Scatter(
+                x=np.concatenate([curve.steps, curve.steps[::-1]]) + 1,
+                y=np.concatenate([curve.high, curve.low[::-1]]),
+                fill="toself",
+                fillcolor=theme.rgba(COLOURS[side], 0.14),
+                line={"width": 0},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+    for side, curve in view.curves.items():
+        figure.add_trace(
+            go.Scatter(
+                x=curve.steps + 1,
+                y=curve.mean,
+                name=NAMES[side],
+                line={"color": COLOURS[side], "width": 2, "dash": "solid" if side == "pre" else "dash"},
+                hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{NAMES[side]}</extra>",
+            )
+        )
+    figure.update_xaxes(title=theme.plain(step), nticks=6)
+    figure.update_yaxes(title=theme.plain(axis))
+    return finish(figure, 320)
+
+
+def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
+    """Bits per byte of text that was never trained on; a point a measurement."""
+    figure = go.Figure()
+    for n, language in enumerate(view.languages):
+        for side, curve in view.curves.items():
+            steps, bits = curve.held_out[language]
+            name = f"{NAMES[side]}, {theme.plain(languages.get(language, language))}"
+            figure.add_trace(
+                go.Scatter(
+                    x=steps + 1,
+                    y=bits,
+                    name=name,
+                    mode="lines+markers",
+                    line={"color": COLOURS[side], "width": 1.5, "dash": "solid" if n == 0 else "dot"},
+                    marker={"symbol": SYMBOLS[side] + ("" if n == 0 else "-open"), "size": 6},
+                    hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{name}</extra>",
+                )
+            )
+    figure.update_xaxes(title=theme.plain(step), nticks=6)
+    figure.update_yaxes(title=theme.plain(axis))
+    return finish(figure, 320)
+
+
+def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> go.Figure:
+    """The gradient's norm in every block by step, one twin beside the other on one scale.
+
+    The further up a block stands, the stronger its colour.
+    """
+    figure = make_subplots(cols=len(view.curves), shared_yaxes=True, horizontal_spacing=0.03)
+    depth = max(1, len(view.blocks) - 1)
+    for column, (side, curve) in enumerate(view.curves.items(), start=1):
+        for n, part in enumerate(view.blocks):
+            colour = theme.rgba(COLOURS[side], 0.3 + 0.7 * n / depth)
+            name = f"{theme.plain(block)} {part.rpartition('.')[2]}"
+            figure.add_trace(
+                go.Scatter(
+                    x=curve.steps + 1,
+                    y=curve.gradients[part],
+                    name=name,
+                    legend=f"legend{column}" if column > 1 else "legend",
+                    line={"color": colour, "width": 1.2 + 1.2 * n / depth},
+                    hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{NAMES[side]}, {name}</extra>",
+                ),
+                row=1,
+                col=column,
+            )
+    finish(figure, 340)
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}, "entrywidth": 60}
+    for column, side in enumerate(view.curves, start=1):
+        domain = figure.layout["xaxis" if column == 1 else f"xaxis{column}"].domain
+        title = {"text": f"<b>{NAMES[side]}</b>", "font": {"color": COLOURS[side], "size": SMALL + 1}}
+        key = "legend" if column == 1 else f"legend{column}"
+        figure.update_layout({key: {**legend, "x": domain[0], "title": title}})
+    figure.update_xaxes(title=theme.plain(step), nticks=5)
+    figure.update_yaxes(type="log", dtick=1 if _decades(view) > 1 else "D2")
+    figure.update_yaxes(title=theme.plain(axis), col=1)
+    return figure
+
+
+def _decades(view: CurvesView) -> float:
+    """How many powers of ten the blocks' gradients span."""
+    values = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
+    return float(np.log10(values.max() / values.min()))
