@@ -14,7 +14,7 @@ said = {"token": stage.token_name(), "guess": "", "chance": ""}
 if whole.next_tokens:
     best, probability = whole.next_tokens[0]
     said |= {"guess": texts.literal(best), "chance": f"{probability:.0%}"}
-stage.see(f"finding_{overview.ending(trace)}", **said)
+stage.see(f"finding_{overview.finding(trace, stage.token)}", **said)
 if whole.look:
     seen = {"seen": stage.token_name(whole.look.position), "weight": f"{whole.look.weight:.0%}"}
     stage.see("look_back" if trace.side == "decoder" else "look", **seen, **whole.look.place())

@@ -36,14 +36,13 @@ with formula:
     stage.formula("tokens.ids")
     stage.see(f"rule_{facts.rule}", **facts.said)
 with hand:
-    chosen, pairs = trace.tokens[stage.token], facts.rule == "pairs" and facts.kind != "control"
-    stage.see("hand_single" if pairs and len(chosen.bytes) == 1 else f"hand_{facts.rule}", **facts.said, **said)
-    if pairs:
-        built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), chosen, stage.token)
+    stage.see(f"hand_{facts.hand}", **facts.said, **said)
+    if facts.hand in ("pairs", "single"):
+        built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
         named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
         stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))
 with code:
-    stage.code("tokens" if facts.rule == "pairs" else "tokens_library", text=text)
+    stage.code(facts.snippet, text=text)
 with numbers:
     headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
     for name, columns in tokens.tables(trace, cl100k):

@@ -15,7 +15,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.analysis import architectures, parameters
 from viz_model.analysis.references import REFERENCES
-from viz_model.config import LanguageHead, ModelConfig, NoHead, RMSNorm, Rope
+from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.figures import theme
 from viz_model.figures.architectures import cache, common, diagram, formulas, parts, same_sentence, sight, tree, where
 from viz_model.model import Transformer
@@ -280,13 +280,34 @@ def test_the_same_place_always_exists() -> None:
     assert architectures.same_place(tokens("a"), 0, tokens("a")) == 0
 
 
-def test_the_partner_is_the_twin_or_else_of_another_kind() -> None:
+def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:
     decoder, encoder = tiny_config(), tiny_config(kind="encoder")
-    configs = {"a": decoder, "b": decoder, "c": encoder}
+    configs = {"a": decoder, "b": encoder, "c": tiny_config(qk_norm=True)}
     assert architectures.default_partner("a", "b", configs) == "b"
     assert architectures.default_partner("a", "gone", configs) == "c"
-    assert architectures.default_partner("a", None, {"a": decoder, "b": decoder}) == "b"
+    assert architectures.default_partner("a", None, {"a": decoder, "b": encoder}) == "b"
     assert architectures.default_partner("a", None, {"a": decoder}) is None
+
+
+def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> None:
+    configs = {
+        "plain": tiny_config(),
+        "post": tiny_config("post"),
+        "encoder": tiny_config("post", kind="encoder"),
+        "normed": tiny_config("post", qk_norm=True, norm=LayerNorm(eps=1e-6)),
+        "other": tiny_config("post", qk_norm=True, norm=RMSNorm()),
+    }
+    found = {name: architectures.nearest(name, configs) for name in configs}
+    # The first is compared with those behind it.
+    told = {name: kin and (kin.name, {part.name: part.said for part in kin.differs}) for name, kin in found.items()}
+    assert told == {
+        "plain": ("post", {"norm_at": "pre", "final_norm": "yes"}),
+        "post": ("plain", {"norm_at": "post", "final_norm": "no"}),
+        "encoder": ("post", {"kind": "encoder"}),
+        "normed": ("post", {"qk_norm": "yes"}),
+        "other": ("normed", {"norm": "rmsnorm"}),
+    }
+    assert architectures.nearest("plain", {"plain": tiny_config()}) is None
 
 
 @every

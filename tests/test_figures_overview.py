@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
+import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.analysis import story
 from viz_model.config import ModelConfig
 from viz_model.figures import overview
+from viz_model.tokenizer import story_tokenizer
 from viz_model.ui import texts
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -98,7 +102,19 @@ def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
     run = run_both(language_model(config))
     for side in config.sides:
         for change in overview.things_to_try(run.at(side), 1).values():
-            assert change.keys() <= {"text", "target", "token", "side"}
+            assert change.keys() <= {"text", "target", "to", "token", "side"}
+
+
+def test_the_end_of_a_text_is_no_guess_to_add() -> None:
+    end = story_tokenizer().end_of_text or 0
+    lm = language_model(tiny_config(n_vocab=story_tokenizer().n_vocab))
+    expected = {True: "end", False: "next"}
+    for id in (end, 5):
+        logits = torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
+        trace = lm.trace(ids=[1, 2, 3])
+        trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
+        assert overview.finding(trace, 2) == expected[id == end]
+        assert ("guess" in overview.things_to_try(trace, 2)) == (id != end)
 
 
 def test_the_words_of_the_picture_are_in_the_texts() -> None:

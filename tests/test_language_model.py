@@ -100,3 +100,65 @@ def test_a_mask_by_side(family: dict[str, Path]) -> None:
     n = len(lm.trace("a little cat").ids)
     trace = lm.trace("a little cat", mask={"encoder": masks.causal(n, n)})
     assert (trace["encoder.blocks.0.attn.pattern"].triu(1) == 0).all()
+
+
+# Translators into several languages
+
+
+def test_the_tag_of_a_language_is_all_that_tells_the_decoder(family: dict[str, Path]) -> None:
+    lm = vm.load(family["tiny-translator"])
+    tags = lm.tokenizer.languages
+    assert list(tags) == ["fr", "zh"] and lm.config.start_id == tags["fr"]
+    asked = {language: lm.trace("a cat", "le", target_language=language) for language in tags}
+    for language, trace in asked.items():
+        assert trace.target_ids == (tags[language], *lm.tokenizer.encode("le", special=False))
+        assert (trace.target_language, trace.target) == (language, "le")
+        assert trace.ids == tuple(lm.tokenizer.encode("a cat"))
+        again = lm.trace(ids=trace.ids, target_ids=trace.target_ids)
+        assert again.target_language == language and (again["logits"] == trace["logits"]).all()
+    assert (asked["fr"]["logits"] != asked["zh"]["logits"]).any()
+    assert lm.trace("a cat", "le").target_ids == asked["fr"].target_ids
+    assert lm.trace(ids=[1], target_ids=[5]).target_language is None
+
+
+def test_a_translation_is_what_the_trace_of_its_language_expects(family: dict[str, Path]) -> None:
+    lm = vm.load(family["tiny-translator"])
+    said = {
+        language: lm.generate("a cat", max_new_tokens=4, temperature=0, target_language=language)
+        for language in lm.tokenizer.languages
+    }
+    assert said["fr"].tokens != said["zh"].tokens
+    for language, generated in said.items():
+        ids = [token.id for token in generated.tokens]
+        trace = lm.trace(ids=lm.tokenizer.encode("a cat"), target_ids=[lm.tokenizer.languages[language], *ids])
+        assert [trace.next_tokens(position, 1)[0][0].id for position in range(len(ids))] == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "known"), [("tiny-translator", "de", "fr, zh"), ("tiny-t5", "fr", "none by name")]
+)
+def test_an_unknown_language_is_refused(name: str, language: str, known: str, family: dict[str, Path]) -> None:
+    lm = vm.load(family[name])
+    with pytest.raises(ValueError, match=f"^target_language: .*{known}"):
+        lm.trace("a cat", target_language=language)
+    with pytest.raises(ValueError, match=f"^target_language: .*{known}"):
+        lm.generate("a cat", target_language=language)
+
+
+def test_a_model_without_tags_has_no_target_language(family: dict[str, Path]) -> None:
+    assert vm.load(family["tiny-t5"]).trace("a cat", "the").target_language is None
+    assert vm.load(family["tiny-alibi"]).trace("a cat").target_language is None
+
+
+def test_a_mask_that_was_typed_takes_the_space_before_it(family: dict[str, Path]) -> None:
+    tokenizer = vm.load(family["tiny-masked"]).tokenizer
+    end, mask = tokenizer.end_of_text, tokenizer.mask_id
+    words = [tokenizer.encode(word, special=False) for word in ("the", " cat", " sat")]
+    assert [len(word) for word in words] == [1, 1, 1]
+    (the,), (cat,), (sat,) = words
+    assert tokenizer.encode("the [MASK] sat") == [end, the, mask, sat, end]
+    assert tokenizer.encode("the cat [MASK] [MASK]") == [end, the, cat, mask, mask, end]
+    assert tokenizer.encode("小[MASK]", special=False) == [*tokenizer.encode("小", special=False), mask]
+    assert tokenizer.decode(tokenizer.encode("the [MASK] sat")) == "the[MASK] sat" and not tokenizer.is_lossless
+    plain = vm.load(family["tiny-alibi"]).tokenizer
+    assert plain.decode(plain.encode("the [MASK] sat")) == "the [MASK] sat" and plain.is_lossless

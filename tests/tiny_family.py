@@ -47,8 +47,14 @@ def write_family(folder: Path) -> dict[str, Path]:
         sized.save(folder / name)
         if tokenizer is not None:
             tokenizer.save(str(folder / name / "tokenizer.json"))
-    n_vocab = story_tokenizer().n_vocab
+    n_vocab, french = story_tokenizer().n_vocab, story_tokenizer("encoder_decoder").languages["fr"]
     for name, ours in {
+        "tiny-masked": tiny_config(
+            "post", kind="encoder", n_vocab=n_vocab, head=config.MaskedHead(), embedding_norm=True, n_context=32
+        ),
+        "tiny-translator": tiny_config(
+            kind="encoder_decoder", n_vocab=n_vocab, n_encoder_layers=3, start_id=french, n_context=32
+        ),
         "tiny-alibi": tiny_config(position=config.Alibi(), n_vocab=n_vocab, norm=config.RMSNorm()),
         "tiny-window": tiny_config("post", position=config.Learned(), n_vocab=n_vocab, windows=(3, 0)),
         "tiny-nowhere": tiny_config(position=config.NoPosition(), n_vocab=n_vocab, ffn=config.Gated()),

@@ -46,6 +46,7 @@ class LanguageModel:
         mask: Tensor | Mapping[Side, Tensor] | None = None,
         edits: Sequence[Edit] = (),
         max_tokens: int | None = None,
+        target_language: str | None = None,
     ) -> trace.Trace:
         """Run the model over a text, or over token ids, and keep every value.
 
@@ -63,6 +64,8 @@ class LanguageModel:
                 (:mod:`viz_model.masks`); of an encoder–decoder a mapping by side.
             edits: interventions (:mod:`viz_model.edits`).
             max_tokens: read at most so many, where that is less than the context.
+            target_language: of a model that translates into several, which ("fr", "zh"); by default
+                the first.
 
         Raises:
             ValueError: neither or both of text and ids were given, there is nothing to run, an id
@@ -80,7 +83,7 @@ class LanguageModel:
         else:
             assert ids is not None
             run = [int(id) for id in ids][:most]
-        reads = self._target(target, target_ids)
+        reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
         return trace.record(
             self.model,
@@ -106,6 +109,7 @@ class LanguageModel:
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int = 0,
+        target_language: str | None = None,
     ) -> generation.Generation:
         """Continue a text; of an encoder–decoder, say the target of a source ``text``.
 
@@ -113,6 +117,8 @@ class LanguageModel:
 
         Args:
             target: of an encoder–decoder, how the target begins.
+            target_language: of a model that translates into several, which ("fr", "zh"); by default
+                the first.
 
         Raises:
             ValueError: the text is empty, a parameter is out of range, or the model does not generate.
@@ -122,20 +128,22 @@ class LanguageModel:
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(
-            self.decoder(ids, target),
+            self.decoder(ids, target, target_language),
             self.tokenizer,
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
             seed=seed,
         )
 
-    def decoder(self, ids: Sequence[int], target: str | None = None) -> generation.Decoder:
+    def decoder(
+        self, ids: Sequence[int], target: str | None = None, target_language: str | None = None
+    ) -> generation.Decoder:
         """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
 
         Raises:
             ValueError: the model does not generate, or a target is given that it has no place for.
         """
-        reads = self._target(target, None)
+        reads = self._target(target, None, target_language)
         if reads is None:
             return generation.Decoder(self.model, ids)
         return generation.Decoder(self.model, reads, source_ids=ids)
@@ -149,16 +157,23 @@ class LanguageModel:
             n_after += 1
         return ids[: most - n_after] + ids[len(ids) - n_after :]
 
-    def _target(self, target: str | None, target_ids: Sequence[int] | None) -> list[int] | None:
+    def _target(
+        self, target: str | None, target_ids: Sequence[int] | None, target_language: str | None
+    ) -> list[int] | None:
         """What the decoder of an encoder–decoder reads, or None for other models."""
+        languages = self.tokenizer.languages
+        if target_language is not None and target_language not in languages:
+            known = ", ".join(languages) or "none by name"
+            raise ValueError(f"target_language: this model translates into {known}, not {target_language!r}")
         if self.config.kind != "encoder_decoder":
             if target is not None or target_ids is not None:
                 raise ValueError(f"target: only an encoder–decoder has one, this is a {self.config.kind}")
             return None
-        if target is not None and target_ids is not None:
-            raise ValueError("give either a target or target_ids=[…]")
         if target_ids is not None:
+            if target is not None or target_language is not None:
+                raise ValueError("give either a target or target_ids=[…]")
             return [int(id) for id in target_ids]
-        if self.config.start_id is None:
+        start = self.config.start_id if target_language is None else languages[target_language]
+        if start is None:
             raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")
-        return [self.config.start_id, *(self.tokenizer.encode_target(target, special=False) if target else [])]
+        return [start, *(self.tokenizer.encode_target(target, special=False) if target else [])]

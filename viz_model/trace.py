@@ -153,6 +153,12 @@ class Trace:
         """The token ids of this view: the target's, where it is the decoder of an encoder–decoder."""
         return self.target_ids or () if self.side == "decoder" and len(self.config.sides) > 1 else self.ids
 
+    @property
+    def target_language(self) -> str | None:
+        """The language that the target's first token asks for, of a model that translates into several."""
+        first = self.target_ids[0] if self.target_ids else None
+        return next((language for language, id in self.tokenizer.languages.items() if id == first), None)
+
     def __len__(self) -> int:
         return len(self.own_ids)
 

@@ -22,11 +22,11 @@ ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu
 
 
 def default_partner(name: str, twin: str | None, configs: Mapping[str, ModelConfig]) -> str | None:
-    """The model to compare ``name`` with at first: its twin, else one of another kind, else any other."""
-    others = [other for other in configs if other != name]
-    if twin in others:
+    """The model to compare ``name`` with at first: its twin, else the one that it is most like."""
+    if twin in configs:
         return twin
-    return next((other for other in others if configs[other].kind != configs[name].kind), next(iter(others), None))
+    kin = nearest(name, configs)
+    return kin and kin.name
 
 
 # Parts
@@ -43,13 +43,17 @@ class Part(NamedTuple):
 
 def parts(lm: LanguageModel) -> tuple[Part, ...]:
     """Everything by which Transformers of this package differ; the same names for every model, in one order."""
-    config = lm.config
-    is_dense = isinstance(config.ffn, variants.Dense)
-    ends_normed = any(lm.model.stack(side).final_norm is not None for side in config.sides)
+    kind, *others = described(lm.config)
     total = sum(parameters.count(lm.model).values())
+    learnt = Part("parameters", "architectures", "number", {"n": f"{total:,}"})
+    return kind, _tokenizer(lm.tokenizer), *others, learnt
+
+
+def described(config: ModelConfig) -> tuple[Part, ...]:
+    """The parts that a config alone tells of."""
+    is_dense = isinstance(config.ffn, variants.Dense)
     return (
         Part("kind", "overview", config.kind),
-        _tokenizer(lm.tokenizer),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),
         Part("context", "position", "number", {"n": f"{config.n_context:,}"}),
         Part("width", "embedding", "number", {"n": f"{config.d_model:,}"}),
@@ -69,13 +73,45 @@ def parts(lm: LanguageModel) -> tuple[Part, ...]:
         Part("ffn", "block", "dense" if is_dense else "gated", {"activation": ACTIVATIONS[config.ffn.activation]}),
         Part("hidden", "block", "hidden", {"n": f"{config.d_ffn:,}", "times": f"{config.d_ffn / config.d_model:.3g}"}),
         Part("ffn_bias", "block", _yes(config.ffn.bias)),
-        Part("final_norm", "pre_post_ln", _yes(ends_normed)),
+        Part("final_norm", "pre_post_ln", _yes(config.norm_at == "pre")),
         Part("head", "next_token", type(config.head).__name__.lower()),
         Part("tied", "next_token", _tied(config)),
         Part("head_scale", "next_token", _head(config, lambda head: head.scale)),
         Part("head_bias", "next_token", _head(config, lambda head: head.bias)),
-        Part("parameters", "architectures", "number", {"n": f"{total:,}"}),
     )
+
+
+_TUNED = ("position", "norm", "kv_heads")
+"""Parts whose numbers only tune them: another ε is no other norm."""
+
+
+def _is_alike(part: Part, other: Part) -> bool:
+    return part.said == other.said and (part.name in _TUNED or part.values == other.values)
+
+
+class Kin(NamedTuple):
+    """The model that another is most like, and the parts of that other one in which they differ."""
+
+    name: str
+    differs: tuple[Part, ...]
+
+
+def nearest(name: str, configs: Mapping[str, ModelConfig]) -> Kin | None:
+    """Of the models listed before ``name`` the one with the fewest other parts, of its kind if there is one.
+
+    The first model is compared with those behind it; alone, with none.
+    """
+    names = list(configs)
+    others = names[: names.index(name)] or names[1:]
+    alike = [other for other in others if configs[other].kind == configs[name].kind] or others
+    own = described(configs[name])
+
+    def differs(other: str) -> tuple[Part, ...]:
+        pairs = zip(own, described(configs[other]), strict=True)
+        return tuple(part for part, theirs in pairs if not _is_alike(part, theirs))
+
+    found = (Kin(other, differs(other)) for other in alike)
+    return min(found, key=lambda kin: len(kin.differs), default=None)
 
 
 def _yes(flag: bool) -> str:

@@ -114,17 +114,19 @@ def broken(tokens: Sequence[Token]) -> int:
     return len({max(s for s in starts if s < edge) for edge in inside})
 
 
-Kind = Literal["bytes", "space", "blank", "text", "control", "mask", "continues", "row"]
+Kind = Literal["bytes", "space", "blank", "text", "control", "tag", "mask", "continues", "row"]
 
 
 def kind(token: Token, tokenizer: Tokenizer) -> Kind:
     """What stands in a token.
 
-    A sign to the model (control, mask), a row of the table without bytes, no whole character, a
+    A sign to the model (control, tag of a language, mask), a row of the table without bytes, no whole character, a
     space with its word, only blanks, the continuation of a word (WordPiece), or plain text.
     """
     if token.id == tokenizer.mask_id:
         return "mask"
+    if token.id in tokenizer.languages.values():
+        return "tag"
     if token.id in tokenizer.controls:
         return "control"
     if not token.bytes:

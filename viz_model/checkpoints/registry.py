@@ -141,9 +141,11 @@ def _found() -> dict[str, Path]:
 
 
 def _bundled() -> list[tuple[str, Path]]:
+    """Ours, in the order of their ``index.json``; what it does not name stands behind, by the alphabet."""
+    order: list[str] = read_json(BUNDLED / "index.json")["models"]
+    rank = {name: n for n, name in enumerate(order)}
     folders = sorted(path.parent for path in BUNDLED.glob("*/config.json"))
-    # Pre-LN is what almost every model since GPT-2 is built like, so visitors meet it first.
-    return [(path.name, path) for path in sorted(folders, key=lambda path: path.name != "story-pre-ln")]
+    return [(path.name, path) for path in sorted(folders, key=lambda path: rank.get(path.name, len(rank)))]
 
 
 def _packaged() -> Iterator[tuple[str, Path]]:

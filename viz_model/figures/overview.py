@@ -9,6 +9,7 @@ import numpy as np
 from viz_model.analysis import heads, story
 from viz_model.figures import theme
 from viz_model.figures.attention import pool_max
+from viz_model.tokenizer import ByteLevel
 from viz_model.trace import Trace
 
 MAX_ROWS = 64
@@ -173,6 +174,15 @@ def ending(trace: Trace) -> Literal["next", "masked", "vectors"]:
     return "next" if trace.side == "decoder" else "masked"
 
 
+def finding(trace: Trace, token: int) -> Literal["next", "end", "masked", "covered", "vectors"]:
+    """What to say of a position: as :func:`ending`, or that the text ends there, or that a mask stands there."""
+    which = ending(trace)
+    if which == "next":
+        best, _ = trace.next_tokens(token, 1)[0]
+        return "end" if best.id == trace.tokenizer.end_of_text else "next"
+    return "covered" if which == "masked" and trace.own_ids[token] == trace.tokenizer.mask_id else which
+
+
 def things_to_try(trace: Trace, token: int) -> dict[str, dict[str, object]]:
     """By the key of their words, changes of the view that a visitor may like to see."""
     found: dict[str, dict[str, object]] = {}
@@ -180,13 +190,27 @@ def things_to_try(trace: Trace, token: int) -> dict[str, dict[str, object]]:
     if ending(trace) == "next":
         best, _ = trace.next_tokens(token, 1)[0]
         longer = [*(t.id for t in shown[: token + 1]), best.id]
-        if trace.prefix:  # the start token is no part of the target
+        if best.id in tokenizer.controls:
+            pass  # the end of a text, or what no text is made of: nothing to add
+        elif trace.prefix:  # the start token is no part of the target
             found["guess_target"] = {"target": tokenizer.decode(longer[1:]), "token": None}
         else:
             found["guess"] = {"text": tokenizer.decode(longer), "token": None}
     if ending(trace) == "masked" and tokenizer.mask_id is not None and shown[token].id != tokenizer.mask_id:
         before, after = (tokenizer.decode(t.id for t in part) for part in (shown[:token], shown[token + 1 :]))
-        found["mask"] = {"text": f"{before} {tokenizer.token(tokenizer.mask_id).text} {after}".strip()}
+        mask = tokenizer.token(tokenizer.mask_id).text
+        if isinstance(tokenizer, ByteLevel):  # each token brings its own space, if it has one
+            mask = " " * shown[token].bytes.startswith(b" ") + mask
+        else:
+            before, after = f"{before} ", f" {after}"
+        found["mask"] = {"text": f"{before}{mask}{after}".strip()}
+    if finding(trace, token) == "covered":
+        best, _ = trace.next_tokens(token, 1)[0]
+        filled = (best.id if position == token else id for position, id in enumerate(trace.own_ids))
+        found["fill"] = {"text": tokenizer.decode(filled), "token": token}
+    others = [language for language in tokenizer.languages if language != trace.target_language]
+    if trace.target_language and others:
+        found["tag"] = {"to": others[0], "target": None, "token": None}
     if trace.prefix:
         found["side"] = {"side": "encoder" if trace.side == "decoder" else "decoder", "token": None}
     found["reverse"] = {"text": tokenizer.decode(reversed(trace.ids))}

@@ -311,7 +311,8 @@ class Facts(NamedTuple):
 
     ``view`` lays both vocabularies over the same bytes; it is None where this one does not keep
     the text as it was typed, or spells no text at all. ``finding``, ``rule``, ``kind`` and
-    ``other`` choose the words; ``said`` and ``literals`` (what the visitor typed) fill them.
+    ``other`` choose the words, ``hand`` those on how the token came to be; ``said`` and
+    ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
     """
 
     view: CutsView | None
@@ -320,6 +321,8 @@ class Facts(NamedTuple):
     kind: cutting.Kind
     other: Literal["same", "cut", "none"]
     over: list[Token]
+    hand: Literal["pairs", "single", "pieces", "ids", "sign"]
+    snippet: Literal["tokens", "tokens_library"]
     said: dict[str, str]
     literals: dict[str, str]
 
@@ -331,11 +334,16 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     if place is None or not 0 <= place < len(written.tokens):
         place = None
     view = None
-    if tokenizer.is_lossless and written.tokens:
+    if written.tokens and (tokenizer.is_lossless or isinstance(tokenizer, ByteLevel)):
         names = (tokenizer.name, other.name)
         view = CutsView.of(written.tokens, cutting.recut(written.tokens, other), names, place)
     over = view.over(place) if view and place is not None else []
     rule: Literal["pairs", "pieces", "ids"] = "pairs" if isinstance(tokenizer, ByteLevel) else "pieces"
+    kind = cutting.kind(token, tokenizer)
+    hand: Literal["pairs", "single", "pieces", "ids", "sign"] = rule
+    if rule == "pairs":
+        is_sign = kind in ("control", "tag", "mask")
+        hand = "sign" if is_sign else "single" if len(token.bytes) == 1 else "pairs"
     finding: Literal["all", "some", "none", "apart", "ids"] = "apart"
     if isinstance(tokenizer, IdTokenizer):
         rule, finding = "ids", "ids"
@@ -347,7 +355,10 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
         view=view,
         finding=finding,
         rule=rule,
-        kind=cutting.kind(token, tokenizer),
+        kind=kind,
+        hand=hand,
+        # A mask that was typed is found before any merge, which the code of the merges does not show.
+        snippet="tokens" if rule == "pairs" and tokenizer.mask_id not in trace.own_ids else "tokens_library",
         other="same" if shares else "cut" if over else "none",
         over=over,
         said={

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from viz_model.config import ConfigError, ModelConfig, NoHead
 
 RECIPES = Path(__file__).parent / "recipes"
+INDEX = Path(__file__).parents[1] / "models" / "index.json"
 
 
 class RecipeError(ValueError):
@@ -214,8 +215,8 @@ def _objective(described: Any) -> Objective:
 
 @cache
 def names() -> tuple[str, ...]:
-    """The bundled recipes, in the order in which they are shown."""
-    order = ("story-pre-ln", "story-post-ln", "story-modern", "story-bert", "translate-2017", "translate-t5")
+    """The bundled recipes, in the order in which their models are listed."""
+    order = json.loads(INDEX.read_text(encoding="utf-8"))["models"]
     return tuple(name for name in order if (RECIPES / f"{name}.toml").exists())
 
 

@@ -16,6 +16,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model import sites
+from viz_model.analysis import architectures
 from viz_model.config import ModelConfig, Side
 from viz_model.figures import theme
 from viz_model.figures.tokens import chip
@@ -30,13 +31,27 @@ SECTIONS = {
     "section_machine": ("attention", "cross_attention", "block", "pre_post_ln"),
     "section_output": ("next_token",),
     "section_models": ("architectures", "cost"),
+    "section_training": ("training_lab",),
 }
 EXAMPLES = (
-    state.DEFAULT_TEXT,
+    "Once upon a time, there was a little girl named",
     "The cat sat on the mat because it was",
     "我爱深度学习",
     "从前，有一只小兔子",
     "Tom says 你好 to his friend 小明",
+)
+TO_TRANSLATE = (
+    "The cat is sleeping on the chair.",
+    "She is reading a book in the garden.",
+    "Where is the station?",
+    "I don't know what to say.",
+    "My brother wants to buy a new car.",
+)
+WITH_A_GAP = (
+    "Once upon a time, there was a little {mask} named Lily.",
+    "The cat {mask} on the mat.",
+    "Tom was very {mask} because he lost his ball.",
+    "从前，有一只小{mask}住在森林里。",
 )
 MAX_MAP_LAYERS = 6
 _STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
@@ -68,7 +83,7 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
-    return Navigation(pages, st.navigation(sections))
+    return Navigation(pages, st.navigation(sections, expanded=True))
 
 
 def _language() -> str:
@@ -88,8 +103,14 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         names = runs.names()
         state.follow("sidebar.model", view.model)
         st.selectbox(
-            t("common.model"), names, key="sidebar.model", on_change=state.on_change, args=("sidebar.model", "model")
+            t("common.model"),
+            names,
+            key="sidebar.model",
+            format_func=runs.labels().__getitem__,
+            on_change=state.on_change,
+            args=("sidebar.model", "model"),
         )
+        st.caption(about(view.model, lm, t))
         _norm_toggle(view, lm, t)
         side = view.stack(lm.config)
         if len(lm.config.sides) > 1:
@@ -100,6 +121,31 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         with st.popover(t("common.share"), width="stretch"):
             st.write(t("common.share_help"))
             st.code(f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}", language=None, wrap_lines=True)
+
+
+_SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
+_UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
+"""Parts that follow from others or weigh little: the page on architectures lists them all."""
+
+
+def about(name: str, lm: vm.LanguageModel, t: Texts) -> str:
+    """What a model does, and how it differs from the one of the list that it is most like."""
+    if languages := lm.tokenizer.languages:
+        into = t("models.or").join(t(f"common.to_{language}") for language in languages)
+        said = t("models.does_translate", into=into)
+    else:
+        said = t(f"models.does_{lm.config.kind if lm.config.has_logits else 'vectors'}")
+    kin = architectures.nearest(name, runs.offered())
+    if kin is None:
+        return t("models.alone", does=said)
+    differs = {part.name: part for part in kin.differs if part.name not in _UNSAID}
+    for implied, by in (("hidden", "ffn"), ("tied", "head")):  # a gated layer is narrower; no head, no table for it
+        if by in differs:
+            differs.pop(implied, None)
+    parts = [t(f"models.{n}_{part.said}", **part.values) for n, part in differs.items() if n not in _SIZES]
+    parts += [t("models.sizes")] if _SIZES & differs.keys() else []
+    other = literal(runs.label(kin.name))
+    return t("models.like" if parts else "models.same", does=said, other=other, parts=t("models.comma").join(parts))
 
 
 def _choice(field: str, label: str, options: list[Any], value: Any, show: Any, help: str | None = None) -> None:
@@ -153,7 +199,8 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 
 def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None:
     """The sentence box with its examples, and the trace of what is in it; None if there is none."""
-    state.follow("frame.text", view.text)
+    typed = view.text or ""
+    state.follow("frame.text", typed)
     st.text_input(
         t("common.sentence"),
         key="frame.text",
@@ -172,7 +219,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
                 on_click=state.update,
                 kwargs={"text": example, "token": None},
             )
-    text, n_replaced = runs.readable(view.text)
+    text, n_replaced = runs.readable(typed)
     if not text:
         st.info(t("common.empty"), icon=":material/edit:")
         return None
@@ -182,7 +229,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
         st.info(str(error), icon=":material/edit:")
         return None
     with columns[1]:
-        _count(view, trace, t)
+        _count(typed, trace, t)
     if n_replaced:
         st.warning(t("common.surrogates", n=n_replaced))
     if END_OF_TEXT in text:
@@ -191,47 +238,66 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
 
 
 def examples(lm: vm.LanguageModel) -> tuple[str, ...]:
-    """Sentences to try: such as the model can read."""
+    """Sentences to try, the first unasked: such as the model can read."""
     tokenizer = lm.tokenizer
     if isinstance(tokenizer, IdTokenizer):
         return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
+    if lm.config.kind == "encoder_decoder":
+        return TO_TRANSLATE
     if tokenizer.mask_id is None or not lm.config.has_logits:
         return EXAMPLES
     mask = tokenizer.token(tokenizer.mask_id).text
-    return (f"The capital of France is {mask}.", f"The cat {mask} on the mat.", *EXAMPLES[1:3])
+    return tuple(sentence.format(mask=mask) for sentence in WITH_A_GAP)
 
 
 def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace:
     """The trace of the sentence, and of the target that stands in its own box where the model reads one."""
     if lm.config.kind != "encoder_decoder":
         return runs.trace(view.model, text)
-    said = runs.said(view.model, text)
+    said, languages = runs.said(view.model, text, view.to), list(lm.tokenizer.languages)
     state.follow("frame.target", said if view.target is None else view.target)
-    box, again = st.columns([5, 1], vertical_alignment="bottom")
-    box.text_input(
-        t("common.target"),
-        key="frame.target",
-        live="400ms",
-        help=t("common.target_help"),
-        on_change=state.on_change,
-        args=("frame.target", "target"),
-    )
-    again.button(
-        t("common.target_own"),
-        key="frame.target_own",
-        type="tertiary",
-        disabled=view.target is None,
-        on_click=state.update,
-        kwargs={"target": None},
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", key="frame_target"):
+        if len(languages) > 1:
+            state.follow("frame.to", view.to)
+            st.segmented_control(
+                t("common.to"),
+                languages,
+                key="frame.to",
+                format_func=lambda language: t(f"common.to_{language}"),
+                help=t("common.to_help"),
+                required=True,
+                width="content",
+                on_change=_translate_into,
+            )
+        st.text_input(
+            t("common.target"),
+            key="frame.target",
+            live="400ms",
+            help=t("common.target_help", start=t(f"common.start_{view.to}" if view.to else "common.start")),
+            on_change=state.on_change,
+            args=("frame.target", "target"),
+        )
+        st.button(
+            t("common.target_is_own" if view.target is None else "common.target_own"),
+            key="frame.target_own",
+            type="tertiary",
+            disabled=view.target is None,
+            on_click=state.update,
+            kwargs={"target": None},
+        )
     target, _ = runs.readable(said if view.target is None else view.target)
-    return runs.trace(view.model, text, target)
+    return runs.trace(view.model, text, target, view.to)
 
 
-def _count(view: ViewState, trace: vm.Trace, t: Texts) -> None:
+def _translate_into() -> None:
+    """Another language: a target that the model wrote is written anew, one that was typed stays."""
+    state.update(to=st.session_state["frame.to"])
+
+
+def _count(typed: str, trace: vm.Trace, t: Texts) -> None:
     context = runs.most_tokens(trace.config)
-    if trace.n_dropped or len(view.text) > runs.MAX_CHARACTERS:
-        more = "+" if len(view.text) > runs.MAX_CHARACTERS else ""
+    if trace.n_dropped or len(typed) > runs.MAX_CHARACTERS:
+        more = "+" if len(typed) > runs.MAX_CHARACTERS else ""
         total = f"{len(trace.ids) + trace.n_dropped:,}{more}"
         st.markdown(f":orange[{t('common.truncated', total=total, context=context)}]", text_alignment="right")
     else:
@@ -246,7 +312,7 @@ def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
     sides = trace.config.sides
     for side in sides:
         tokens = trace.at(side).tokens
-        label = t(f"common.tokens_{side}" if len(sides) > 1 else "common.tokens")
+        label = t(f"common.tokens_{side}", start=start(trace, t)) if len(sides) > 1 else t("common.tokens")
         if len(sides) > 1:
             st.caption(label)
         components.ribbon(
@@ -256,6 +322,12 @@ def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
             key=f"{key}.{side}",
             on_pick=functools.partial(_follow, side),
         )
+
+
+def start(trace: vm.Trace, t: Texts) -> str:
+    """What the decoder of an encoder–decoder begins from, in words."""
+    language = trace.target_language
+    return t("common.start" if language is None else f"common.start_{language}")
 
 
 def _follow(side: Side, position: int) -> None:

@@ -7,15 +7,17 @@ import functools
 import logging
 import math
 import threading
-from collections.abc import Iterator
-from typing import Any
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 import torch
 
 import viz_model as vm
 from viz_model import sites
-from viz_model.analysis import masks, twins
+from viz_model.analysis import depth, masks, twins
 from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
@@ -24,7 +26,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.edits import AblateHead
 from viz_model.generation import Decoder, Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
-from viz_model.training.publish import read_log
+from viz_model.training import log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
@@ -37,8 +39,8 @@ MAX_TRACE_FLOATS = 80_000_000
 # of such traces only the last two are kept.
 LONG_TEXT = 240
 
-# Tokens that an encoder–decoder says unasked.
-MAX_SAID = 40
+# Tokens that an encoder–decoder says unasked: twice as many as there are in a long sentence.
+MAX_SAID = 64
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,9 +53,58 @@ def alone() -> contextlib.AbstractContextManager[bool]:
     return _RUNNING
 
 
+# Fresh weights come from PyTorch's one generator, which two threads at once would mix up.
+_DRAWING_WEIGHTS = threading.Lock()
+
+
+MOST_KEPT = 2
+"""Models of a visitor's own: a third takes the place of the first."""
+
+_KEPT = "runs.kept"
+
+
+class Kept(NamedTuple):
+    """A model that only this visitor has."""
+
+    lm: vm.LanguageModel
+    label: str
+
+
+def kept() -> dict[str, Kept]:
+    """The visitor's own models by name. They live in the session alone: no other visitor's run can name them."""
+    return dict(st.session_state.get(_KEPT, {}))
+
+
+def keep(make: Callable[[str], vm.LanguageModel], label: str) -> str:
+    """Offer this visitor a model of their own; the name that ``make`` was given for it.
+
+    No two models ever share a name, because what was run is cached by it; nor can it be guessed.
+    """
+    name = f"my-model-{uuid.uuid4().hex[:16]}"
+    own = [*kept().items(), (name, Kept(make(name), label))]
+    st.session_state[_KEPT] = dict(own[-MOST_KEPT:])
+    return name
+
+
 def names() -> list[str]:
     """The models a visitor may choose from."""
-    return list(configs())
+    return list(offered())
+
+
+def offered() -> dict[str, ModelConfig]:
+    """The config of each of :func:`names`: the models of the server, then the visitor's own."""
+    return configs() | {name: own.lm.config for name, own in kept().items()}
+
+
+def label(name: str) -> str:
+    """What a model is called on the screen."""
+    own = kept()
+    return own[name].label if name in own else name
+
+
+def labels() -> dict[str, str]:
+    """What each of :func:`names` is called: for widgets, which ask outside of a visitor's run too."""
+    return {name: label(name) for name in names()}
 
 
 @st.cache_resource(show_spinner=False)
@@ -74,48 +125,62 @@ def leave_out(name: str, error: vm.ModelError) -> None:
     configs().pop(name, None)
 
 
+def model(name: str) -> vm.LanguageModel:
+    """A model of the server, or of this visitor."""
+    own = kept()
+    return own[name].lm if name in own else loaded(name)
+
+
 # 135 million parameters take 540 MB.
 @st.cache_resource(show_spinner=False, max_entries=4)
-def model(name: str) -> vm.LanguageModel:
+def loaded(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
     torch.set_num_threads(1)
     return vm.load(name)
 
 
-def trace(name: str, text: str, target: str | None = None) -> vm.Trace:
+def trace(name: str, text: str, target: str | None = None, to: str | None = None) -> vm.Trace:
     """The trace of a text that :func:`readable` has passed, and of a target where the model reads one.
 
+    ``to`` here and below is the language of the target, of a model that translates into several.
     Keyed by name and text, never by tensors, and immutable, so that visitors can share it.
     """
     config = model(name).config
     is_large = most_tokens(config) < config.n_context and len(text) > LONG_TEXT
-    return (_long_trace if is_large else _short_trace)(name, text, target)
+    return (_long_trace if is_large else _short_trace)(name, text, target, to)
 
 
 # A full context of a bundled model keeps about 16 MB, most of it logits.
 @st.cache_resource(show_spinner=False, max_entries=12)
-def _short_trace(name: str, text: str, target: str | None) -> vm.Trace:
-    return _run(name, text, target)
+def _short_trace(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
+    return _run(name, text, target, to)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _long_trace(name: str, text: str, target: str | None) -> vm.Trace:
-    return _run(name, text, target)
+def _long_trace(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
+    return _run(name, text, target, to)
 
 
-def _run(name: str, text: str, target: str | None) -> vm.Trace:
+def _run(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
     lm = model(name)
     with _RUNNING:
-        return lm.trace(text, target, max_tokens=most_tokens(lm.config))
+        return lm.trace(text, target, max_tokens=most_tokens(lm.config), target_language=to)
 
 
 @st.cache_resource(show_spinner=False, max_entries=3)
 def changed(
-    name: str, text: str, target: str | None, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]
+    name: str,
+    text: str,
+    target: str | None,
+    side: Side,
+    mask: masks.MaskChoice,
+    layer: int,
+    off: tuple[int, ...],
+    to: str | None = None,
 ) -> vm.Trace:
     """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
-    lm, own = model(name), trace(name, text, target)
+    lm, own = model(name), trace(name, text, target, to)
     visible = masks.build(mask, side, len(own.at(side)))
     edits = [AblateHead(layer=layer, head=head, side=side) for head in off]
     with _RUNNING:
@@ -125,15 +190,16 @@ def changed(
             mask=None if visible is None else {side: visible},
             edits=edits,
             max_tokens=most_tokens(lm.config),
+            target_language=to,
         )
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def said(name: str, text: str) -> str:
+def said(name: str, text: str, to: str | None = None) -> str:
     """What an encoder–decoder says to a source by itself: its greedy target."""
     lm = model(name)
     with _RUNNING:
-        return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0).text
+        return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0, target_language=to).text
 
 
 @functools.cache
@@ -155,26 +221,43 @@ def readable(text: str) -> tuple[str, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def gradients(name: str, text: str, target: str | None, side: Side) -> StreamGradients:
+def gradients(name: str, text: str, target: str | None, side: Side, to: str | None = None) -> StreamGradients:
     """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
-    run = trace(name, text, target).at(side)
+    run = trace(name, text, target, to).at(side)
     with _RUNNING:
         return stream_gradients(run)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def bare_top_changes(name: str, text: str, target: str | None) -> int:
+def bare_top_changes(name: str, text: str, target: str | None, to: str | None = None) -> int:
     """At how many positions a model's first choice would be another without its final norm."""
-    run = trace(name, text, target)
+    run = trace(name, text, target, to)
     with _RUNNING:
         return twins.bare_top_changes(run.at(run.config.sides[-1]))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def untrained_similarity(name: str, text: str, target: str | None, side: Side, to: str | None = None) -> np.ndarray:
+    """How alike the tokens are by depth in a model like this one before any training."""
+    run = trace(name, text, target, to).at(side)
+    with _RUNNING, _DRAWING_WEIGHTS:
+        return twins.untrained_similarity(run)
+
+
+# Takes seconds, in a thread of its own: it does not keep a visitor's sentence waiting.
+@st.cache_resource(show_spinner=False)
+def gradients_at_start() -> depth.DepthGradients:
+    """Gradients of fresh models by depth, the same for every visitor."""
+    torch.set_num_threads(1)
+    with _DRAWING_WEIGHTS:
+        return depth.gradients_by_depth()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def training_log(name: str) -> list[dict[str, Any]]:
     """The log that lies beside a model's weights; empty where none does."""
     path = model(name).folder / "log.jsonl"
-    return read_log(path) if path.exists() else []
+    return log.read(path) if path.exists() else []
 
 
 class Drawing:
@@ -194,8 +277,8 @@ class Drawing:
 
 # Each keeps a KV cache, so that one more token costs one position.
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _drawing(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int) -> Drawing:
-    lm, run = model(name), trace(name, text, target)
+def _drawing(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int, to: str | None) -> Drawing:
+    lm, run = model(name), trace(name, text, target, to)
     with _RUNNING:
         if run.target_ids is None:
             decoder = Decoder(lm.model, run.ids)
@@ -204,12 +287,20 @@ def _drawing(name: str, text: str, target: str | None, sampling: vm.Sampling, se
     return Drawing(steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
 
 
-def drawn(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
+def drawn(
+    name: str,
+    text: str,
+    target: str | None,
+    sampling: vm.Sampling,
+    seed: int,
+    count: int,
+    to: str | None = None,
+) -> tuple[Step, ...]:
     """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
 
     Of an encoder–decoder, they continue ``target``. An end-of-text token is the last one.
     """
-    drawing = _drawing(name, text, target, sampling, seed)
+    drawing = _drawing(name, text, target, sampling, seed, to)
     with _RUNNING:
         return drawing.first(count)
 

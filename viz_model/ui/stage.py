@@ -49,6 +49,11 @@ class Stage:
         """A label of this page."""
         return self.t(f"{self.name}.{key}", **values)
 
+    @property
+    def start(self) -> str:
+        """What the decoder of an encoder–decoder begins from, for prose."""
+        return frame.start(self.trace, self.t)
+
     def token_name(self, position: int | None = None) -> str:
         """A token of this sentence for prose: literal, whatever the visitor typed."""
         return literal(self.trace.tokens[self.token if position is None else position].label)
@@ -118,7 +123,9 @@ class Stage:
         """Python that gives this page's trace, for a model called ``lm``."""
         if not self.trace.prefix:
             return f"lm.trace({self.trace.text!r})"
-        return f"lm.trace({self.trace.text!r}, {self.trace.target!r}).at({self.trace.side!r})"
+        to = self.trace.target_language
+        said = f"{self.trace.target!r}" if to is None else f"{self.trace.target!r}, target_language={to!r}"
+        return f"lm.trace({self.trace.text!r}, {said}).at({self.trace.side!r})"
 
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
@@ -160,7 +167,7 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     ``told_as`` names the texts of a page that has another story to tell of another kind of model.
     """
     pages = frame.navigation().pages
-    view = state.begin(runs.names(), runs.configs())
+    view = state.begin(runs.names(), runs.offered())
     t = Texts(view.lang)
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
@@ -168,9 +175,10 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
             lm = runs.model(view.model)
     except vm.ModelError as error:
         runs.leave_out(view.model, error)
+        state.write(view)
         del st.session_state["view"]  # so that the address is read again, which still asks for it
         st.rerun()
-    view = state.fit(view, lm.config)
+    view = state.fit(view, lm.config, frame.examples(lm)[0], tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.sidebar(view, lm, t)
@@ -181,7 +189,7 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
         st.stop()
     trace = run.at(view.stack(lm.config))
     last = len(trace) - 1
-    token = _last_written(trace) if view.token is None else min(view.token, last)
+    token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, last)
     if view.token is not None and view.token > last:
         if state.from_address():
             st.warning(t("common.token_beyond", asked=view.token, last=last))
@@ -196,15 +204,19 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     return Stage(name=told, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
 
 
-def _last_written(trace: vm.Trace) -> int:
-    """The last position that is part of the text: after it an encoder may read control tokens.
+def _asked_about(trace: vm.Trace, is_own: bool) -> int:
+    """The position to tell of where none was chosen: a mask that was typed, or else the last one of the text.
 
-    Or else the mask that was typed: it is what the visitor asks about.
+    After the text an encoder may read control tokens. A target that the model said by itself
+    (``is_own``) ends where nothing more is to be said: of that, the last one with a letter.
     """
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
     if mask in trace.own_ids:
         return trace.own_ids.index(mask)
-    return next((i for i in reversed(range(len(trace))) if trace.own_ids[i] not in controls), len(trace) - 1)
+    written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
+    if trace.prefix and trace.side == "decoder" and is_own:
+        written = [i for i in written if any(map(str.isalpha, trace.tokens[i].text))] or written
+    return written[-1] if written else len(trace) - 1
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

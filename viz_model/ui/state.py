@@ -16,7 +16,6 @@ import streamlit as st
 from viz_model.config import ModelConfig, Side
 from viz_model.ui.texts import LANGUAGES
 
-DEFAULT_TEXT = "Once upon a time, there was a little girl named"
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
 
@@ -29,13 +28,16 @@ _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices"
 class ViewState:
     """The view. Layers, heads and tokens count from 0; token None is the last one.
 
-    ``target`` is what the decoder of an encoder–decoder has said so far; None is what the model
-    says by itself. ``side`` is the stack that is looked at, where there are two.
+    ``text`` None is the first example for the model. ``target`` is what the decoder of an
+    encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
+    it is asked for, of a model that translates into several, None the first of them. ``side`` is
+    the stack that is looked at, where there are two.
     """
 
     model: str
-    text: str = DEFAULT_TEXT
+    text: str | None = None
     target: str | None = None
+    to: str | None = None
     side: Side = "decoder"
     layer: int = 0
     head: int = 0
@@ -46,11 +48,14 @@ class ViewState:
         """The view as URL parameters; :func:`parse` is the inverse."""
         plain = {
             "model": self.model,
-            "text": self.text[:MAX_URL_TEXT],
             "layer": str(self.layer),
             "head": str(self.head),
             "lang": self.lang,
         }
+        if self.text is not None:
+            plain["text"] = self.text[:MAX_URL_TEXT]
+        if self.to is not None:
+            plain["to"] = self.to
         if self.token is not None:
             plain["token"] = str(self.token)
         if self.target is not None:
@@ -106,8 +111,9 @@ def parse(
         token = index("token", config.n_context)
     view = ViewState(
         model=model,
-        text=query.get("text", DEFAULT_TEXT),
+        text=query.get("text"),
         target=query.get("target"),
+        to=query.get("to"),  # whether the model translates into it is for its tokenizer to say
         side=shown,
         layer=index("layer", depth),
         head=index("head", config.n_heads),
@@ -127,19 +133,42 @@ def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewStat
         preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
         view, notices = parse(query, models, configs, preferred)
         st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
-    view = st.session_state[_SESSION]
-    write(view)
-    return view
+    found: ViewState = st.session_state[_SESSION]
+    return found
 
 
-def fit(view: ViewState, config: ModelConfig) -> ViewState:
-    """The view within the bounds of its model: another model may have fewer layers or heads."""
+def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
+    """The view within the bounds of its model, with the text and language that it leaves open; written to the address.
+
+    Another model may have fewer layers or heads, and other languages. What the visitor left open
+    stays so in the session: with another model it becomes another example.
+
+    Args:
+        example: the text to show where none was chosen.
+        languages: that the model translates into, where there are several.
+    """
     depth = config.depth(view.stack(config))
-    fitted = replace(view, layer=min(view.layer, depth - 1), head=min(view.head, config.n_heads - 1))
+    fitted = replace(
+        view,
+        text=None if view.text == example else view.text,
+        layer=min(view.layer, depth - 1),
+        head=min(view.head, config.n_heads - 1),
+    )
+    knows = view.to is None or view.to in languages
+    if not knows and from_address():
+        values = {"asked": str(view.to)[:80], "known": ", ".join(languages) or "–"}
+        st.session_state[_NOTICES] = [*notices(), Notice("common.unknown_to", values)]
+        fitted = replace(fitted, to=None)
     if fitted != view:
         st.session_state[_SESSION] = fitted
-        write(fitted)
-    return fitted
+    first = next(iter(languages), None)
+    shown = replace(
+        fitted,
+        text=example if fitted.text is None else fitted.text,
+        to=fitted.to if fitted.to in languages else first,
+    )
+    write(shown)
+    return shown
 
 
 def notices() -> list[Notice]:

@@ -49,7 +49,7 @@ def first(stage: Stage) -> Beside:
 
 def second(stage: Stage) -> Beside | None:
     """The other model, chosen here, run on the same sentence; None where there is only one."""
-    configs = runs.configs()
+    configs = runs.offered()
     default = architectures.default_partner(stage.view.model, stage.lm.twin, configs)
     if default is None:
         return None
@@ -57,7 +57,7 @@ def second(stage: Stage) -> Beside | None:
     key = f"{stage.name}.compare"
     if st.session_state.get(key) not in others:
         st.session_state[key] = default
-    name = controls.setting(stage, st.selectbox, "compare", others)
+    name = controls.setting(stage, st.selectbox, "compare", others, format_func=runs.labels().__getitem__)
     with st.spinner(stage.words("loading", model=name)):
         try:
             lm = runs.model(name)
@@ -68,7 +68,7 @@ def second(stage: Stage) -> Beside | None:
         layer = min(stage.view.layer, lm.config.depth(side) - 1)
         head = min(stage.view.head, lm.config.n_heads - 1)
         try:
-            trace = _run(lm, name, stage.trace.text or "").at(side)
+            trace = _run(lm, name, stage).at(side)
         except vm.TextError as error:
             st.info(f"{literal(name)}: {error}")
             return Beside(lm, side, layer, head, None, 0)
@@ -79,8 +79,13 @@ def second(stage: Stage) -> Beside | None:
     return Beside(lm, side, layer, head, trace, token)
 
 
-def _run(lm: vm.LanguageModel, name: str, text: str) -> vm.Trace:
-    return runs.trace(name, text, runs.said(name, text) if lm.config.kind == "encoder_decoder" else None)
+def _run(lm: vm.LanguageModel, name: str, stage: Stage) -> vm.Trace:
+    """The visitor's sentence through the second model; an encoder–decoder says its own target to it."""
+    text = stage.trace.text or ""
+    if lm.config.kind != "encoder_decoder":
+        return runs.trace(name, text)
+    to = stage.view.to if stage.view.to in lm.tokenizer.languages else None
+    return runs.trace(name, text, runs.said(name, text, to), to)
 
 
 def ribbons(stage: Stage, other: Beside) -> None:

@@ -59,7 +59,8 @@ def stepper(stage: Stage) -> None:
 def own_words(stage: Stage) -> tuple[Token, ...]:
     """What the model says to this source by itself, always taking the most probable token."""
     text = stage.trace.text or ""
-    steps = runs.drawn(stage.view.model, text, "", Sampling(temperature=0), 0, runs.MAX_SAID)
+    to = stage.trace.target_language
+    steps = runs.drawn(stage.view.model, text, "", Sampling(temperature=0), 0, runs.MAX_SAID, to)
     return tuple(step.token for step in steps)
 
 
@@ -80,6 +81,7 @@ def facts(stage: Stage, pattern: np.ndarray) -> dict[str, object]:
         "even": percent(1 / len(source)),
         "n_source": len(source),
         "n_target": len(stage.trace),
+        "start": stage.start,
         "layer": stage.view.layer,
         "head": stage.view.head,
         "n_heads": config.n_heads,
@@ -134,7 +136,7 @@ def decoding(stage: Stage, pattern: np.ndarray) -> dict[str, list[object]]:
         "rank": now.rank,
     }
     st.subheader(stage.words("decoding_title", **said), anchor=False)
-    stage.see("decoding")
+    stage.see("decoding", start=stage.start)
     stepper(stage)
     left, right = st.columns([3, 2], gap="large")
     with left:

@@ -96,7 +96,8 @@ def run(stage: Stage) -> tuple[masks.MaskChoice, tuple[int, ...], vm.Trace | Non
         st.error(stage.words("blind", tokens=names), icon=":material/visibility_off:")
         return mask, off, None
     text = trace.text or ""  # a page runs texts only
-    return mask, off, runs.changed(stage.view.model, text, trace.target, side, mask, stage.view.layer, off).at(side)
+    view, to = stage.view, trace.target_language
+    return mask, off, runs.changed(view.model, text, trace.target, side, mask, view.layer, off, to).at(side)
 
 
 def _mask(stage: Stage) -> masks.MaskChoice:

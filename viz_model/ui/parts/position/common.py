@@ -77,7 +77,7 @@ def sum_strips(stage: Stage, columns: tuple[int, ...] = ()) -> None:
     """Embedding + position = what block 0 reads."""
     trace, token, axis = stage.trace, stage.token, stage.t("common.axis_dimension")
     view = waves.SumView.of(trace, token)
-    st.subheader(stage.words("sum", token=stage.token_name()), anchor=False)
+    st.subheader(stage.words("sum" if view.normed is None else "sum_normed", token=stage.token_name()), anchor=False)
     names = [stage.words("strip_" + site.removeprefix("embed.")) for site in view.sites[:-1]]
     names = [name if n == 0 else f"+ {name}" for n, name in enumerate(names)]
     total = (*names, stage.words("strip_total" if view.normed is None else "strip_read"))
