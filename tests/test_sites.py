@@ -26,6 +26,9 @@ class Listener:
     def at(self, prefix: str) -> Listener:
         return Listener(self.names, f"{self.prefix}{prefix}.")
 
+    def changes(self, name: str) -> bool:
+        return False
+
 
 def test_every_site_has_the_shape_of_its_axes(lm: vm.LanguageModel) -> None:
     trace = lm.trace("Once upon a time")

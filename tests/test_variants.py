@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import close, describe, language_model, run_both, variants
+from tiny_models import close, describe, language_model, run_both, variants, without_a_part
 
 import viz_model as vm
 from viz_model import masks, sites
@@ -12,10 +12,11 @@ from viz_model.analysis.gradients import stream_gradients
 from viz_model.config import Gated, ModelConfig, Side
 from viz_model.config import variants as members
 from viz_model.edits import AblateHead
-from viz_model.model import Transformer
+from viz_model.model import RESIDUALS, Transformer
 from viz_model.trace import Trace
 
-every = pytest.mark.parametrize("config", variants(), ids=describe)
+EVERY = [*variants(), *without_a_part()]
+every = pytest.mark.parametrize("config", EVERY, ids=describe)
 
 
 def views(trace: Trace) -> list[Trace]:
@@ -31,7 +32,8 @@ def attentions(trace: Trace) -> list[str]:
 
 def test_all_members_of_every_choice_are_tried() -> None:
     for field in ("norm", "position", "ffn", "head"):
-        assert {type(getattr(config, field)) for config in variants()} == set(members(field))
+        assert {type(getattr(config, field)) for config in EVERY} == set(members(field))
+    assert {(config.norm_at, config.residual) for config in EVERY} == set(RESIDUALS)
 
 
 def value_or_0(trace: Trace, name: str) -> torch.Tensor | float:
@@ -94,7 +96,8 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
             for sublayer, after in (("attn", "mid"), ("cross", "cross"), ("ffn", "out")):
                 if at + f"{sublayer}.out" not in view:
                     continue
-                added = stream + view[f"{at}{sublayer}.out"]
+                written = view[f"{at}{sublayer}.out"]
+                added = stream + written if trace.config.residual else written
                 norm = getattr(view.stack.block(i), f"{sublayer}_norm")
                 close(view[f"{at}{sublayer}.norm.out"], norm(stream if trace.config.norm_at == "pre" else added))
                 expected = added if trace.config.norm_at == "pre" else view[f"{at}{sublayer}.norm.out"]
@@ -187,7 +190,7 @@ def test_the_future_is_hidden_where_it_should_be(config: ModelConfig) -> None:
             assert (pattern[:, future] == 0).all() == (view.side == "decoder")
 
 
-@pytest.mark.parametrize("config", [config for config in variants() if config.kind != "encoder"], ids=describe)
+@pytest.mark.parametrize("config", [config for config in EVERY if config.kind != "encoder"], ids=describe)
 @pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
 def test_the_cache_changes_nothing(config: ModelConfig, pieces: list[int]) -> None:
     model = language_model(config).model
@@ -259,7 +262,7 @@ def test_kinds_of_tokens() -> None:
 
 
 @pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("config", variants(), ids=describe)
+@every
 def test_nothing_is_left_behind_on_another_device(config: ModelConfig, padded: bool) -> None:
     """``meta`` computes no numbers, and refuses to mix with the CPU as any other device would."""
     model = Transformer(config).to("meta")

@@ -95,12 +95,38 @@ def variants() -> list[ModelConfig]:
     return found
 
 
+def without_a_part() -> list[ModelConfig]:
+    """Models of every kind that lack their norms or their additions, under either place of the norm.
+
+    No file holds one: they are what an edit makes of a model that has them.
+    """
+    found = []
+    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+    places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
+    for n, (kind, norm_at) in enumerate(itertools.product(kinds, places)):
+        broken: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
+        found.append(
+            tiny_config(
+                kind=kind,
+                norm_at=norm_at,
+                qk_norm=n == 0,
+                embedding_norm=n == 3,
+                position=config.Rope() if n % 2 else config.Sinusoidal(),
+                head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
+                start_id=0 if kind == "encoder_decoder" else None,
+                **broken,
+            )
+        )
+    return found
+
+
 def describe(config_: ModelConfig) -> str:
     """A name for a test's parameter."""
     parts = (
         config_.kind,
         config_.norm_at,
         *(type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)),
+        *([] if config_.residual else ["alone"]),
     )
     return "-".join(parts)
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model import norms, ops
+from viz_model import masks, norms, ops
 from viz_model.config import ModelConfig
 from viz_model.positions import Position
 from viz_model.tap import NO_TAP, Tap
@@ -38,6 +38,11 @@ class LayerCache:
         return self.k, self.v
 
 
+def scale(config: ModelConfig) -> float:
+    """What q·k is multiplied by: 1/√K, or 1 in a model that does not divide."""
+    return 1 / math.sqrt(config.d_head) if config.scale_scores else 1.0
+
+
 class Attention(nn.Module):
     """Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 
@@ -49,7 +54,7 @@ class Attention(nn.Module):
         super().__init__()
         self.dropout = dropout
         self.n_heads, self.n_kv_heads, d_head = config.n_heads, config.n_kv_heads, config.d_head
-        self.scale = 1 / math.sqrt(d_head) if config.scale_scores else 1.0
+        self.scale = scale(config)
         self.q = nn.Linear(config.d_model, self.n_heads * d_head, bias=config.attention_bias)
         self.k = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
         self.v = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
@@ -88,9 +93,19 @@ class Attention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
         added = None if added is None else added.to(q.dtype)
-        z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
+        if tap.changes("pattern"):
+            z = self._mix_by_steps(q, k, v, added, tap)
+        else:
+            z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
         return tap("out", self.o(ops.merge_heads(z)))
+
+    def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
+        """What the fused kernel computes, one step after the other, for whoever changes one of them."""
+        if added is None:
+            added = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
+        masked = tap("masked", ops.scores(q, k, self.scale) + added)  # [B, H, Tq, Tk]
+        return ops.mix(tap("pattern", ops.pattern(masked)), v)
 
 
 class CrossAttention(Attention):

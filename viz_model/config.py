@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import reprlib
 import types
 import typing
 from collections.abc import Callable
@@ -53,6 +54,14 @@ class RMSNorm:
     """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
 
     eps: float = 1e-6
+    centred: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoNorm:
+    """Nothing is measured and nothing is changed: what a norm does is seen best where it is missing."""
+
+    eps: ClassVar[float] = 0.0
     centred: ClassVar[bool] = False
 
 
@@ -207,7 +216,7 @@ class NoHead:
     """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
 
 
-Norm: TypeAlias = LayerNorm | RMSNorm
+Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm
 Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | NoPosition
 FeedForward: TypeAlias = Dense | Gated
 Head: TypeAlias = LanguageHead | MaskedHead | NoHead
@@ -263,6 +272,8 @@ class ModelConfig:
     """K, the width of one head's query, key and value; 0 becomes D/H."""
     norm: Norm = LayerNorm()
     norm_at: Literal["pre", "post"] = "pre"
+    residual: bool = True
+    """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
     ffn: FeedForward = Dense()
     head: Head = LanguageHead()
@@ -301,8 +312,7 @@ class ModelConfig:
         self._check_choices()
 
     def _check_types(self) -> None:
-        for field, kind in _parameters(type(self)).items():
-            _check_type(field, getattr(self, field), kind)
+        check_fields(self)
 
     def _check_sizes(self) -> None:
         if self.n_heads % self.n_kv_heads:
@@ -319,7 +329,7 @@ class ModelConfig:
             raise ConfigError(f"n_context: {self.n_context} positions of {self.d_model} are too large a table")
 
     def _check_choices(self) -> None:
-        if not 0 < self.norm.eps < 1:
+        if not isinstance(self.norm, NoNorm) and not 0 < self.norm.eps < 1:
             raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.norm.eps!r}")
         match self.position:
             case Sinusoidal() | Rope():
@@ -400,6 +410,16 @@ def _parameters(owner: type[Any]) -> dict[str, Any]:
     return _PARAMETERS.setdefault(owner, {field.name: hints[field.name] for field in dataclasses.fields(owner)})
 
 
+def check_fields(value: Any) -> None:
+    """Compare every field of a dataclass with its annotation.
+
+    Raises:
+        ConfigError: a field is of another type; the message begins with its name.
+    """
+    for field, kind in _parameters(type(value)).items():
+        _check_type(field, getattr(value, field), kind)
+
+
 def _members(kind: Any) -> tuple[type[Any], ...]:
     """The dataclasses among the members of a union."""
     members: tuple[type[Any], ...] = _options(kind)
@@ -414,7 +434,7 @@ def _options(kind: Any) -> tuple[Any, ...]:
 def _check_type(field: str, value: Any, kind: Any) -> None:
     """Compare a value with its annotation: from JSON, a number may be a string or a flag a number."""
     if not any(_fits(value, option) for option in _options(kind)):
-        raise ConfigError(f"{field}: expected {_describe(kind)}, got {value!r}")
+        raise ConfigError(f"{field}: expected {_describe(kind)}, got {reprlib.repr(value)}")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for name, inner in _parameters(type(value)).items():
             _check_type(f"{field}: {name}", getattr(value, name), inner)
@@ -435,10 +455,14 @@ def _fits(value: Any, kind: Any) -> bool:
 def _describe(kind: Any) -> str:
     if members := _members(kind):
         return "one of " + ", ".join(member.__name__ for member in members)
+    return " or ".join(_describe_one(option) for option in _options(kind))
+
+
+def _describe_one(kind: Any) -> str:
     if typing.get_origin(kind) is Literal:
         return f"one of {typing.get_args(kind)}"
-    names = {int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
-    return " or ".join(names.get(option, "whole numbers") for option in _options(kind))
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
+    return names.get(kind, "whole numbers" if kind == tuple[int, ...] else "rows of numbers")
 
 
 def _check_scaling(scaling: RopeScaling | None) -> None:

@@ -10,8 +10,13 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from viz_model import edits as interventions
+from viz_model.config import Side
+from viz_model.edits import Edit, ShuffleTokens
 from viz_model.model import Source, Transformer
+from viz_model.tap import NO_TAP, Tap
 from viz_model.tokenizer import Token, Tokenizer
+from viz_model.trace import recorder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,15 +118,30 @@ class Decoder:
     read again from position 0, because a position embedding gives a position its number, not its
     distance.
 
+    Edits hold at every step. Where what they do to a position depends on the tokens after it (a head
+    at its mean, no mask), the past changes with every token, so all of it is read again each time.
+    Tokens are shuffled once, before the first.
+
     Args:
         ids: what the decoder has read so far.
         source_ids: what the encoder of an encoder–decoder reads, once.
+        edits: interventions (:mod:`viz_model.edits`).
+        controls: token ids that a shuffle leaves where they are.
 
     Raises:
-        ValueError: the model generates nothing, or the source is missing or out of place.
+        ValueError: the model generates nothing, the source is missing or out of place, or an edit
+            names positions of a text, which here grows, or a place that does not exist.
     """
 
-    def __init__(self, model: Transformer, ids: Sequence[int], source_ids: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        ids: Sequence[int],
+        source_ids: Sequence[int] | None = None,
+        *,
+        edits: Sequence[Edit] = (),
+        controls: frozenset[int] = frozenset(),
+    ) -> None:
         config = model.config
         if config.kind == "encoder":
             raise ValueError("an encoder sees the whole text at once: it has no next token to generate")
@@ -129,9 +149,21 @@ class Decoder:
             raise ValueError(
                 f"source_ids: only an encoder–decoder reads a source, and needs one; this is a {config.kind}"
             )
-        self._model = model
-        self._source = None if source_ids is None else self._encode(list(source_ids)[: config.n_context])
-        self.ids = list(ids)[-config.n_context :]
+        for edit in edits:
+            if edit.names_positions:
+                raise ValueError(
+                    f"edits: {edit.tag} names positions of one text, and a text that is being written grows; "
+                    "it can be made in a trace"
+                )
+        read: dict[Side, tuple[int, ...]] = {"decoder": tuple(ids)[-config.n_context :]}
+        if source_ids is not None:
+            read["encoder"] = tuple(source_ids)[: config.n_context]
+        self._run = interventions.prepare(model, read, edits, controls=controls)
+        self._edits = [edit for edit in edits if not isinstance(edit, ShuffleTokens)]
+        self._keeps = not any(edit.reads_whole_text for edit in edits)
+        self._model = interventions.rebuilt(model, self._run.config)
+        self.ids = list(self._run.ids["decoder"])
+        self._source = None if source_ids is None else self._encode(self._run.ids["encoder"])
         self.logits = self._read(self.ids, fresh=True)
 
     def append(self, id: int) -> Tensor:
@@ -142,21 +174,29 @@ class Decoder:
             self.ids = self.ids[-max(1, context // 2) :]
             self.logits = self._read(self.ids, fresh=True)
         else:
-            self.logits = self._read([id], fresh=False)
+            self.logits = self._read([id], fresh=False) if self._keeps else self._read(self.ids, fresh=True)
         return self.logits
 
     @torch.inference_mode()
     def _encode(self, ids: Sequence[int]) -> Source:
-        return self._model.encode(torch.tensor([ids]))
+        return self._model.encode(torch.tensor([ids]), visible=self._run.masks.get("encoder"), tap=self._tap())
 
     @torch.inference_mode()
     def _read(self, ids: Sequence[int], *, fresh: bool) -> Tensor:
         if fresh:
             self.cache = self._model.new_cache()
+        if not self._keeps:
+            read = {**self._run.ids, "decoder": tuple(ids)}
+            self._run = interventions.prepare(self._run.model, read, self._edits)
         new = torch.tensor([ids])
+        visible = self._run.masks.get("decoder")
         if self._source is None:
-            return self._model(new, cache=self.cache)[0, -1]
-        return self._model.decode(new, self._source, cache=self.cache)[0, -1]
+            given = None if visible is None else {"decoder": visible}
+            return self._model(new, visible=given, tap=self._tap(), cache=self.cache)[0, -1]
+        return self._model.decode(new, self._source, visible=visible, tap=self._tap(), cache=self.cache)[0, -1]
+
+    def _tap(self) -> Tap:
+        return recorder(self._run.config, self._run.changes) if self._run.changes else NO_TAP
 
 
 def draw(distribution: Distribution, number: float) -> int:

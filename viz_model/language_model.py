@@ -10,7 +10,8 @@ from torch import Tensor
 
 from viz_model import generation, trace
 from viz_model.config import ModelConfig, Side
-from viz_model.edits import Edit
+from viz_model.edits import Edit, PatchResidual
+from viz_model.edits.base import check_number
 from viz_model.model import Transformer
 from viz_model.tokenizer import Tokenizer
 
@@ -61,8 +62,8 @@ class LanguageModel:
             target_ids: what the decoder reads, as it is: begin with the start token.
             segments: the kind of each token, of an encoder that tells two sentences apart.
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
-                (:mod:`viz_model.masks`); of an encoder–decoder a mapping by side.
-            edits: interventions (:mod:`viz_model.edits`).
+                (:mod:`viz_model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
+            edits: interventions, in order (:mod:`viz_model.edits`); they find the masks given here.
             max_tokens: read at most so many, where that is less than the context.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
@@ -85,6 +86,7 @@ class LanguageModel:
             run = [int(id) for id in ids][:most]
         reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
+        vectors = self._vectors(edits, decoded, max_tokens, target_language)
         return trace.record(
             self.model,
             self.tokenizer,
@@ -93,6 +95,7 @@ class LanguageModel:
             segments=segments,
             visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
             edits=edits,
+            vectors=vectors,
             text=text,
             target=target,
             n_dropped=len(ids) - len(run),
@@ -110,6 +113,7 @@ class LanguageModel:
         top_p: float | None = None,
         seed: int = 0,
         target_language: str | None = None,
+        edits: Sequence[Edit] = (),
     ) -> generation.Generation:
         """Continue a text; of an encoder–decoder, say the target of a source ``text``.
 
@@ -119,16 +123,19 @@ class LanguageModel:
             target: of an encoder–decoder, how the target begins.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            edits: interventions that hold at every step. Those that name positions are refused: the
+                text grows.
 
         Raises:
-            ValueError: the text is empty, a parameter is out of range, or the model does not generate.
+            ValueError: the text is empty, a parameter is out of range, the model does not generate, or
+                an edit cannot be made.
             TextError: the text is not Unicode text.
         """
         ids = self.tokenizer.encode(text) if text else []
         if not ids:
             raise ValueError("the text is empty: there is nothing to continue")
         return generation.generate(
-            self.decoder(ids, target, target_language),
+            self.decoder(ids, target, target_language, edits),
             self.tokenizer,
             max_new_tokens=max_new_tokens,
             sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
@@ -136,17 +143,55 @@ class LanguageModel:
         )
 
     def decoder(
-        self, ids: Sequence[int], target: str | None = None, target_language: str | None = None
+        self,
+        ids: Sequence[int],
+        target: str | None = None,
+        target_language: str | None = None,
+        edits: Sequence[Edit] = (),
     ) -> generation.Decoder:
         """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
 
         Raises:
-            ValueError: the model does not generate, or a target is given that it has no place for.
+            ValueError: the model does not generate, a target is given that it has no place for, or an
+                edit cannot be made.
         """
         reads = self._target(target, None, target_language)
+        controls = self.tokenizer.controls
         if reads is None:
-            return generation.Decoder(self.model, ids)
-        return generation.Decoder(self.model, reads, source_ids=ids)
+            return generation.Decoder(self.model, ids, edits=edits, controls=controls)
+        return generation.Decoder(self.model, reads, source_ids=ids, edits=edits, controls=controls)
+
+    def _vectors(
+        self,
+        edits: Sequence[Edit],
+        target_ids: Sequence[int] | None,
+        max_tokens: int | None,
+        target_language: str | None,
+    ) -> dict[Edit, Tensor]:
+        """What the patches among ``edits`` put in: [D] each, from runs of the unedited model, one for each text."""
+        vectors: dict[Edit, Tensor] = {}
+        runs: dict[object, trace.Trace] = {}
+        for edit in edits:
+            if not isinstance(edit, PatchResidual):
+                continue
+            side = edit.check(self.config)
+            if (run := runs.get(edit.source)) is None:
+                text, ids, target = edit.source
+                if target is not None and self.config.kind != "encoder_decoder":
+                    raise ValueError(f"from_target: only an encoder–decoder has one, this is a {self.config.kind}")
+                run = runs[edit.source] = self.trace(
+                    text,
+                    target,
+                    ids=ids,
+                    target_ids=target_ids if target is None else None,
+                    max_tokens=max_tokens,
+                    target_language=None if target is None else target_language,
+                )
+            seen = run.at(side)
+            check_number("from_position", edit.read_at, len(seen))
+            # Outside inference mode a copy is a tensor like any other, which a gradient may pass.
+            vectors[edit] = run[edit.site][edit.read_at].clone()
+        return vectors
 
     def _shorten(self, ids: list[int], most: int) -> list[int]:
         """At most so many ids of a text: the control tokens at its end stand behind whatever is left."""

@@ -51,15 +51,29 @@ def padding(n_queries: int, is_padding: Tensor) -> Tensor:
     return ~is_padding[..., None, :].expand(*is_padding.shape[:-1], n_queries, is_padding.shape[-1])
 
 
-def check(visible: Tensor, length: int) -> Tensor:
-    """A mask from outside, as a boolean [T, T].
+def of_layer(visible: Tensor, layer: int) -> Tensor:
+    """The mask [T, T] of one layer, of a mask for all of them [T, T] or of one for each [L, T, T]."""
+    return visible if visible.dim() == 2 else visible[layer]
+
+
+def check(visible: Tensor, length: int, n_layers: int) -> Tensor:
+    """A mask from outside, as a boolean [T, T], or [L, T, T] with one for each layer.
 
     Raises:
-        ValueError: its shape is not T by T, or a row sees nothing: softmax over nothing is undefined.
+        ValueError: it has another shape, or a row sees nothing: softmax over nothing is undefined.
     """
     visible = torch.as_tensor(visible).bool()
-    if visible.shape != (length, length):
+    if visible.shape not in ((length, length), (n_layers, length, length)):
         raise ValueError(f"mask: expected {length} × {length} for these tokens, got {tuple(visible.shape)}")
-    if blind := (~visible.any(-1)).nonzero().flatten().tolist():
-        raise ValueError(f"mask: row {blind[0]} sees no token, and a softmax over nothing is undefined")
+    if (row := blind(visible)) is not None:
+        raise ValueError(f"mask: {row} sees no token, and a softmax over nothing is undefined")
     return visible
+
+
+def blind(visible: Tensor) -> str | None:
+    """The first row of a mask [T, T] or [L, T, T] that sees nothing, in words; None where every row sees something."""
+    found = (~visible.any(-1)).nonzero()
+    if not len(found):
+        return None
+    *layer, row = found[0].tolist()
+    return f"row {row} of layer {layer[0]}" if layer else f"row {row}"

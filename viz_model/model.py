@@ -55,7 +55,33 @@ class PostNorm:
         return x + out
 
 
-RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
+class PreNormAlone(PreNorm):
+    """sublayer(norm(x)): what the sub-layer writes takes the place of what it read."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return sublayer(norm(x, tap.at("norm")))
+
+
+class PostNormAlone(PostNorm):
+    """norm(sublayer(x)): what the sub-layer writes is all that goes on."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return norm(sublayer(x), tap.at("norm"))
+
+    @staticmethod
+    def norm_input(x: Tensor, out: Tensor) -> Tensor:
+        return out
+
+
+RESIDUALS: dict[tuple[str, bool], type[PreNorm] | type[PostNorm]] = {
+    ("pre", True): PreNorm,
+    ("post", True): PostNorm,
+    ("pre", False): PreNormAlone,
+    ("post", False): PostNormAlone,
+}
+"""By ``norm_at`` and ``residual``."""
 
 
 class BlockCache:
@@ -76,7 +102,7 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.residual = RESIDUALS[config.norm_at]
+        self.residual = RESIDUALS[config.norm_at, config.residual]
         self.attn_norm = norms.build(config.norm, config.d_model)
         self.attn = Attention(config, dropout)
         self.ffn_norm = norms.build(config.norm, config.d_model)
@@ -185,7 +211,7 @@ class Stack(nn.Module):
         Args:
             segments: [B, T] kinds of token; all of kind 0 where none are given.
             padding: [B, T], True on positions that nobody may look at.
-            visible: boolean [T, T] in place of the mask of every layer.
+            visible: boolean [T, T] in place of the mask of every layer, or [L, T, T], one for each.
             source: what a decoder's cross-attention reads.
             cache: one a block, extended by this call; ``rows`` are then only the new positions.
         """
@@ -200,11 +226,11 @@ class Stack(nn.Module):
         x = self.dropout(tap("embed.out", x))
         bias = self.position.bias(x.shape[-2], start + x.shape[-2])
         added: dict[int, Tensor | None] = {}  # layers with the same window share one matrix
-        for i, block in enumerate(self.blocks):
-            window = self.windows[i]
-            if window not in added:
-                added[window] = self._added(i, start, x, bias, visible, padding)
-            x = block(x, self.position, added[window], source, tap.at(f"blocks.{i}"), cache[i] if cache else None)
+        kinds = self.windows if visible is None or visible.dim() == 2 else range(len(self.blocks))
+        for i, (block, kind) in enumerate(zip(self.blocks, kinds, strict=True)):
+            if kind not in added:
+                added[kind] = self._added(i, start, x, bias, visible, padding)
+            x = block(x, self.position, added[kind], source, tap.at(f"blocks.{i}"), cache[i] if cache else None)
         if self.final_norm is not None:
             x = self.final_norm(x, tap.at("final.norm"))
         return x
@@ -228,7 +254,7 @@ class Stack(nn.Module):
         length = x.shape[-2]
         if visible is None:
             visible = self.visible(layer, length, start + length)
-        visible = visible.to(x.device)
+        visible = masks.of_layer(visible, layer).to(x.device)
         if padding is not None:
             visible = visible & masks.padding(length, padding)[:, None]
         mask = ops.additive(visible)
@@ -319,7 +345,7 @@ class Transformer(nn.Module):
             target_ids: [B, Tq] what the decoder of an encoder–decoder reads, its start token first.
             segments: [B, T] kinds of token, of an encoder that has them.
             padding: [B, T], True where ``ids`` are padding.
-            visible: boolean [T, T] of a stack, in place of its own masks.
+            visible: boolean [T, T] of a stack, in place of its own masks; or [L, T, T], one for each layer.
             tap: sees every named value (:mod:`viz_model.sites`).
             cache: :meth:`new_cache`, extended by this call.
         """

@@ -15,10 +15,15 @@ from viz_model.tap import NO_TAP, Tap
 class Norm(nn.Module, ABC):
     """[..., T, D] -> [..., T, D]."""
 
+    weight: Tensor  # γ
+
     def __init__(self, width: int, eps: float) -> None:
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width))  # γ
+        self._init_gain(width)
+
+    def _init_gain(self, width: int) -> None:
+        self.weight = nn.Parameter(torch.ones(width))
 
     @abstractmethod
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
@@ -53,6 +58,19 @@ class RMSNorm(Norm):
         return {"scale": ops.rms(x, self.eps)}
 
 
+class NoNorm(Norm):
+    """The vector as it is: a norm that divides by 1, with gains of 1 that nobody learns."""
+
+    def _init_gain(self, width: int) -> None:
+        self.register_buffer("weight", torch.ones(width), persistent=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", x)
+
+    def statistics(self, x: Tensor) -> dict[str, Tensor]:
+        return {"scale": torch.ones_like(x[..., :1])}
+
+
 class QKNorm(nn.Module):
     """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020)."""
 
@@ -72,7 +90,7 @@ class NoQKNorm(nn.Module):
         return q, k
 
 
-NORMS: dict[type, type[Norm]] = {config.LayerNorm: LayerNorm, config.RMSNorm: RMSNorm}
+NORMS: dict[type, type[Norm]] = {config.LayerNorm: LayerNorm, config.RMSNorm: RMSNorm, config.NoNorm: NoNorm}
 
 
 def build(norm: config.Norm, width: int) -> Norm:

@@ -161,7 +161,7 @@ def _embedding(config: ModelConfig) -> Iterator[Site]:
     total = " + ".join(parts)
     if config.embedding_norm:
         yield from _norm(config, "embed.", total)
-        total = rf"\mathrm{{{type(config.norm).__name__}}}({total})"
+        total = _called(config, total)
     label = "embedding + position" if config.position.acts_on == "embedding" else "embedding"
     yield Site(name="embed.out", axes=_TD, formula=total, label=label, role="residual")
 
@@ -185,18 +185,41 @@ def _sublayer(config: ModelConfig, prefix: str, reads: str, writes: str, inside:
         yield from _norm(config, prefix, reads)
     yield from inside
     if config.norm_at == "post":
-        yield from _norm(config, prefix, f"{reads} + {writes}")
+        yield from _norm(config, prefix, _sum(config, reads, writes))
+
+
+def _sum(config: ModelConfig, before: str, added: str) -> str:
+    """LaTeX for what a sub-layer leaves: what it read plus what it wrote, or the latter alone."""
+    return f"{before} + {added}" if config.residual else added
+
+
+def _called(config: ModelConfig, reads: str) -> str:
+    """LaTeX for the model's norm of ``reads``."""
+    if isinstance(config.norm, variants.NoNorm):
+        return reads
+    return rf"\mathrm{{{type(config.norm).__name__}}}({reads})"
 
 
 def _resid(config: ModelConfig, name: str, symbol: str, before: str, added: str, label: str) -> Site:
-    total = f"{before} + {added}"
+    total = _sum(config, before, added)
     if config.norm_at == "post":
-        total = rf"\mathrm{{{type(config.norm).__name__}}}({total})"
+        total = _called(config, total)
     return Site(name=name, axes=_TD, formula=f"{symbol} = {total}", label=label, role="residual")
 
 
 def _norm(config: ModelConfig, prefix: str, reads: str) -> Iterator[Site]:
     """The sites of a norm; ``reads`` is LaTeX for its input."""
+    if isinstance(config.norm, variants.NoNorm):
+        yield Site(
+            name=f"{prefix}norm.scale",
+            axes=("T", "1"),
+            formula=r"\sigma = 1",
+            label="divisor where there is no norm",
+            role="norm",
+            derived=True,
+        )
+        yield Site(name=f"{prefix}norm.out", axes=_TD, formula=reads, label="vector, not normalised", role="norm")
+        return
     centred = f"{reads} - \\mu" if config.norm.centred else reads
     if config.norm.centred:
         yield Site(
@@ -240,18 +263,17 @@ def _projections(config: ModelConfig, prefix: str, keys_from: str) -> Iterator[S
             role=role,
         )
     if config.qk_norm:
-        name = type(config.norm).__name__
         yield Site(
             name=f"{prefix}q_normed",
             axes=_HTK,
-            formula=rf"\hat{{\mathbf{{q}}}} = \mathrm{{{name}}}(\mathbf{{q}})",
+            formula=r"\hat{\mathbf{q}} = " + _called(config, r"\mathbf{q}"),
             label="queries, normalised",
             role="query",
         )
         yield Site(
             name=f"{prefix}k_normed",
             axes=("G", "Tk", "K"),
-            formula=rf"\hat{{\mathbf{{k}}}} = \mathrm{{{name}}}(\mathbf{{k}})",
+            formula=r"\hat{\mathbf{k}} = " + _called(config, r"\mathbf{k}"),
             label="keys, normalised",
             role="key",
         )

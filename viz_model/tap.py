@@ -23,6 +23,13 @@ class Tap(Protocol):
         """The same tap with ``prefix.`` before every name."""
         ...
 
+    def changes(self, name: str) -> bool:
+        """Whether it will return another value than the one of this name.
+
+        The forward pass asks only before steps that it fuses: a value that nobody changes need not be formed.
+        """
+        ...
+
 
 class _NoTap:
     def __call__(self, name: str, value: Tensor) -> Tensor:
@@ -30,6 +37,9 @@ class _NoTap:
 
     def at(self, prefix: str) -> _NoTap:
         return self
+
+    def changes(self, name: str) -> bool:
+        return False
 
 
 NO_TAP: Tap = _NoTap()

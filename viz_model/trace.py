@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from viz_model import edits as interventions
 from viz_model import masks, ops, sites
 from viz_model.attention import Attention
 from viz_model.config import ModelConfig, Side
-from viz_model.edits import Edit
+from viz_model.edits import Edit, ValueEdit
 from viz_model.feedforward import Gated
 from viz_model.model import Block, CrossBlock, Stack, Transformer
 from viz_model.norms import Norm
@@ -27,29 +28,31 @@ from viz_model.tokenizer import Token, Tokenizer
 
 
 class Recorder:
-    """A tap that keeps every value it sees, detached, under its full name, and makes the edits.
+    """A tap that keeps every value it sees, detached, under its full name, and makes the changes.
 
     Raises:
         ValueError: the forward pass used a name twice, or one that the registry does not know.
     """
 
-    def __init__(self, known: frozenset[str], edits: Mapping[str, Sequence[Edit]] | None = None) -> None:
+    def __init__(self, known: frozenset[str], changes: Mapping[str, Sequence[ValueEdit]] | None = None) -> None:
         self.values: dict[str, Tensor] = {}
         self._known = known
-        self._edits = edits or {}
+        self._changes = changes or {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         if name in self.values:
             raise ValueError(f"site {name!r} was recorded twice")
         if name not in self._known:
             raise ValueError(f"site {name!r} is not in the registry")
-        for edit in self._edits.get(name, ()):
-            value = edit.apply(value)
+        value = interventions.apply(self._changes, name, value, self.values)
         self.values[name] = value.detach()
         return value
 
     def at(self, prefix: str) -> _Scoped:
         return _Scoped(self, prefix)
+
+    def changes(self, name: str) -> bool:
+        return name in self._changes
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,22 @@ class _Scoped:
     def at(self, prefix: str) -> _Scoped:
         return _Scoped(self.recorder, f"{self.prefix}.{prefix}")
 
+    def changes(self, name: str) -> bool:
+        return self.recorder.changes(f"{self.prefix}.{name}")
+
+
+def recorder(config: ModelConfig, changes: Mapping[str, Sequence[ValueEdit]] | None = None) -> Recorder:
+    """A recorder of all values that a run of this config names, and of those that are formed only to be changed."""
+    known = {name for name, site in sites.in_order(config) if not site.derived}
+    for name in changes or {}:
+        known |= {name, f"{name.removesuffix('pattern')}masked"} if name.endswith(".pattern") else set()
+    return Recorder(frozenset(known), changes)
+
 
 _OUTPUT = ("logits", "probs")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
     """One run of one text.
 
@@ -83,7 +97,11 @@ class Trace:
         target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
         segments: the kind of each token, where kinds were given.
-        visible: masks [T, T] that stood in for the model's own, by side.
+        visible: masks that stood in for the model's own, by side: [T, T], or [L, T, T], one for each layer.
+        edits: the interventions, as they were given.
+        changes: those among them that change a value, by its full name.
+        loaded: the config of the model as it was loaded; ``config`` is that of what was run, which
+            an edit may have taken a part from.
         side: the stack this trace is seen from, if it is.
     """
 
@@ -99,6 +117,8 @@ class Trace:
     segments: tuple[int, ...] | None = None
     visible: Mapping[Side, Tensor] = field(default_factory=dict, repr=False)
     edits: tuple[Edit, ...] = ()
+    changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict, repr=False)
+    loaded: ModelConfig
     side: Side | None = None
 
     @property
@@ -306,7 +326,7 @@ class Trace:
         if is_cross:
             visible = masks.everything(n_queries, n_keys)
         elif stack.side in self.visible:
-            visible = self.visible[stack.side]
+            visible = masks.of_layer(self.visible[stack.side], layer)
         else:
             visible = stack.visible(layer, n_queries, n_keys)
         mask = ops.additive(visible).expand_as(scores)
@@ -340,12 +360,15 @@ def record(
     segments: Sequence[int] | None = None,
     visible: Mapping[Side, Tensor] | None = None,
     edits: Sequence[Edit] = (),
+    vectors: Mapping[Edit, Tensor] | None = None,
     text: str | None = None,
     target: str | None = None,
     n_dropped: int = 0,
     n_target_dropped: int = 0,
 ) -> Trace:
     """Run ``model`` once over ``ids`` and keep every value.
+
+    ``vectors`` are those of other runs, which patches among the edits put in.
 
     Raises:
         ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
@@ -359,31 +382,38 @@ def record(
         _check_segments(segments, len(ids), config)
     if unknown := sorted(set(visible or {}) - set(lengths)):
         raise ValueError(f"mask: this model has {' and '.join(config.sides)}, not {unknown[0]}")
-    seen = {side: masks.check(mask, lengths[side]) for side, mask in (visible or {}).items()}
-    planned: dict[str, list[Edit]] = {}
-    for edit in edits:
-        planned.setdefault(edit.site(config), []).append(edit)
-    recorder = Recorder(frozenset(name for name, site in sites.in_order(config) if not site.derived), planned)
-    model(
-        torch.tensor([ids]),
-        None if target_ids is None else torch.tensor([target_ids]),
+    read: dict[Side, tuple[int, ...]] = {config.sides[0]: tuple(ids)}
+    if target_ids is not None:
+        read["decoder"] = tuple(target_ids)
+    if config.kind == "encoder_decoder" and target_ids is None:
+        raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
+    given = {side: masks.check(mask, lengths[side], config.depth(side)) for side, mask in (visible or {}).items()}
+    run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls, vectors=vectors)
+    built = interventions.rebuilt(model, run.config)
+    tap = recorder(run.config, run.changes)
+    source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
+    built(
+        torch.tensor([source]),
+        None if target_read is None else torch.tensor([target_read]),
         segments=None if segments is None else torch.tensor([segments]),
-        visible=seen,
-        tap=recorder,
+        visible=run.masks,
+        tap=tap,
     )
     return Trace(
-        model=model,
+        model=built,
         tokenizer=tokenizer,
-        ids=tuple(ids),
+        ids=source,
         text=text,
         n_dropped=n_dropped,
-        values={name: value[0] for name, value in recorder.values.items()},
-        target_ids=None if target_ids is None else tuple(target_ids),
+        values={name: value[0] for name, value in tap.values.items()},
+        target_ids=target_read,
         target=target,
         n_target_dropped=n_target_dropped,
         segments=None if segments is None else tuple(segments),
-        visible=seen,
+        visible=run.masks,
         edits=tuple(edits),
+        changes=run.changes,
+        loaded=config,
     )
 
 

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from viz_model.edits import Edit
+from viz_model import edits
+from viz_model.edits import ValueEdit
 from viz_model.trace import Trace
 
 Loss = Literal["next", "target", "itself"]
@@ -85,18 +86,18 @@ def work(trace: Trace) -> int:
 class _StreamTap:
     """Starts the graph at the output of a stack's embedding and keeps the stream that leaves every block.
 
-    ``stack`` is what the names of that stack begin with; ``edits`` are made as they were in the run.
+    ``stack`` is what the names of that stack begin with; ``planned`` changes are made as they were in the run.
     """
 
     stack: str
-    edits: Mapping[str, Sequence[Edit]]
+    planned: Mapping[str, Sequence[ValueEdit]]
     stream: dict[str, Tensor] = field(default_factory=dict)
+    seen: dict[str, Tensor] = field(default_factory=dict)
     prefix: str = ""
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         full = self.prefix + name
-        for edit in self.edits.get(full, ()):
-            value = edit.apply(value)
+        value = self.seen[full] = edits.apply(self.planned, full, value, self.seen)
         if full.startswith(self.stack):
             site = full.removeprefix(self.stack)
             if site == "embed.out":
@@ -106,7 +107,10 @@ class _StreamTap:
         return value
 
     def at(self, prefix: str) -> _StreamTap:
-        return _StreamTap(self.stack, self.edits, self.stream, f"{self.prefix}{prefix}.")
+        return _StreamTap(self.stack, self.planned, self.stream, self.seen, f"{self.prefix}{prefix}.")
+
+    def changes(self, name: str) -> bool:
+        return self.prefix + name in self.planned
 
 
 def stream_gradients(trace: Trace) -> StreamGradients:
@@ -119,11 +123,8 @@ def stream_gradients(trace: Trace) -> StreamGradients:
         ValueError: there is no loss (:func:`predicted`).
     """
     kind, positions, wanted = predicted(trace)
-    planned: dict[str, list[Edit]] = {}
-    for edit in trace.edits:
-        planned.setdefault(edit.site(trace.config), []).append(edit)
     with torch.inference_mode(False), torch.enable_grad():
-        tap = _StreamTap(trace.prefix, planned)
+        tap = _StreamTap(trace.prefix, trace.changes)
         target = None if trace.target_ids is None else torch.tensor([trace.target_ids])
         segments = None if trace.segments is None else torch.tensor([trace.segments])
         logits = trace.model(torch.tensor([trace.ids]), target, segments=segments, visible=trace.visible, tap=tap)

@@ -176,7 +176,7 @@ def formulas(config: ModelConfig) -> tuple[Row, ...]:
     blocks = sum(config.depth(side) for side in config.sides)
     crossed = config.n_layers if config.kind == "encoder_decoder" else 0
     stacks = len(config.sides)
-    per_norm = 2 if isinstance(config.norm, variants.LayerNorm) else 1
+    per_norm = {variants.LayerNorm: 2, variants.RMSNorm: 1, variants.NoNorm: 0}[type(config.norm)]
     norms = 2 * blocks + crossed + stacks * (int(config.embedding_norm) + int(config.norm_at == "pre"))
     attention = [Term(1, "DHK"), Term(2, "DGK"), Term(1, "HKD")]
     if config.attention_bias:
@@ -197,8 +197,9 @@ def formulas(config: ModelConfig) -> tuple[Row, ...]:
     if crossed:
         rows.append(Row("cross", "cross", tuple(attention), crossed))
     rows.append(Row("ffn", "ffn", tuple(ffn), blocks))
-    rows.append(Row("norms", "norms", (Term(per_norm, "D"),), norms))
-    if config.qk_norm:
+    if per_norm:
+        rows.append(Row("norms", "norms", (Term(per_norm, "D"),), norms))
+    if per_norm and config.qk_norm:
         rows.append(Row("norms", "qk_norms", (Term(2 * per_norm, "K"),), blocks + crossed))
     head = _head(config, per_norm)
     return (*rows, Row("head", "head", head, 1)) if head else tuple(rows)
