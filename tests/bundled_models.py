@@ -1,0 +1,21 @@
+"""The models that come with the package, each with a sentence that it can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import viz_model as vm
+from viz_model.checkpoints.registry import BUNDLED
+from viz_model.trace import Trace
+
+NAMES = [name for name in vm.models() if (BUNDLED / name).is_dir()]
+
+
+def example(lm: vm.LanguageModel) -> Trace:
+    """A run of a short text; of a translator, with the beginning of a target."""
+    if lm.config.kind == "encoder_decoder":
+        said: dict[str, Any] = {"target": "Elle"}
+        if lm.tokenizer.languages:
+            said["target_language"] = next(iter(lm.tokenizer.languages))
+        return lm.trace("She is reading a book.", **said)
+    return lm.trace("Once upon a time there was a little girl.")
