@@ -36,10 +36,9 @@ def multiplications(run: object) -> int:
 def test_a_run_is_counted_as_pytorch_counts_it(config: ModelConfig) -> None:
     model = random_model(config)
     if config.kind == "encoder_decoder":
-        expected = sum(
-            cost.count(config, side, n, source).total
-            for side, n, source in (("encoder", IDS.shape[1], 0), ("decoder", TARGET.shape[1], IDS.shape[1]))
-        )
+        n_source, n_target = IDS.shape[1], TARGET.shape[1]
+        encoder = cost.count(config, "encoder", n_source, 0).total
+        expected = encoder + cost.count(config, "decoder", n_target, n_source).total
         assert multiplications(lambda: model(IDS, TARGET)) == expected
         return
     (side,) = config.sides
@@ -57,10 +56,10 @@ def test_writing_token_by_token_is_counted_as_pytorch_counts_it(config: ModelCon
     source = model.encode(TARGET) if both else None
     cache = model.new_cache()
 
-    def step(ids: torch.Tensor, cached: bool) -> None:
+    def step(ids: torch.Tensor, cached: bool) -> torch.Tensor:
         rows = model.embed(ids)
         vectors = model.stack("decoder")(rows, source=source, cache=cache if cached else None)
-        model.head(vectors[:, -1:])
+        return model.head(vectors[:, -1:])
 
     n = IDS.shape[1]
     expected = cost.generating(config, n, TARGET.shape[1] if both else 0)
@@ -217,7 +216,9 @@ def test_a_fit_is_the_least_squares_of_numpy_where_that_is_positive() -> None:
     scale = terms.max(0)
     expected = np.linalg.lstsq(terms / scale / seconds[:, None], np.ones(len(N)), rcond=None)[0] / scale
     assert (expected > 0).all()
-    np.testing.assert_allclose(cost.fit(N, seconds), expected, rtol=1e-6)
+    found = cost.fit(N, seconds)
+    assert found is not None
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_fit_has_no_negative_part() -> None:

@@ -115,7 +115,7 @@ def test_every_head_is_in_one_bar() -> None:
     config = tiny_config(n_layers=3)
     summaries = counting.kinds(run_both(language_model(config)))
     view = cost.KindsView.of(summaries)
-    assert sum(view.counts.values()).tolist() == [config.n_heads] * 3
+    assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
     figure = cost.draw_kinds(view, {kind: kind for kind in view.counts}, WORDS)
     np.testing.assert_array_equal(np.sum([bar.x for bar in figure.data], axis=0), [config.n_heads] * 3)

@@ -76,7 +76,8 @@ def test_every_choice_on_offer_can_be_trained(field: str) -> None:
 @pytest.mark.parametrize("field", lab.RANGES)
 def test_both_ends_of_a_range_can_be_trained(field: str) -> None:
     for end in lab.RANGES[field]:
-        assert check(dataclasses.replace(TINY, **{field: end})).n_parameters > 0
+        changed: dict[str, Any] = {field: end}
+        assert check(dataclasses.replace(TINY, **changed)).n_parameters > 0
 
 
 @pytest.mark.parametrize("text", ["One two three four five. " * 4, "\ud800 " * 40, "词 " * 30, TEXT])

@@ -13,7 +13,9 @@ import streamlit as st
 from app_driver import frames, open_page, run_code
 from streamlit.testing.v1 import AppTest
 
-from viz_model.training import samples
+from viz_model.figures import training
+from viz_model.figures.training import RunView
+from viz_model.training import lab, samples
 from viz_model.training.checkpoint import TrainingError
 from viz_model.ui import jobs, runs
 from viz_model.ui.jobs import Jobs
@@ -90,15 +92,15 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
     app = train(open_lab(n_layers=2))
-    facts = part.RunView.of(run_of(app).experiment).facts()
+    facts = RunView.of(run_of(app).experiment).facts()
     text = said(app)
     assert facts["held_last"] in text and facts["norm_first"] in text and f"{facts['clipped']} of 20 steps" in text
     update = run_of(app).experiment.update
-    assert update is not None and part.training.by_hand(update, 0)["computed"] in text
+    assert update is not None and training.by_hand(update, 0)["computed"] in text
     # A power of a number that itself ends in a power is no LaTeX.
     assert "10^{" in said(app) and not re.search(r"10\^\{-?\d+\}\^", said(app))
     app.number_input(key="training_lab.column").set_value(5).run()
-    assert part.training.by_hand(update, 5)["computed"] in said(app)
+    assert training.by_hand(update, 5)["computed"] in said(app)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_training_that_breaks_is_told_in_words(monkeypatch: pytest.MonkeyPatch) 
         raise TrainingError("step 0: the loss is nan")
         yield
 
-    monkeypatch.setattr(part.lab.Experiment, "steps", broken)
+    monkeypatch.setattr(lab.Experiment, "steps", broken)
     app = train(open_lab())
     assert "Training broke at step 1" in app.error[0].value and "Traceback" not in said(app)
 
@@ -156,7 +158,7 @@ def test_another_error_is_not_blamed_on_the_visitor(monkeypatch: pytest.MonkeyPa
         raise KeyError("ours")
         yield
 
-    monkeypatch.setattr(part.lab.Experiment, "steps", broken)
+    monkeypatch.setattr(lab.Experiment, "steps", broken)
     assert "fault of this app" in train(open_lab()).error[0].value
 
 

@@ -98,8 +98,9 @@ def at_start(model: Transformer, batch: Batch, *, all_blocks: bool) -> Start:
     The model is left without gradients, and asks for none.
     """
     model.requires_grad_(False)
-    blocks = list(model.stack("decoder").blocks)
-    weights = [block.ffn.down.weight.requires_grad_() for block in (blocks if all_blocks else blocks[-1:])]  # type: ignore[union-attr]
+    stack = model.stack("decoder")
+    layers = range(len(stack.blocks))
+    weights = [stack.block(layer).ffn.down.weight.requires_grad_() for layer in (layers if all_blocks else layers[-1:])]
     tap = _LastStream()
     with torch.inference_mode(False), torch.enable_grad():
         logits = model(batch.ids, tap=tap)

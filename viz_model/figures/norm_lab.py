@@ -6,12 +6,12 @@ Colours, marks and names are those of :mod:`viz_model.figures.twins`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.analysis.depth import PLACES, THEORY, DepthGradients, Fit, power_law
+from viz_model.analysis.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
 from viz_model.figures import theme
 from viz_model.figures.twins import COLOURS, NAMES, SYMBOLS, finish, ratio
 from viz_model.training import experiments
@@ -36,7 +36,7 @@ class StartView(NamedTuple):
     """
 
     found: DepthGradients
-    fits: Mapping[str, Fit]
+    fits: Mapping[Place, Fit]
     by_length: Fit
     expected: Fit
     start: float
@@ -81,10 +81,10 @@ class StartView(NamedTuple):
             }
         return said
 
-    def verdict(self, place: str) -> str:
+    def verdict(self, place: Place) -> str:
         """Whether theory's exponent lies within two standard errors of the fit: "agrees" or "differs"."""
         fit = self.fits[place]
-        return "agrees" if abs(fit.exponent - THEORY[place]) <= 2 * fit.error else "differs"  # type: ignore[index]
+        return "agrees" if abs(fit.exponent - THEORY[place]) <= 2 * fit.error else "differs"
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -195,7 +195,9 @@ class WarmupView(NamedTuple):
         Raises:
             ValueError: there is no run with this rate.
         """
-        runs = {(run.norm_at, run.warmup > 0): run for run in record.runs if run.peak_rate == rate}
+        runs: dict[tuple[str, bool], Recorded] = {
+            (run.norm_at, run.warmup > 0): run for run in record.runs if run.peak_rate == rate
+        }
         if not runs:
             raise ValueError(f"no run was recorded at {rate:g}")
         return cls(record, rate, runs)
@@ -343,7 +345,7 @@ def _room(values: np.ndarray, share: float) -> list[float]:
     return [low - share * (high - low or 1.0), high + share * (high - low or 1.0)]
 
 
-def _ticks(values: np.ndarray) -> dict[str, list[object]]:
+def _ticks(values: np.ndarray) -> dict[str, Any]:
     """Ticks at 1, 2 and 5 times the powers of ten within the values, written without exponents."""
     powers = range(int(np.floor(np.log10(values.min()))), int(np.ceil(np.log10(values.max()))) + 1)
     steps = [digit * 10.0**power for power in powers for digit in (1, 2, 3, 5, 7)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from viz_model.figures import norm_lab, twins_training
+from viz_model.analysis.depth import PLACES
+from viz_model.figures import norm_lab, twins, twins_training
 from viz_model.training import experiments
 from viz_model.ui import runs
 from viz_model.ui.parts.pre_post_ln import Comparison, section
@@ -37,14 +38,14 @@ def _start(t: Texts) -> None:
         for column, (name, figure) in zip(st.columns(2, gap="large"), figures.items(), strict=True):
             with column:
                 st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
-                chart = {"key": f"{PAGE}.{name}", "alt": t(f"{PAGE}.{name}_alt")}
-                st.plotly_chart(figure, config={"displayModeBar": False}, **chart)
+                key, alt = f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt")
+                st.plotly_chart(figure, config={"displayModeBar": False}, key=key, alt=alt)
                 st.markdown(t.prose(f"{PAGE}.{name}", **facts))
         with st.expander(t(f"{PAGE}.start_why")):
             st.markdown(t.prose(f"{PAGE}.start_why", **facts))
         with st.expander(t(f"{PAGE}.start_numbers")):
-            seeds = range(len(view.table().T) // len(norm_lab.PLACES))
-            columns = [f"{norm_lab.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in norm_lab.PLACES for n in seeds]
+            seeds = range(len(view.table().T) // len(PLACES))
+            columns = [f"{twins.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in PLACES for n in seeds]
             st.dataframe(
                 pd.DataFrame(view.table(), columns=columns, index=pd.Index(view.rows)), key=f"{PAGE}.start.table"
             )
