@@ -84,6 +84,8 @@ def test_control_tokens_are_those_that_no_reading_of_the_text_has() -> None:
     class Wrapped:
         """The bundled tokenizer with a control token at both ends, as BERT's."""
 
+        controls = frozenset({1, 2})
+
         def encode(self, text: str, *, special: bool = True) -> list[int]:
             inner = base.tokenizer.encode(text)
             return [1, *inner, 2] if special else inner

@@ -43,7 +43,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 
 
 def said(app: AppTest) -> str:
-    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.info, *app.subheader))
+    page = app.main  # what the sidebar says of each model is not the page's
+    return "\n".join(part.value for part in (*page.markdown, *page.caption, *page.info, *page.subheader))
 
 
 def component(app: AppTest, name: str) -> dict[str, object]:

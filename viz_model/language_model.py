@@ -206,9 +206,8 @@ class LanguageModel:
         self, target: str | None, target_ids: Sequence[int] | None, target_language: str | None
     ) -> list[int] | None:
         """What the decoder of an encoder–decoder reads, or None for other models."""
-        languages = self.tokenizer.languages
-        if target_language is not None and target_language not in languages:
-            known = ", ".join(languages) or "none by name"
+        if target_language is not None and target_language not in self.tokenizer.languages:
+            known = ", ".join(self.tokenizer.languages) or "none by name"
             raise ValueError(f"target_language: this model translates into {known}, not {target_language!r}")
         if self.config.kind != "encoder_decoder":
             if target is not None or target_ids is not None:
@@ -218,7 +217,7 @@ class LanguageModel:
             if target is not None or target_language is not None:
                 raise ValueError("give either a target or target_ids=[…]")
             return [int(id) for id in target_ids]
-        start = self.config.start_id if target_language is None else languages[target_language]
+        start = self.config.start_id if target_language is None else self.tokenizer.languages[target_language]
         if start is None:
             raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")
         return [start, *(self.tokenizer.encode_target(target, special=False) if target else [])]

@@ -177,8 +177,9 @@ class ByteLevel(Tokenizer):
         self.encoding = encoding
         self.name = encoding.name
         self.languages = MappingProxyType(dict(languages or {}))
-        self.mask_id = None if mask is None else encoding.encode_single_token(mask)
-        self.is_lossless = mask is None
+        if mask is not None:
+            self.mask_id = encoding.encode_single_token(mask)
+            self.is_lossless = False
         self._typed = set() if mask is None else {mask}
         self.n_vocab = encoding.n_vocab if n_rows is None else n_rows
         self.controls = frozenset(encoding._special_tokens.values()) - {self.mask_id}
