@@ -22,7 +22,8 @@ with formula:
     stage.see(f"formula_{way.norm_at}", equations=strips.equations(way))
     stage.formula(*(site for site in trace.sites if site.startswith(tuple(map(stage.at, strips.FORMULAS)))))
 with hand:
-    stage.see(f"hand_{way.norm}", token=stage.token_name(), **norm.norm_by_hand(normed, dimension))
+    if normed is not None:
+        stage.see(f"hand_{way.norm}", token=stage.token_name(), **norm.norm_by_hand(normed, dimension))
     stage.see(f"hand_sums_{way.norm_at}", dimension=dimension, sums=strips.sums_by_hand(way, dimension))
     stage.see(f"hand_neuron_{hidden.by_hand}", **neurons.neuron_by_hand(hidden, way, dimension))
 with code:

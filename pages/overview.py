@@ -46,7 +46,7 @@ if len(whole.blocks) < whole.n_layers:
 st.subheader(stage.words("try"), anchor=False)
 cards = []
 if lm.twin in runs.names() and trace.text is not None:
-    guess, chance = runs.trace(lm.twin, trace.text).next_tokens(stage.token, 1)[0]
+    guess, chance = runs.trace(runs.Asked(lm.twin, trace.text)).next_tokens(stage.token, 1)[0]
     twin = {"twin": lm.twin, "guess": texts.literal(guess.label), "chance": f"{chance:.0%}"}
     cards.append(("twin", twin, {"model": lm.twin}))
 for name, change in overview.things_to_try(trace, stage.token).items():

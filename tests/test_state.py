@@ -6,11 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_model as vm
+from viz_model import edits
 from viz_model.ui import state
 from viz_model.ui.texts import LANGUAGES, Texts
 
 MODELS = vm.models()
 CONFIGS = {name: vm.load(name).config for name in MODELS}
+
+
+CHANGES = (
+    edits.AblateHead(layer=1, head=3),
+    edits.SetNeuron(layer=0, neuron=7, value=-2.5e-7),
+    edits.PatchResidual(site="embed.out", position=0, from_text="我爱 ~._-<b>"),
+    edits.NoScale(),
+)
 
 
 def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
@@ -27,6 +36,7 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
         layer=st.integers(0, 3),
         head=st.integers(0, 5),
         token=st.none() | st.integers(0, 255),
+        edits=st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple),
         lang=st.sampled_from(list(LANGUAGES)),
     )
 )
@@ -39,7 +49,7 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
     assert view == state.ViewState(model=MODELS[0]) and not notices
 
 
-ASKED = ("model", "text", "target", "to", "side", "layer", "head", "token", "lang", "x")
+ASKED = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
 
 
 @given(st.dictionaries(st.sampled_from(ASKED), st.text()))

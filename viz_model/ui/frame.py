@@ -15,13 +15,13 @@ from urllib.parse import urlencode
 import streamlit as st
 
 import viz_model as vm
-from viz_model import sites
+from viz_model import edits, sites
 from viz_model.analysis import architectures
 from viz_model.config import ModelConfig, Side
 from viz_model.figures import theme
 from viz_model.figures.tokens import chip
 from viz_model.tokenizer import END_OF_TEXT, IdTokenizer
-from viz_model.ui import components, runs, state
+from viz_model.ui import components, interventions, runs, state
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import LANGUAGES, Texts, literal
 
@@ -118,6 +118,7 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
             _choice("side", t("common.side"), sides, side, lambda s: t(f"common.side_{s}"), t("common.side_help"))
         _index("layer", t("common.layer"), lm.config.depth(side), view.layer, t("common.layer_help"))
         _index("head", t("common.head"), lm.config.n_heads, view.head, t("common.head_help"))
+        interventions.chips(view, t)
         with st.popover(t("common.share"), width="stretch"):
             st.write(t("common.share_help"))
             st.code(f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}", language=None, wrap_lines=True)
@@ -253,7 +254,7 @@ def examples(lm: vm.LanguageModel) -> tuple[str, ...]:
 def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace:
     """The trace of the sentence, and of the target that stands in its own box where the model reads one."""
     if lm.config.kind != "encoder_decoder":
-        return runs.trace(view.model, text)
+        return interventions.fitting(runs.Asked(view.model, text, edits=edits.write(view.edits)), t)
     said, languages = runs.said(view.model, text, view.to), list(lm.tokenizer.languages)
     state.follow("frame.target", said if view.target is None else view.target)
     with st.container(horizontal=True, vertical_alignment="bottom", key="frame_target"):
@@ -286,7 +287,7 @@ def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace
             kwargs={"target": None},
         )
     target, _ = runs.readable(said if view.target is None else view.target)
-    return runs.trace(view.model, text, target, view.to)
+    return interventions.fitting(runs.Asked(view.model, text, target, view.to, edits.write(view.edits)), t)
 
 
 def _translate_into() -> None:

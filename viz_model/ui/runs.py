@@ -8,7 +8,7 @@ import logging
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +23,8 @@ from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
-from viz_model.edits import AblateHead
-from viz_model.generation import Decoder, Step, steps
+from viz_model.edits import AblateHead, Edit
+from viz_model.generation import Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training import log
 
@@ -140,58 +140,78 @@ def loaded(name: str) -> vm.LanguageModel:
     return vm.load(name)
 
 
-def trace(name: str, text: str, target: str | None = None, to: str | None = None) -> vm.Trace:
-    """The trace of a text that :func:`readable` has passed, and of a target where the model reads one.
+class Asked(NamedTuple):
+    """A run that a visitor asks for: the key under which it, and what follows from it, is kept.
 
-    ``to`` here and below is the language of the target, of a model that translates into several.
-    Keyed by name and text, never by tensors, and immutable, so that visitors can share it.
+    Texts, never tensors, so that equal keys are equal runs.
+
+    Attributes:
+        model: its name.
+        text: one that :func:`readable` has passed.
+        target: of an encoder–decoder, what its decoder has said so far.
+        to: the language of the target, of a model that translates into several.
+        edits: interventions, as an address writes them (:func:`viz_model.edits.write`).
     """
-    config = model(name).config
-    is_large = most_tokens(config) < config.n_context and len(text) > LONG_TEXT
-    return (_long_trace if is_large else _short_trace)(name, text, target, to)
+
+    model: str
+    text: str
+    target: str | None = None
+    to: str | None = None
+    edits: str = ""
+
+    @classmethod
+    def of(cls, model: str, run: vm.Trace) -> Asked:
+        """The key of a run of a text."""
+        return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits))
+
+    @property
+    def plain(self) -> Asked:
+        """The same without interventions."""
+        return self._replace(edits="")
+
+
+def trace(asked: Asked) -> vm.Trace:
+    """What was asked for. It is immutable, so that visitors can share it.
+
+    Raises:
+        TextError: the text cannot be written in the model's vocabulary.
+        ValueError: an edit names a place that the model or the text does not have.
+    """
+    config = model(asked.model).config
+    is_large = most_tokens(config) < config.n_context and len(asked.text) > LONG_TEXT
+    return (_long_trace if is_large else _short_trace)(asked)
 
 
 # A full context of a bundled model keeps about 16 MB, most of it logits.
 @st.cache_resource(show_spinner=False, max_entries=12)
-def _short_trace(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
-    return _run(name, text, target, to)
+def _short_trace(asked: Asked) -> vm.Trace:
+    return _run(asked)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _long_trace(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
-    return _run(name, text, target, to)
+def _long_trace(asked: Asked) -> vm.Trace:
+    return _run(asked)
 
 
-def _run(name: str, text: str, target: str | None, to: str | None) -> vm.Trace:
-    lm = model(name)
+def _run(asked: Asked, mask: Mapping[Side, torch.Tensor] | None = None, edits: Sequence[Edit] = ()) -> vm.Trace:
+    lm = model(asked.model)
     with _RUNNING:
-        return lm.trace(text, target, max_tokens=most_tokens(lm.config), target_language=to)
+        return lm.trace(
+            asked.text,
+            asked.target,
+            mask=mask,
+            edits=[*vm.edits.parse(asked.edits), *edits],
+            max_tokens=most_tokens(lm.config),
+            target_language=asked.to,
+        )
 
 
 @st.cache_resource(show_spinner=False, max_entries=3)
-def changed(
-    name: str,
-    text: str,
-    target: str | None,
-    side: Side,
-    mask: masks.MaskChoice,
-    layer: int,
-    off: tuple[int, ...],
-    to: str | None = None,
-) -> vm.Trace:
+def changed(asked: Asked, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]) -> vm.Trace:
     """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
-    lm, own = model(name), trace(name, text, target, to)
-    visible = masks.build(mask, side, len(own.at(side)))
-    edits = [AblateHead(layer=layer, head=head, side=side) for head in off]
-    with _RUNNING:
-        return lm.trace(
-            text,
-            target,
-            mask=None if visible is None else {side: visible},
-            edits=edits,
-            max_tokens=most_tokens(lm.config),
-            target_language=to,
-        )
+    visible = masks.build(mask, side, len(trace(asked).at(side)))
+    off_too = [AblateHead(layer=layer, head=head, side=side) for head in off]
+    return _run(asked, None if visible is None else {side: visible}, off_too)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -221,25 +241,25 @@ def readable(text: str) -> tuple[str, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def gradients(name: str, text: str, target: str | None, side: Side, to: str | None = None) -> StreamGradients:
+def gradients(asked: Asked, side: Side) -> StreamGradients:
     """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
-    run = trace(name, text, target, to).at(side)
+    run = trace(asked).at(side)
     with _RUNNING:
         return stream_gradients(run)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def bare_top_changes(name: str, text: str, target: str | None, to: str | None = None) -> int:
+def bare_top_changes(asked: Asked) -> int:
     """At how many positions a model's first choice would be another without its final norm."""
-    run = trace(name, text, target, to)
+    run = trace(asked)
     with _RUNNING:
         return twins.bare_top_changes(run.at(run.config.sides[-1]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def untrained_similarity(name: str, text: str, target: str | None, side: Side, to: str | None = None) -> np.ndarray:
+def untrained_similarity(asked: Asked, side: Side) -> np.ndarray:
     """How alike the tokens are by depth in a model like this one before any training."""
-    run = trace(name, text, target, to).at(side)
+    run = trace(asked).at(side)
     with _RUNNING, _DRAWING_WEIGHTS:
         return twins.untrained_similarity(run)
 
@@ -277,53 +297,45 @@ class Drawing:
 
 # Each keeps a KV cache, so that one more token costs one position.
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _drawing(name: str, text: str, target: str | None, sampling: vm.Sampling, seed: int, to: str | None) -> Drawing:
-    lm, run = model(name), trace(name, text, target, to)
+def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
+    lm, run = model(asked.model), trace(asked)
     with _RUNNING:
-        if run.target_ids is None:
-            decoder = Decoder(lm.model, run.ids)
-        else:
-            decoder = Decoder(lm.model, run.target_ids, source_ids=run.ids)
+        decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
     return Drawing(steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
 
 
-def drawn(
-    name: str,
-    text: str,
-    target: str | None,
-    sampling: vm.Sampling,
-    seed: int,
-    count: int,
-    to: str | None = None,
-) -> tuple[Step, ...]:
+def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
     """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
 
-    Of an encoder–decoder, they continue ``target``. An end-of-text token is the last one.
+    Of an encoder–decoder, they continue its target. An end-of-text token is the last one.
+
+    Raises:
+        ValueError: an edit speaks of positions, and so means nothing for a text that grows.
     """
-    drawing = _drawing(name, text, target, sampling, seed, to)
+    drawing = _drawing(asked, sampling, seed)
     with _RUNNING:
         return drawing.first(count)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def masked(name: str, text: str, position: int) -> vm.Trace:
+def masked(asked: Asked, position: int) -> vm.Trace:
     """The trace of a text in which the mask token stands at ``position``.
 
     Raises:
         ValueError: the model's vocabulary has no mask token.
     """
-    lm, ids = model(name), list(trace(name, text).ids)
+    lm, ids = model(asked.model), list(trace(asked).ids)
     if lm.tokenizer.mask_id is None:
-        raise ValueError(f"{name}: its vocabulary has no mask token")
+        raise ValueError(f"{asked.model}: its vocabulary has no mask token")
     ids[position] = lm.tokenizer.mask_id
     with _RUNNING:
-        return lm.trace(ids=ids)
+        return lm.trace(ids=ids, edits=vm.edits.parse(asked.edits))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def covered(name: str, text: str, start: int, stop: int) -> Covered:
+def covered(asked: Asked, start: int, stop: int) -> Covered:
     """Each token from ``start`` to ``stop`` covered alone, of a model whose vocabulary has a mask token."""
-    run = trace(name, text)
+    run = trace(asked)
     assert run.tokenizer.mask_id is not None
     with _RUNNING:
         return cover(run, range(start, stop), run.tokenizer.mask_id)

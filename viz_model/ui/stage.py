@@ -15,7 +15,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.ui import frame, runs, state, texts
+from viz_model.ui import frame, interventions, runs, state, texts
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import Texts, literal
 
@@ -48,6 +48,11 @@ class Stage:
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
         return self.t(f"{self.name}.{key}", **values)
+
+    @property
+    def asked(self) -> runs.Asked:
+        """The run that the page shows."""
+        return runs.Asked.of(self.view.model, self.trace)
 
     @property
     def start(self) -> str:
@@ -121,11 +126,12 @@ class Stage:
 
     def _call(self) -> str:
         """Python that gives this page's trace, for a model called ``lm``."""
-        if not self.trace.prefix:
-            return f"lm.trace({self.trace.text!r})"
-        to = self.trace.target_language
-        said = f"{self.trace.target!r}" if to is None else f"{self.trace.target!r}, target_language={to!r}"
-        return f"lm.trace({self.trace.text!r}, {said}).at({self.trace.side!r})"
+        run, to = self.trace, self.trace.target_language
+        said = [repr(run.text)]
+        said += [repr(run.target)] if run.prefix else []
+        said += [f"target_language={to!r}"] if to is not None else []
+        said += [f"edits=vm.edits.parse({vm.edits.write(run.edits)!r})"] if run.edits else []
+        return f"lm.trace({', '.join(said)})" + (f".at({run.side!r})" if run.prefix else "")
 
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
@@ -196,8 +202,12 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
         else:  # the sentence was shortened under the chosen token
             state.update(token=None)
             state.write(replace(view, token=None))
+    if trace.model is not lm.model:  # an edit has taken a part out of it
+        lm = replace(lm, model=trace.model)
     frame.ribbons(trace, token, t, key="frame.ribbon")
     frame.machine_map(name, view, lm, t)
+    if trace.edits:
+        interventions.banner(runs.Asked.of(view.model, trace), token if trace.side == lm.config.sides[-1] else -1, t)
     told = told_as(lm.config) if told_as else name
     st.header(t(f"common.page_{name}" if told == name else f"{told}.heading"), anchor=False)
     st.markdown(t.prose(f"{told}.lead"))

@@ -13,7 +13,9 @@ from typing import Any
 
 import streamlit as st
 
+from viz_model import edits
 from viz_model.config import ModelConfig, Side
+from viz_model.edits import Edit
 from viz_model.ui.texts import LANGUAGES
 
 MAX_URL_TEXT = 2_000
@@ -31,7 +33,7 @@ class ViewState:
     ``text`` None is the first example for the model. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
-    the stack that is looked at, where there are two.
+    the stack that is looked at, where there are two. ``edits`` are changes to the run.
     """
 
     model: str
@@ -42,6 +44,7 @@ class ViewState:
     layer: int = 0
     head: int = 0
     token: int | None = None
+    edits: tuple[Edit, ...] = ()
     lang: str = "en"
 
     def query(self) -> dict[str, str]:
@@ -62,6 +65,8 @@ class ViewState:
             plain["target"] = self.target[:MAX_URL_TEXT]
         if self.side != "decoder":
             plain["side"] = self.side
+        if self.edits:
+            plain["edits"] = edits.write(self.edits)
         return plain
 
     def stack(self, config: ModelConfig) -> Side:
@@ -109,6 +114,12 @@ def parse(
     token: int | None = None
     if "token" in query:  # whether the sentence is that long is for the page to say
         token = index("token", config.n_context)
+    asked = query.get("edits", "")
+    try:
+        changes = edits.parse(asked)  # whether the model has such places is seen when it runs
+    except ValueError as wrong:
+        notices.append(Notice("edits.unknown", {"why": str(wrong)[:300]}))
+        changes = ()
     view = ViewState(
         model=model,
         text=query.get("text"),
@@ -118,6 +129,7 @@ def parse(
         layer=index("layer", depth),
         head=index("head", config.n_heads),
         token=token,
+        edits=changes,
         lang=lang,
     )
     return view, notices

@@ -43,8 +43,9 @@ class WeightsView(NamedTuple):
 
     def facts(self) -> dict[str, str]:
         """For prose: the whole, and each group's share."""
-        shares = {f"{group}_share": f"{count / self.total:.0%}" for group, count in self.groups.items()}
-        counts = {f"{group}_count": f"{count:,}" for group, count in self.groups.items()}
+        groups = {"norms": 0} | self.groups  # a run may have been left without norms
+        shares = {f"{group}_share": f"{count / self.total:.0%}" for group, count in groups.items()}
+        counts = {f"{group}_count": f"{count:,}" for group, count in groups.items()}
         return {"total": f"{self.total:,}", **shares, **counts}
 
     def table(self) -> dict[str, list[object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz_model.config import NoNorm
 from viz_model.figures.block import lengths, neurons, norm, strips, weights
 from viz_model.ui import state
 from viz_model.ui.stage import Stage
@@ -64,10 +65,13 @@ def long_way(stage: Stage, way: strips.StripsView, view: lengths.LengthsView) ->
         stage.see("outlier", outlier=stage.token_name(view.outlier.token), **view.outlier.said)
 
 
-def one_norm(stage: Stage, way: strips.StripsView, dimension: int) -> norm.NormView:
-    """A norm of the visitor's choice at work, and the other kind of norm on the same vector."""
+def one_norm(stage: Stage, way: strips.StripsView, dimension: int) -> norm.NormView | None:
+    """A norm of the visitor's choice at work, and the other kind of norm on the same vector; None without norms."""
     named = _named(stage, way)
     st.subheader(stage.words(f"norm_{way.norm}", **named), anchor=False)
+    if way.norm == NoNorm.__name__:
+        stage.see("norm_NoNorm", **named)
+        return None
     names = {
         found.sublayer: stage.words(
             f"which_{way.norm_at}", part=stage.words(f"part_{found.sublayer}"), reads=found.reads

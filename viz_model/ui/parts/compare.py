@@ -83,9 +83,9 @@ def _run(lm: vm.LanguageModel, name: str, stage: Stage) -> vm.Trace:
     """The visitor's sentence through the second model; an encoder–decoder says its own target to it."""
     text = stage.trace.text or ""
     if lm.config.kind != "encoder_decoder":
-        return runs.trace(name, text)
+        return runs.trace(runs.Asked(name, text))
     to = stage.view.to if stage.view.to in lm.tokenizer.languages else None
-    return runs.trace(name, text, runs.said(name, text, to), to)
+    return runs.trace(runs.Asked(name, text, runs.said(name, text, to), to))
 
 
 def ribbons(stage: Stage, other: Beside) -> None:

@@ -207,15 +207,15 @@ def _layer(stage: Stage, length: int) -> int:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _shuffled(name: str, text: str, target: str | None, side: Side) -> counting.Shuffled | None:
-    run = runs.trace(name, text, target).at(side)
+def _shuffled(asked: runs.Asked, side: Side) -> counting.Shuffled | None:
+    run = runs.trace(asked).at(side)
     with runs.alone():
         return counting.shuffled(run)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _kinds(name: str, text: str, target: str | None, side: Side) -> tuple[tuple[heads.HeadSummary, ...], ...]:
-    run = runs.trace(name, text, target).at(side)
+def _kinds(asked: runs.Asked, side: Side) -> tuple[tuple[heads.HeadSummary, ...], ...]:
+    run = runs.trace(asked).at(side)
     with runs.alone():
         return counting.kinds(run)
 
@@ -230,7 +230,7 @@ def order(stage: Stage) -> None:
     wait = counting.work_of_shuffling(trace) > MOST_WORK
     if wait and not st.toggle(words("order_run"), key="cost.order", help=words("order_help")):
         return
-    found = _shuffled(stage.view.model, trace.text or "", trace.target, trace.stack.side)
+    found = _shuffled(stage.asked, trace.stack.side)
     if found is None:
         return
     same = {name: getattr(found, name) < counting.SAME for name in ("bare", "own")}
@@ -253,7 +253,7 @@ def order(stage: Stage) -> None:
 def many(stage: Stage) -> None:
     """Why many heads: what each of them does in this run."""
     words, trace, config = stage.words, stage.trace, stage.lm.config
-    view = cost.KindsView.of(_kinds(stage.view.model, trace.text or "", trace.target, trace.stack.side))
+    view = cost.KindsView.of(_kinds(stage.asked, trace.stack.side))
     labels: dict[str, str] = {kind: stage.t(f"attention.kind_{kind}") for kind in heads.KINDS}
     counts = view.total()
     n_heads, said = trace.n_layers * config.n_heads, {"kinds": len(counts), "h": config.n_heads, "k": config.d_head}

@@ -58,9 +58,7 @@ def stepper(stage: Stage) -> None:
 
 def own_words(stage: Stage) -> tuple[Token, ...]:
     """What the model says to this source by itself, always taking the most probable token."""
-    text = stage.trace.text or ""
-    to = stage.trace.target_language
-    steps = runs.drawn(stage.view.model, text, "", Sampling(temperature=0), 0, runs.MAX_SAID, to)
+    steps = runs.drawn(stage.asked.plain._replace(target=""), Sampling(temperature=0), 0, runs.MAX_SAID)
     return tuple(step.token for step in steps)
 
 

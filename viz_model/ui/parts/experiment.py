@@ -95,9 +95,7 @@ def run(stage: Stage) -> tuple[masks.MaskChoice, tuple[int, ...], vm.Trace | Non
         names = ", ".join(f"{position} {stage.token_name(position)}" for position in blind[:5])
         st.error(stage.words("blind", tokens=names), icon=":material/visibility_off:")
         return mask, off, None
-    text = trace.text or ""  # a page runs texts only
-    view, to = stage.view, trace.target_language
-    return mask, off, runs.changed(view.model, text, trace.target, side, mask, view.layer, off, to).at(side)
+    return mask, off, runs.changed(stage.asked, side, mask, stage.view.layer, off).at(side)
 
 
 def _mask(stage: Stage) -> masks.MaskChoice:

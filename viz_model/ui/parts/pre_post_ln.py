@@ -40,14 +40,12 @@ class Comparison:
         if stage.lm.twin in runs.names():
             twin = runs.model(stage.lm.twin)
             self.names[twin.config.norm_at] = stage.lm.twin
-        run = stage.trace
-        text, target, side, to = run.text or "", run.target, run.stack.side, run.target_language
-        self.run = (text, target, side, to)
-        self.said = (text, target, to)
+        self.asked = {
+            place: stage.asked._replace(model=self.names[place]) for place in twins.NAMES if place in self.names
+        }
+        self.side = stage.trace.stack.side
         self.traces: dict[str, vm.Trace] = {
-            place: runs.trace(self.names[place], text, target, to).at(side)
-            for place in twins.NAMES
-            if place in self.names
+            place: runs.trace(asked).at(self.side) for place, asked in self.asked.items()
         }
         self.alone = "" if len(self.traces) > 1 else "_alone"
         self.norm = type(stage.lm.config.norm).__name__
@@ -154,7 +152,7 @@ def untrained(page: Comparison, place: Any) -> dict[str, np.ndarray]:
         words, key = page.words("untrained_run"), "pre_post_ln.untrained"
         if not place.toggle(words, key=key, help=page.words("untrained_help")):
             return {}
-    return {side: runs.untrained_similarity(page.names[side], *page.run) for side in page.traces}
+    return {place: runs.untrained_similarity(asked, page.side) for place, asked in page.asked.items()}
 
 
 def pull(page: Comparison, place: Any) -> None:
@@ -167,7 +165,7 @@ def pull(page: Comparison, place: Any) -> None:
         place.markdown(f"#### {page.words('gradient_ask')}")
         if not place.toggle(page.words("gradient_run"), key="pre_post_ln.gradient", help=page.words("gradient_help")):
             return
-    found = {side: runs.gradients(page.names[side], *page.run) for side in page.traces}
+    found = {place: runs.gradients(asked, page.side) for place, asked in page.asked.items()}
     view = twins.GradientsView.of(found)
     kind = next(iter(found.values()))
     loss = page.words(f"loss_{kind.kind}", n=kind.n_predicted, start=stage.start)
@@ -189,7 +187,7 @@ def final(page: Comparison, place: Any) -> None:
     last = f"blocks.{trace.n_layers - 1}.resid.out"
     if ends_in_logits(trace):
         bare = twins.PredictionsView.final_norm(trace, stage.token)
-        changed = runs.bare_top_changes(page.names["pre"], *page.said)
+        changed = runs.bare_top_changes(page.asked["pre"])
         facts = bare.facts() | twins.logit_ranges(trace, stage.token) | {"changed": str(changed)}
         figure = twins.draw_predictions(bare, names, marks)
         page.show(place, "final", figure, facts, last, "logits", end=page.alone)

@@ -57,9 +57,7 @@ class Page:
     @property
     def run(self) -> tuple[object, ...]:
         """What the run is known by."""
-        view, covers = self.stage.view, self.position if self.covered else None
-        seen = self.opened.trace
-        return view.model, seen.text, seen.target, seen.target_ids, seen.side, covers
+        return self.opened.asked, self.trace.stack.side, self.position if self.covered else None
 
     @property
     def norm(self) -> Literal["layer", "rms", "none"]:
@@ -116,7 +114,7 @@ def ask(stage: Stage) -> Page:
     predicts = attribution.predicts(trace)
     if predicts and stage.lm.config.kind == "encoder" and mask_id is not None and trace.ids[stage.token] != mask_id:
         covered = True
-        trace = runs.masked(stage.view.model, trace.text or "", stage.token)
+        trace = runs.masked(stage.asked, stage.token)
         stage = replace(stage, trace=trace.at(opened.trace.stack.side))
     way = attribution.way(stage.trace, stage.token)
     if not predicts:

@@ -22,7 +22,7 @@ def show(stage: Stage) -> None:
     own_id = seen.ids[stage.token]
     is_typed = own_id == mask_id
     covers = mask_id is not None and not is_typed
-    trace = runs.masked(stage.view.model, seen.text or "", stage.token) if covers else seen
+    trace = runs.masked(stage.asked, stage.token) if covers else seen
     mask = literal(stage.lm.tokenizer.token(mask_id).label) if mask_id is not None else ""
 
     sampling = controls.sampling(replace(stage, name="next_token"))
@@ -70,7 +70,7 @@ def show(stage: Stage) -> None:
 def _cover_all(stage: Stage, mask: str, mask_id: int) -> None:
     """Every token of the text covered alone, against what stands there."""
     part = masked.part(stage.trace, stage.token)
-    found = runs.covered(stage.view.model, stage.trace.text or "", part.start, part.stop)
+    found = runs.covered(stage.asked, part.start, part.stop)
     if not len(found.positions):
         return
     came = next_token.ArrivalsView.covered(stage.trace, found)

@@ -67,12 +67,12 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
     st.subheader(words("draw_title"), anchor=False)
     row = st.container(horizontal=True, vertical_alignment="bottom")
     seed = controls.setting(stage, row.number_input, "seed", 0, 9999, 0, width=150)
-    place, to = (stage.view.model, trace.text or "", trace.target, sampling, seed), trace.target_language
-    at, count = st.session_state.get("next_token.count", ((place, to), 0))
-    steps = runs.drawn(*place, count, to) if at == (place, to) and count else ()
+    place = (stage.asked, sampling, seed)
+    at, count = st.session_state.get("next_token.count", (place, 0))
+    steps = runs.drawn(*place, count) if at == place and count else ()
     ended = bool(steps) and steps[-1].token.id == end
     for name, more in (("one_more", 1), ("ten_more", 10), ("start_over", -len(steps))):
-        change = {"next_token.count": ((place, to), min(next_token.MOST_DRAWN, len(steps) + more))}
+        change = {"next_token.count": (place, min(next_token.MOST_DRAWN, len(steps) + more))}
         idle = ended or len(steps) == next_token.MOST_DRAWN if more > 0 else not steps
         row.button(
             words(name), key=f"next_token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle

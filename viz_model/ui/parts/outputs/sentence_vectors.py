@@ -77,7 +77,7 @@ def _others(stage: Stage) -> list[vm.Trace]:
         )
         readable, _ = runs.readable(typed)
         try:
-            found += [runs.trace(stage.view.model, readable)] if readable else []
+            found += [runs.trace(runs.Asked(stage.view.model, readable))] if readable else []
         except vm.TextError as error:
             column.caption(literal(str(error)))
     return found
