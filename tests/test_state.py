@@ -33,9 +33,9 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
         text=st.none() | st.text(max_size=state.MAX_URL_TEXT),
         target=st.none() | st.text(max_size=state.MAX_URL_TEXT),
         to=st.none() | st.sampled_from(["fr", "zh"]),
-        layer=st.integers(0, 3),
+        layer=st.integers(0, 2),
         head=st.integers(0, 5),
-        token=st.none() | st.integers(0, 255),
+        token=st.none() | st.integers(0, 127),
         edits=st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple),
         lang=st.sampled_from(list(LANGUAGES)),
     )
