@@ -196,7 +196,7 @@ def test_every_model_is_described_in_a_line(lang: str, visit: Open) -> None:
     for name in vm.models():
         described = frame.about(name, vm.load(name), Texts(lang))
         assert "{{" not in described and "\n" not in described and len(described) < 400
-    assert "tiny-t5" in frame.about("tiny-translator", vm.load("tiny-translator"), Texts(lang))
+    assert "translate-2017" in frame.about("tiny-translator", vm.load("tiny-translator"), Texts(lang))
 
 
 # The masked model of the bundled vocabulary
