@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,18 +184,7 @@ def draw_curves(view: CurvesView, words: Words) -> go.Figure:
     if (view.visible < view.parts["pairs"]).any():
         lines.append(("visible", view.visible, COLOURS["pairs"], "dot", 2))
     for name, values, colour, dash, width in lines:
-        said = theme.plain(words[name])
-        figure.add_trace(
-            go.Scatter(
-                x=view.lengths,
-                y=values,
-                name=said,
-                mode="lines",
-                line={"color": colour, "width": width, "dash": dash},
-                customdata=[big(value) for value in values],
-                hovertemplate=f"<b>{said}</b><br>n = %{{x:,}}<br>%{{customdata}}<extra></extra>",
-            )
-        )
+        _line(figure, view.lengths, values, words[name], big, color=colour, width=width, dash=dash)
     low = min(float(values[0]) for _, values, *_ in lines)
     for n, mark in enumerate(view.marks):
         _mark(figure, mark, words["here"] if n == 0 else f"× {FACTORS[n]}")
@@ -245,18 +234,8 @@ def draw_generated(view: GeneratedView, words: Words) -> go.Figure:
     """With and without the cache. ``words`` names "cached", "uncached", "length", "multiplications" and "here"."""
     figure = go.Figure()
     for name, role, dash in (("uncached", "residual", "dash"), ("cached", "key", "solid")):
-        values, said = getattr(view, name), theme.plain(words[name])
-        figure.add_trace(
-            go.Scatter(
-                x=view.lengths,
-                y=values,
-                name=said,
-                mode="lines",
-                line={"color": theme.ROLES[role], "width": 3, "dash": dash},
-                customdata=[big(value) for value in values],
-                hovertemplate=f"<b>{said}</b><br>n = %{{x:,}}<br>%{{customdata}}<extra></extra>",
-            )
-        )
+        values = getattr(view, name)
+        _line(figure, view.lengths, values, words[name], big, color=theme.ROLES[role], width=3, dash=dash)
     for factor in FACTORS:
         named = words["here"] if factor == 1 else f"× {factor}"
         _mark(figure, view.here * factor, named, before=factor == FACTORS[-1])
@@ -437,6 +416,24 @@ def draw_recurrent(view: TimesView, words: Words) -> go.Figure:
     return _timed(figure, view, list(rows.values()), words)
 
 
+def _line(
+    figure: go.Figure, x: np.ndarray, y: np.ndarray, name: str, written: Callable[[float], str], **line: Any
+) -> None:
+    """A curve over the length n, whose numbers hover texts write with ``written``; ``line`` is Plotly's."""
+    said = theme.plain(name)
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            name=said,
+            mode="lines",
+            line=line,
+            customdata=[written(float(value)) for value in y],
+            hovertemplate=f"<b>{said}</b><br>n = %{{x:,}}<br>%{{customdata}}<extra></extra>",
+        )
+    )
+
+
 def _points(figure: go.Figure, x: np.ndarray, seconds: np.ndarray, part: str, name: str, *, joined: bool) -> None:
     colour, symbol, dash = _MARKERS[part]
     said = theme.plain(name)
@@ -471,18 +468,8 @@ def draw_memory(view: TimesView, words: Words, size: Any) -> go.Figure:
     """
     figure = go.Figure()
     computed = cost.MATRICES * view.matrix
-    said = theme.plain(words["computed"])
-    figure.add_trace(
-        go.Scatter(
-            x=view.lengths,
-            y=computed,
-            name=said,
-            mode="lines",
-            line={"color": theme.ROLES["residual"], "width": 2, "dash": "dash"},
-            customdata=[size(float(n)) for n in computed],
-            hovertemplate=f"<b>{said}</b><br>n = %{{x:,}}<br>%{{customdata}}<extra></extra>",
-        )
-    )
+    grey = theme.ROLES["residual"]
+    _line(figure, view.lengths, computed, words["computed"], size, color=grey, width=2, dash="dash")
     measured: tuple[Part, ...] = ("textbook", "fused")
     for part in measured:
         _points(figure, view.lengths, view.created[part], part, words[part], joined=part == "fused")

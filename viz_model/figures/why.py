@@ -101,15 +101,7 @@ def draw_sum(view: SumView, names: Sequence[str], words: Mapping[str, str], sele
     low, high = min(0.0, float(starts.min()), float(ends.min())), max(0.0, float(starts.max()), float(ends.max()))
     reach = (high - low) or 1.0
     for row, (start, end, length) in enumerate(zip(starts, ends, lengths, strict=True)):
-        figure.add_annotation(
-            x=max(start, end),
-            y=row,
-            text=f"<b>{signed(length)}</b>",
-            showarrow=False,
-            xanchor="left",
-            xshift=4,
-            font={"size": _SMALL, "color": theme.INK},
-        )
+        _write(figure, max(start, end), row, f"<b>{signed(length)}</b>", _SMALL)
         if row + 1 < len(labels) - 1:
             figure.add_shape(
                 type="line",
@@ -286,15 +278,7 @@ def draw_pushes(view: PushesView, words: Mapping[str, str]) -> go.Figure:
     low, high = min(0.0, *values), max(0.0, *values)
     reach = (high - low) or 1.0
     for row, value in zip(rows, values, strict=True):
-        figure.add_annotation(
-            x=max(0.0, value),
-            y=row,
-            text=signed(value),
-            showarrow=False,
-            xanchor="left",
-            xshift=4,
-            font={"size": 11, "color": theme.INK},
-        )
+        _write(figure, max(0.0, value), row, signed(value))
     for row, name in ((0.1, words["up"]), (rows[split] - 0.9, words["down"])):
         figure.add_annotation(
             x=0,
@@ -647,15 +631,7 @@ def draw_neurons(view: NeuronsView, name: Callable[[int, int], str], selected: i
     low, high = min(0.0, float(view.values.min())), max(0.0, float(view.values.max()))
     reach = (high - low) or 1.0
     for row, value in zip(rows, view.values, strict=True):
-        figure.add_annotation(
-            x=max(0.0, value),
-            y=row,
-            text=signed(value),
-            showarrow=False,
-            xanchor="left",
-            xshift=4,
-            font={"size": 11, "color": theme.INK},
-        )
+        _write(figure, max(0.0, value), row, signed(value))
     labels = [theme.plain(name(int(i), int(j))) for i, j in zip(view.layers, view.numbers, strict=True)]
     labels[selected] = f"<b>{labels[selected]}</b>"
     figure.add_vline(x=0, line={"color": theme.ROLES["residual"], "width": 1})
@@ -742,3 +718,9 @@ def part_by_hand(written: np.ndarray, direction: np.ndarray, most: int = 3) -> d
     largest = np.argsort(-np.abs(products), kind="stable")[:most]
     terms = " + ".join(rf"{theme.signed(written[d])} \cdot {theme.signed(direction[d])}" for d in largest)
     return {"terms": terms, "product": f"{products.sum():.4f}", "n_terms": str(len(products) - len(largest))}
+
+
+def _write(figure: go.Figure, x: float, row: float, text: str, size: int = 11) -> None:
+    """A number at the right end of a bar."""
+    font = {"size": size, "color": theme.INK}
+    figure.add_annotation(x=x, y=row, text=text, showarrow=False, xanchor="left", xshift=4, font=font)
