@@ -591,7 +591,9 @@ def _powers(figure: go.Figure, title: str, low: float, high: float) -> None:
     """A logarithmic axis of counts, 10ᵖ."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     shown = [p for p in powers if p % (1 if len(powers) <= 5 else 2 if len(powers) <= 9 else 3) == 0]
-    _logarithmic(figure, title, low, high, [10.0**p for p in shown], [f"10<sup>{p}</sup>" for p in shown])
+    _logarithmic(
+        figure, title, low, high, [10.0**p for p in shown], [f"10{str(p).translate(_SUPERSCRIPT)}" for p in shown]
+    )
 
 
 def _logarithmic(

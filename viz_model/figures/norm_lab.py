@@ -6,7 +6,7 @@ Colours, marks and names are those of :mod:`viz_model.figures.twins`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -134,7 +134,9 @@ def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure
         range=_room(line, 0.06),
     )
     everything = np.concatenate([view.found.last[place].ravel() for place in PLACES])
-    figure.update_yaxes(type="log", title=theme.plain(axis), range=_room(everything, 0.08), **_ticks(everything))
+    figure.update_yaxes(
+        type="log", title=theme.plain(axis), range=_room(everything, 0.08), **theme.log_ticks(everything)
+    )
     finish(figure, 360)
     figure.update_layout(legend={"entrywidth": 0.48, "entrywidthmode": "fraction"})
     return figure
@@ -343,14 +345,6 @@ def _room(values: np.ndarray, share: float) -> list[float]:
     """The range of a logarithmic axis with room on both sides."""
     low, high = np.log10(values.min()), np.log10(values.max())
     return [low - share * (high - low or 1.0), high + share * (high - low or 1.0)]
-
-
-def _ticks(values: np.ndarray) -> dict[str, Any]:
-    """Ticks at 1, 2 and 5 times the powers of ten within the values, written without exponents."""
-    powers = range(int(np.floor(np.log10(values.min()))), int(np.ceil(np.log10(values.max()))) + 1)
-    steps = [digit * 10.0**power for power in powers for digit in (1, 2, 3, 5, 7)]
-    shown = [value for value in steps if values.min() / 1.2 <= value <= values.max() * 1.2]
-    return {"tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
 
 
 def _number(value: float, digits: int = 2) -> str:

@@ -7,7 +7,9 @@ transparent to its hue, so that nothing is the page's own colour on a light and 
 from __future__ import annotations
 
 import html
+import math
 
+import numpy as np
 import plotly.graph_objects as go
 
 ROLES = {
@@ -88,6 +90,19 @@ def ticks(labels: tuple[str, ...], most: int = 40) -> dict[str, list[object]]:
     """Axis ticks for labels; beyond ``most`` only every n-th is written. Placed by index."""
     shown = range(0, len(labels), -(-len(labels) // most))
     return {"tickvals": list(shown), "ticktext": [shorten(labels[i]) for i in shown]}
+
+
+def log_ticks(values: np.ndarray) -> dict[str, object]:
+    """Ticks of a logarithmic axis for positive ``values``, written without exponents.
+
+    At powers of ten, and between them where those would be few. Plotly's own ticks between powers
+    are drawn too small to be read.
+    """
+    low, high = float(values.min()) / 1.2, float(values.max()) * 1.2
+    digits = (1,) if high > 200 * low else (1, 2, 5) if high > 10 * low else (1, 2, 3, 5, 7)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    shown = [value for power in powers for digit in digits if low <= (value := digit * 10.0**power) <= high]
+    return {"tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
 
 
 def shorten(label: str, most: int = 14) -> str:

@@ -157,12 +157,7 @@ def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> 
         key = "legend" if column == 1 else f"legend{column}"
         figure.update_layout({key: {**legend, "x": domain[0], "title": title}})
     figure.update_xaxes(title=theme.plain(step), nticks=5)
-    figure.update_yaxes(type="log", dtick=1 if _decades(view) > 1 else "D2")
+    drawn = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
+    figure.update_yaxes(type="log", **theme.log_ticks(drawn))
     figure.update_yaxes(title=theme.plain(axis), col=1)
     return figure
-
-
-def _decades(view: CurvesView) -> float:
-    """How many powers of ten the blocks' gradients span."""
-    values = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
-    return float(np.log10(values.max() / values.min()))
