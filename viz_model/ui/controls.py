@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from viz_model.generation import Sampling
+from viz_model.ui import state
 from viz_model.ui.stage import Stage
 
-MAX_TOP_K = 100
 _OFF = 0
 
 
@@ -23,17 +23,45 @@ def setting(stage: Stage, widget: Callable[..., Any], name: str, *values: Any, *
 
 
 def sampling(stage: Stage) -> Sampling:
-    """Temperature, top-k and top-p, side by side."""
+    """Temperature, top-k and top-p, side by side; what they are set to stands in the address."""
     left, middle, right = st.columns(3, gap="large")
-    choices = [*range(1, MAX_TOP_K + 1), _OFF]
+    choices = [*range(1, state.MAX_TOP_K + 1), _OFF]
+    view = stage.view
 
     def written(k: int) -> str:
         return stage.words("off") if k == _OFF else str(k)
 
-    temperature = setting(stage, left.slider, "temperature", 0.0, 2.0, 1.0, 0.05)
-    top_k = setting(stage, middle.select_slider, "top_k", choices, _OFF, format_func=written)
-    top_p = setting(stage, right.slider, "top_p", 0.05, 1.0, 0.9, 0.05)
-    return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p)
+    in_view(stage, left.slider, "temperature", view.temperature, 0.0, state.MAX_TEMPERATURE, step=0.05)
+    top_k = view.top_k or _OFF
+    in_view(stage, middle.select_slider, "top_k", top_k, choices, format_func=written, read=lambda k: k or None)
+    in_view(stage, right.slider, "top_p", view.top_p, state.MIN_TOP_P, 1.0, step=0.05)
+    return view.sampling
+
+
+def in_view(
+    stage: Stage,
+    widget: Callable[..., Any],
+    field: str,
+    value: Any,
+    *values: Any,
+    read: Callable[[Any], Any] = lambda value: value,
+    **options: Any,
+) -> Any:
+    """A widget for a field of the view, which has ``value``: the address carries it, and every page keeps it.
+
+    It is labelled with the page's ``field`` and explained by its ``field_help``; ``read`` makes of what the
+    widget holds what the view does.
+    """
+    key = f"{stage.name}.{field}"
+    state.follow(key, value)
+
+    def changed() -> None:
+        # Sliders hand back sums of their steps, such as 0.15000000000000002.
+        found = st.session_state[key]
+        if found is not None:
+            state.update(**{field: read(round(found, 2) if isinstance(found, float) else found)})
+
+    return widget(stage.words(field), *values, key=key, help=stage.words(f"{field}_help"), on_change=changed, **options)
 
 
 def choose(stage: Stage, name: str, options: Sequence[str], default: str) -> Any:

@@ -7,6 +7,7 @@ it asks for that does not exist becomes a default and a notice. Nothing from a U
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,14 +15,24 @@ from typing import Any
 import streamlit as st
 
 from viz_model import edits
+from viz_model.analysis.derivation import Cell
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import Edit
+from viz_model.generation import Sampling
 from viz_model.ui.texts import LANGUAGES
 
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
 
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
+
+MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, MAX_SEED = 2.0, 100, 0.05, 9999
+"""What a visitor may choose of how tokens are drawn."""
+
+CL100K = "cl100k_base"
+"""The vocabulary that every other one can be held against."""
+
+_CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 
@@ -34,6 +45,10 @@ class ViewState:
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
+
+    ``temperature``, ``top_k`` (None: off), ``top_p`` and ``seed`` say how tokens are drawn. ``compare`` is a
+    second model to stand beside the first, ``vocabulary`` a second vocabulary; None is the page's own choice.
+    ``cell`` is the number whose derivation is open: of a value, or of a weight.
     """
 
     model: str
@@ -45,7 +60,19 @@ class ViewState:
     head: int = 0
     token: int | None = None
     edits: tuple[Edit, ...] = ()
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 0.9
+    seed: int = 0
+    compare: str | None = None
+    vocabulary: str | None = None
+    cell: Cell | None = None
     lang: str = "en"
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the next token is chosen."""
+        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
 
     def query(self) -> dict[str, str]:
         """The view as URL parameters; :func:`parse` is the inverse."""
@@ -67,11 +94,26 @@ class ViewState:
             plain["side"] = self.side
         if self.edits:
             plain["edits"] = edits.write(self.edits)
+        # What nobody has touched is left out, so that most addresses stay short.
+        for name in ("temperature", "top_k", "top_p", "seed"):
+            if (value := getattr(self, name)) != getattr(_UNTOUCHED, name):
+                plain[name] = f"{value:g}"
+        for name in ("compare", "vocabulary"):
+            if (value := getattr(self, name)) is not None:
+                plain[name] = value
+        if self.cell is not None:
+            plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
         return plain
 
     def stack(self, config: ModelConfig) -> Side:
         """The stack of a model that is looked at: of a model with one stack, that one."""
         return self.side if self.side in config.sides else config.sides[-1]
+
+
+_UNTOUCHED = ViewState(model="")
+
+# Patterns, because int() and float() also read 1_0, other scripts' digits and nan.
+_WHOLE, _DECIMAL = re.compile("[0-9]{1,4}"), re.compile(r"[0-9](\.[0-9]{1,2})?")
 
 
 @dataclass(frozen=True)
@@ -105,6 +147,24 @@ def parse(
         notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
         return 0
 
+    def number(name: str, low: float, high: float, pattern: re.Pattern[str] = _WHOLE) -> Any:
+        """A number of the sliders; the default of the view where the address asks for none, or for another."""
+        default = getattr(_UNTOUCHED, name)
+        asked = query.get(name)
+        if asked is not None and pattern.fullmatch(asked) and low <= float(asked) <= high:
+            return type(low)(asked)
+        if asked is not None:
+            values = {"name": name, "asked": asked[:80], "low": low, "high": high}
+            notices.append(Notice("common.unknown_number", values))
+        return default
+
+    def named(name: str, known: Sequence[str]) -> str | None:
+        asked = query.get(name)
+        if asked is None or asked in known:
+            return asked
+        notices.append(Notice("common.unknown_beside", {"name": name, "asked": asked[:80]}))
+        return None
+
     side = query.get("side", "decoder")
     if side not in SIDES:
         notices.append(Notice("common.unknown_side", {"asked": side[:80]}))
@@ -120,6 +180,12 @@ def parse(
     except ValueError as wrong:
         notices.append(Notice("edits.unknown", {"why": str(wrong)[:300]}))
         changes = ()
+    cell: Cell | None = None
+    if "cell" in query:
+        if written := _CELL.fullmatch(query["cell"]):  # whether the run has it is for the derivation to say
+            cell = Cell(written[1], tuple(map(int, written[2].split(","))))
+        else:
+            notices.append(Notice("derivation.unknown", {"asked": query["cell"][:80]}))
     view = ViewState(
         model=model,
         text=query.get("text"),
@@ -130,6 +196,13 @@ def parse(
         head=index("head", config.n_heads),
         token=token,
         edits=changes,
+        temperature=number("temperature", 0.0, MAX_TEMPERATURE, _DECIMAL),
+        top_k=number("top_k", 1, MAX_TOP_K),
+        top_p=number("top_p", MIN_TOP_P, 1.0, _DECIMAL),
+        seed=number("seed", 0, MAX_SEED),
+        compare=named("compare", models),
+        vocabulary=named("vocabulary", (CL100K, *models)),
+        cell=cell,
         lang=lang,
     )
     return view, notices
@@ -181,6 +254,12 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
     )
     write(shown)
     return shown
+
+
+def cell() -> Cell | None:
+    """The number whose derivation is open now."""
+    view: ViewState = st.session_state[_SESSION]
+    return view.cell
 
 
 def notices() -> list[Notice]:

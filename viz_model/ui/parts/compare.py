@@ -54,10 +54,8 @@ def second(stage: Stage) -> Beside | None:
     if default is None:
         return None
     others = [name for name in configs if name != stage.view.model]
-    key = f"{stage.name}.compare"
-    if st.session_state.get(key) not in others:
-        st.session_state[key] = default
-    name = controls.setting(stage, st.selectbox, "compare", others, format_func=runs.labels().__getitem__)
+    chosen = stage.view.compare if stage.view.compare in others else default
+    name = controls.in_view(stage, st.selectbox, "compare", chosen, others, format_func=runs.labels().__getitem__)
     with st.spinner(stage.words("loading", model=name)):
         try:
             lm = runs.model(name)

@@ -66,7 +66,7 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
     is_target = stage.lm.config.kind == "encoder_decoder"
     st.subheader(words("draw_title"), anchor=False)
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    seed = controls.setting(stage, row.number_input, "seed", 0, 9999, 0, width=150)
+    seed = controls.in_view(stage, row.number_input, "seed", stage.view.seed, 0, state.MAX_SEED, width=150)
     place = (stage.asked, sampling, seed)
     at, count = st.session_state.get("next_token.count", (place, 0))
     steps = runs.drawn(*place, count) if at == place and count else ()
