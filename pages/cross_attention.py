@@ -39,7 +39,9 @@ st.subheader(words("steps_title", **said), anchor=False)
 padded = controls.choose(stage, "mask", ("none", "padding"), "none") == "padding"
 steps = cross.steps(trace, view.layer, view.head, token, padded=padded)
 rows = crossing.labels(stage, "step", figures.STEPS)
-stage.figure(figures.draw_steps(steps, source, rows, scaled=config.scale_scores), "steps", words("steps_alt"))
+cells = {} if padded else crossing.step_cells(stage)
+drawn = figures.draw_steps(steps, source, rows, scaled=config.scale_scores, cells=cells)
+stage.figure(drawn, "steps", words("steps_alt"))
 if len(source) > figures.MOST_COLUMNS:
     st.caption(words("columns", n=figures.MOST_COLUMNS, total=len(source)))
 stage.source(*(stage.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
@@ -48,7 +50,8 @@ written = cross.written(trace, view.layer, token)
 left, right = st.columns([3, 2], gap="large")
 names = crossing.labels(stage, "sum", figures.SUMS)
 with left:
-    stage.figure(figures.draw_sum(written, names, dimension, config.norm_at), "sum", words("sum_alt"))
+    drawn = figures.draw_sum(written, names, dimension, config.norm_at, crossing.sum_cells(stage))
+    stage.figure(drawn, "sum", words("sum_alt"))
 with right:
     stage.figure(figures.draw_heads(written, view.head, names), "heads", words("heads_alt"))
 stage.source(*(stage.at(site) for site in ("resid.mid", "cross.head_out", "cross.out", "resid.cross")))
@@ -56,7 +59,7 @@ stage.source(*(stage.at(site) for site in ("resid.mid", "cross.head_out", "cross
 st.subheader(words("reading_title", **said), anchor=False)
 stage.see("reading", **said)
 stage.records("reading", crossing.reading(stage))
-decoding = crossing.decoding(stage, pattern)
+decoding = crossing.decoding(stage, pattern, shown)
 crossing.wiring(stage, said)
 
 formula, hand, code, numbers = stage.tabs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from plotly.subplots import make_subplots
 from viz_model.analysis import heads, masks
 from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, theme
+from viz_model.figures.cells import COLUMN, ROW, Cells, span_of
 from viz_model.trace import Trace
 
 KINDS = heads.KINDS
@@ -137,6 +139,7 @@ def head_view(
         row_axis=axes[0],
         column_axis=axes[1],
         selected_row=token - shown.start,
+        cells=Cells(site, (head, ROW, COLUMN), span_of(shown), span_of(shown)),
     )
 
 
@@ -237,7 +240,8 @@ class FormsView(NamedTuple):
     """One query and one key in each form they take: as projected, normalised, rotated.
 
     ``queries`` and ``keys`` are [F, K]; ``products`` [F, T] are the dot products of the query with
-    every key in the same form; ``visible`` [T] says which keys the query sees.
+    every key in the same form; ``visible`` [T] says which keys the query sees. ``cells`` by letter, "q" and "k",
+    say for each form which numbers of the run these are.
     """
 
     forms: tuple[str, ...]
@@ -247,12 +251,15 @@ class FormsView(NamedTuple):
     keys: np.ndarray
     products: np.ndarray
     visible: np.ndarray
+    cells: Mapping[str, tuple[Cells, ...]] = MappingProxyType({})
 
     @classmethod
     def of(cls, trace: Trace, layer: int, head: int, query: int, key: int) -> FormsView:
         at = f"blocks.{layer}.attn."
         forms = tuple(form for form in FORMS if f"{at}q{form}" in trace)
         every = [(trace.head(f"{at}q{form}", head)[query], trace.head(f"{at}k{form}", head)) for form in forms]
+        group, _ = heads.shared_with(trace.config, head)
+        rows = {"q": (head, query, COLUMN), "k": (group, key, COLUMN)}
         return cls(
             forms=forms,
             query=query,
@@ -261,6 +268,9 @@ class FormsView(NamedTuple):
             keys=np.stack([k[key].numpy() for _, k in every]),
             products=np.stack([(k @ q).numpy() for q, k in every]),
             visible=masks.of_run(trace, layer)[query].numpy(),
+            cells={
+                letter: tuple(Cells(f"{at}{letter}{form}", index) for form in forms) for letter, index in rows.items()
+            },
         )
 
     def facts(self, form: str) -> dict[str, str]:
@@ -309,6 +319,7 @@ def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, 
             figure.add_trace(
                 go.Heatmap(
                     z=vectors[n].astype(np.float32)[None],
+                    meta=view.cells[letter][n].meta if view.cells else None,
                     y=[name],
                     zmin=-top[n],
                     zmax=top[n],
@@ -347,7 +358,7 @@ class StepsView(NamedTuple):
     ``products`` q·k of the form that this model makes scores of; ``scores`` after ÷√K, where it
     divides; ``bias`` what its position scheme adds, or None; ``mask`` 0 or −∞; ``masked`` the sum
     of all three; ``pattern`` after softmax; ``values`` the value vectors [T, K], ``z`` their
-    weighted sum [K].
+    weighted sum [K]. ``at`` is what the names of the layer's values begin with.
     """
 
     labels: tuple[str, ...]
@@ -363,6 +374,8 @@ class StepsView(NamedTuple):
     values: np.ndarray
     z: np.ndarray
     d_head: int
+    at: str = ""
+    head: int = 0
 
     @classmethod
     def of(cls, trace: Trace, layer: int, head: int, query: int) -> StepsView:
@@ -381,7 +394,19 @@ class StepsView(NamedTuple):
             values=trace.head(at + "v", head).numpy(),
             z=trace.head(at + "z", head)[query].numpy(),
             d_head=trace.config.d_head,
+            at=at,
+            head=head,
         )
+
+    def cells(self, step: str) -> Cells | None:
+        """Which numbers a row of :meth:`rows` shows, in the columns of :meth:`shown`.
+
+        Products are no value of their own: they are the first step of the scores.
+        """
+        if not self.at:
+            return None
+        site = "scores" if step.startswith("products") else step.removesuffix("_bias")
+        return Cells(f"{self.at}{site}", (self.head, self.query, COLUMN), columns=span_of(self.shown()))
 
     def rows(self) -> dict[str, np.ndarray]:
         """The rows over the keys that this model has, by the key of their name, in order."""
@@ -431,7 +456,8 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
         row_heights=[1] * len(steps) + [2.2],
     )
     for row, ((step, values), name) in enumerate(zip(steps.items(), numbered, strict=False), start=1):
-        for part in heatmap.strip(values[shown], columns, name, probability=step == "pattern"):
+        cells = view.cells(step)
+        for part in heatmap.strip(values[shown], columns, name, probability=step == "pattern", which=cells):
             figure.add_trace(part, row=row, col=1)
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
     figure.add_trace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from plotly.subplots import make_subplots
 from viz_model.analysis import cross
 from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, theme
+from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.figures.next_token import percent
 from viz_model.tokenizer import Token
 from viz_model.trace import Trace
@@ -149,8 +151,13 @@ def maps_scene(view: MapsView, selected: int | None, words: Mapping[str, str]) -
     return header, view.patterns
 
 
-def large(view: MapsView, token: int, site: str, axes: tuple[str, str]) -> heatmap.HeatmapView:
-    """The first pattern of ``view`` as a heatmap: a row a target token, a column a source token."""
+def large(
+    view: MapsView, token: int, site: str, axes: tuple[str, str], cells: Cells | None = None
+) -> heatmap.HeatmapView:
+    """The first pattern of ``view`` as a heatmap: a row a target token, a column a source token.
+
+    ``cells`` says which numbers they are, where each of them stands for itself.
+    """
     return heatmap.HeatmapView(
         values=view.patterns[0],
         rows=view.target,
@@ -161,6 +168,7 @@ def large(view: MapsView, token: int, site: str, axes: tuple[str, str]) -> heatm
         row_axis=axes[0],
         column_axis=axes[1],
         selected_row=token // view.pools[0],
+        cells=cells if view.pools == (1, 1) else None,
     )
 
 
@@ -168,12 +176,18 @@ def large(view: MapsView, token: int, site: str, axes: tuple[str, str]) -> heatm
 
 
 def draw_steps(
-    steps: cross.Steps, labels: Sequence[str], names: Mapping[str, str], *, scaled: bool, written: int = MAX_WRITTEN
+    steps: cross.Steps,
+    labels: Sequence[str],
+    names: Mapping[str, str],
+    *,
+    scaled: bool,
+    written: int = MAX_WRITTEN,
+    cells: Mapping[str, Cells] = MappingProxyType({}),
 ) -> go.Figure:
     """Rows of aligned cells, one column a source token, and the length of weight · value as bars below.
 
     ``names`` are :data:`STEPS`. A model that does not divide by √K has no row for it.
-    Long sources show the window that is read most.
+    Long sources show the window that is read most. ``cells`` say of rows which numbers of the run they are.
     """
     shown = window(steps.fetched, MOST_COLUMNS)
     if np.isneginf(steps.mask).any():  # what is hidden stands at the end, and is what one wants to see
@@ -194,7 +208,10 @@ def draw_steps(
     for row, (key, values, scale) in enumerate(rows, start=1):
         name = f"{row}  {theme.plain(names[key])}"
         has_room = len(columns) <= written
-        for part in heatmap.strip(values[shown], columns, name, probability=scale == "probability", written=has_room):
+        which = cells[key]._replace(columns=span_of(shown)) if key in cells else None
+        for part in heatmap.strip(
+            values[shown], columns, name, probability=scale == "probability", written=has_room, which=which
+        ):
             figure.add_trace(part, row=row, col=1)
     name = f"{len(rows) + 1}  {theme.plain(names['value'])}"
     figure.add_trace(
@@ -224,11 +241,17 @@ def steps_table(
     return np.stack(rows), tuple(names[key] for key in STEPS), labels
 
 
-def draw_sum(written: cross.Written, names: Mapping[str, str], dimension: str, norm_at: str) -> go.Figure:
+def draw_sum(
+    written: cross.Written,
+    names: Mapping[str, str],
+    dimension: str,
+    norm_at: str,
+    cells: Mapping[str, Cells] = MappingProxyType({}),
+) -> go.Figure:
     """The stream before, what is added, and the stream after, as strips of D cells with their lengths.
 
     ``names`` are :data:`SUMS`. Under Post-LN the sum
-    is a strip of its own, because the norm follows it.
+    is a strip of its own, because the norm follows it. ``cells`` say of strips which numbers of the run they are.
     """
     strips = [("before", written.before), ("out", written.out)]
     if norm_at == "pre":
@@ -242,6 +265,7 @@ def draw_sum(written: cross.Written, names: Mapping[str, str], dimension: str, n
         figure.add_trace(
             go.Heatmap(
                 z=values.astype(np.float32)[None],
+                meta=cells[key].meta if key in cells else None,
                 y=[""],
                 zmin=-limit,
                 zmax=limit,
@@ -364,8 +388,8 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
     return figure
 
 
-def draw_guesses(step: cross.Step) -> go.Figure:
-    """The most probable next tokens of one step; the one that the target has next is outlined."""
+def draw_guesses(step: cross.Step, position: int) -> go.Figure:
+    """The most probable tokens after ``position``; the one that the target has next is outlined."""
     labels = tuple(token.label for token, _ in step.guesses)
     rows, shares = theme.unique(labels), [p for _, p in step.guesses]
     came = [step.came is not None and token.id == step.came.id for token, _ in step.guesses]
@@ -374,6 +398,7 @@ def draw_guesses(step: cross.Step) -> go.Figure:
             y=rows,
             x=shares,
             orientation="h",
+            meta=Cells("probs", (position, ROW), rows=tuple(token.id for token, _ in step.guesses)).meta,
             marker={
                 "color": theme.ROLES["output"],
                 "line": {"color": theme.INK, "width": [2 if hit else 0 for hit in came]},
@@ -391,7 +416,7 @@ def draw_guesses(step: cross.Step) -> go.Figure:
     return figure
 
 
-def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str) -> go.Figure:
+def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str, cells: Cells | None = None) -> go.Figure:
     """One row of a pattern as bars over the source: all of it, or the window that is read most."""
     shown = window(pattern, MOST_COLUMNS)
     labels = tuple(labels[shown])
@@ -399,6 +424,7 @@ def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str) -> go.Figure
         go.Bar(
             x=theme.unique(labels),
             y=pattern[shown].astype(np.float32),
+            meta=None if cells is None else cells._replace(columns=span_of(shown)).meta,
             marker_color=theme.ROLES["pattern"],
             hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
         )

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import embedding as tables
 from viz_model.analysis.embedding import Geometry
 from viz_model.figures import heatmap, theme
+from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.tokenizer import Tokenizer
 from viz_model.trace import Trace
 
@@ -216,6 +217,7 @@ def matrix_view(trace: Trace, token: int, axes: tuple[str, str]) -> heatmap.Heat
         column_axis=axes[1],
         selected_row=token,
         limit=heatmap_limit(values),
+        cells=Cells("embed.token", (ROW, COLUMN)),
     )
 
 
@@ -237,6 +239,7 @@ class VectorView(NamedTuple):
 
     values: np.ndarray
     label: str
+    token: int = 0
 
     @property
     def largest(self) -> int:
@@ -245,7 +248,7 @@ class VectorView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, token: int) -> VectorView:
-        return cls(trace["embed.token"][token].numpy(), trace.tokens[token].label)
+        return cls(trace["embed.token"][token].numpy(), trace.tokens[token].label, token)
 
 
 def draw_vector(view: VectorView, axis: str) -> go.Figure:
@@ -254,6 +257,7 @@ def draw_vector(view: VectorView, axis: str) -> go.Figure:
         go.Bar(
             x=np.arange(len(view.values)),
             y=view.values,
+            meta=Cells("embed.token", (view.token, COLUMN)).meta,
             marker={"color": np.where(view.values < 0, theme.NEGATIVE, theme.POSITIVE).tolist(), "line": {"width": 0}},
             hovertemplate=f"{theme.plain(axis)} %{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(view.label)}</extra>",
         )

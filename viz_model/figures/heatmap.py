@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.figures import theme
+from viz_model.figures.cells import Cells
 
 
 class HeatmapView(NamedTuple):
@@ -16,7 +17,7 @@ class HeatmapView(NamedTuple):
 
     ``values`` is [rows, columns]; NaN or −∞ cells are masked. ``site`` names the values in the
     hover text. Scale "signed" is symmetric about 0; "probability" runs from 0 to 1;
-    "positive" from 0 to the largest value.
+    "positive" from 0 to the largest value. ``cells`` says which numbers of the run these are.
     """
 
     values: np.ndarray
@@ -29,6 +30,7 @@ class HeatmapView(NamedTuple):
     column_axis: str = ""
     selected_row: int | None = None
     limit: float | None = None
+    cells: Cells | None = None
 
 
 def draw(
@@ -52,9 +54,11 @@ def draw(
         "positive": (0.0, top, theme.sequential(view.role)),
     }[view.scale]
     rows, columns = theme.unique(view.rows), theme.unique(view.columns)
+    meta = None if view.cells is None else view.cells.meta
     figure = go.Figure(
         go.Heatmap(
             z=values,
+            meta=meta,
             zmin=low,
             zmax=high,
             colorscale=colours,
@@ -75,7 +79,8 @@ def draw(
                 y=rows,
                 colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
                 showscale=False,
-                hoverinfo="skip",
+                meta=meta,
+                hoverinfo="skip" if meta is None else "none",  # what is skipped cannot be clicked
                 hoverongaps=False,
             )
         )
@@ -97,14 +102,25 @@ def draw(
 
 
 def strip(
-    cells: np.ndarray, columns: Sequence[str], name: str, *, probability: bool, written: bool = True
+    cells: np.ndarray,
+    columns: Sequence[str],
+    name: str,
+    *,
+    probability: bool,
+    written: bool = True,
+    which: Cells | None = None,
 ) -> list[go.Heatmap | go.Scatter]:
-    """One row [columns] of cells, with their numbers where ``written``: what is finite in colour, the rest in grey."""
+    """One row [columns] of cells, with their numbers where ``written``: what is finite in colour, the rest in grey.
+
+    ``which`` says which numbers of the run they are.
+    """
+    meta = None if which is None else which.meta
     finite = np.isfinite(cells)
     top = 1.0 if probability else float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
     parts: list[go.Heatmap | go.Scatter] = [
         go.Heatmap(
             z=np.where(finite, cells, np.nan).astype(np.float32)[None],
+            meta=meta,
             x=columns,
             y=[name],
             zmin=0 if probability else -top,
@@ -120,6 +136,7 @@ def strip(
         parts.append(
             go.Heatmap(
                 z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
+                meta=meta,
                 x=columns,
                 y=[name],
                 colorscale=[[0, theme.MASKED], [1, theme.MASKED]],

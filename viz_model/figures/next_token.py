@@ -13,6 +13,7 @@ from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
 from viz_model.config import ModelConfig
 from viz_model.figures import theme
+from viz_model.figures.cells import BESIDE, COLUMN, ROW, Cells, span_of
 from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step, distribution
 from viz_model.tokenizer import Token, Tokenizer
@@ -132,6 +133,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     n = len(rows)
     model, probs, kept, final = (array[places] for array in (view.model, view.probs, view.kept, view.final))
     colour = theme.ROLES["output"]
+    meta = Cells("probs", (view.position, ROW), rows=span_of(view.order[places])).meta
     figure = go.Figure()
     said = [
         [percent(a), percent(b) if k else "–", percent(m)] for a, b, k, m in zip(probs, final, kept, model, strict=True)
@@ -152,6 +154,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
                 width=width,
                 marker=marker,
                 customdata=said,
+                meta=meta,
                 hovertemplate=hover if hovered else None,
                 hoverinfo=None if hovered else "skip",
             )
@@ -261,7 +264,8 @@ class ArrivalsView(NamedTuple):
     ``positions``, ``probs``, ``bits`` (−log₂ p) and ``ranks`` (1 is first) [n] are those of the
     token that came; ``guesses`` the most probable tokens with their probabilities. ``before`` is
     the label of the position that predicted, where that is another; ``visible`` [n] the token's
-    probability while the model can see it, where it was covered to ask.
+    probability while the model can see it, where it was covered to ask. ``ids`` [n] of the tokens that came are
+    given where ``probs`` are those of this run at the positions before.
     """
 
     positions: np.ndarray
@@ -272,6 +276,7 @@ class ArrivalsView(NamedTuple):
     guesses: tuple[tuple[tuple[str, float], ...], ...]
     before: tuple[str, ...] | None = None
     visible: np.ndarray | None = None
+    ids: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, trace: Trace) -> ArrivalsView:
@@ -294,6 +299,7 @@ class ArrivalsView(NamedTuple):
             ranks=1 + (logits > logits[rows, came][:, None]).sum(-1).numpy(),
             guesses=_named(trace.tokenizer, best.indices.numpy(), shares),
             before=tuple(token.label for token in tokens[:-1]),
+            ids=span_of(came),
         )
 
     @classmethod
@@ -361,6 +367,9 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         f"<br>{theme.plain(names['rank'])} %{{customdata[1]}}<br>{theme.plain(names['guesses'])}:<br>%{{customdata[2]}}"
         "<extra></extra>"
     )
+    meta = None
+    if view.ids:
+        meta = Cells("probs", (COLUMN, BESIDE), columns=span_of(view.positions - 1), beside=view.ids).meta
     strips = [(names["probability"], view.probs)]
     if view.visible is not None:
         strips.insert(0, (names["visible"], view.visible))
@@ -369,6 +378,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
     figure.add_trace(
         go.Heatmap(
             z=np.array([probs for _, probs in strips], dtype=np.float32),
+            meta=meta,
             x=columns,
             y=[theme.plain(name) for name, _ in strips],
             zmin=0,
@@ -390,6 +400,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         go.Bar(
             x=columns,
             y=view.bits,
+            meta=meta,
             text=shares[-1],
             textposition="none",
             customdata=extra,

@@ -14,8 +14,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
+from viz_model import sites
 from viz_model.config import ModelConfig
-from viz_model.ui import frame, interventions, runs, state, texts
+from viz_model.figures import cells as cells_of
+from viz_model.ui import derivation, frame, interventions, runs, state, texts
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import Texts, literal
 
@@ -78,8 +80,19 @@ class Stage:
         picture, see = st.columns([2, 1], gap="large")
         return picture, see
 
-    def figure(self, figure: go.Figure, key: str, alt: str) -> None:
-        """Draw a figure; ``alt`` says in words what it shows."""
+    def figure(self, figure: go.Figure, key: str, alt: str, *, own: bool = True) -> None:
+        """Draw a figure; ``alt`` says in words what it shows.
+
+        A click on a cell that says which number it is (:class:`viz_model.figures.cells.Cells`) opens the
+        derivation of that number. Without ``own`` the figure is of another run than the page's.
+        """
+        for part in figure.data:
+            if (cells := cells_of.read(part.meta)) is not None and own:
+                known = cells.site in sites.table(self.trace.config)
+                part.meta = (cells if known else cells._replace(site=self.trace.full_name(cells.site))).meta
+            elif cells is not None:
+                part.meta = None
+                part.hoverinfo = "skip" if part.hoverinfo == "none" else part.hoverinfo
         st.plotly_chart(figure, key=f"{self.name}.{key}", alt=alt, config={"displayModeBar": False})
 
     def source(self, *names: str) -> None:
@@ -208,6 +221,7 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     frame.machine_map(name, view, lm, t)
     if trace.edits:
         interventions.banner(runs.Asked.of(view.model, trace), token if trace.side == lm.config.sides[-1] else -1, t)
+    derivation.watch(name, view, trace, token, t)
     told = told_as(lm.config) if told_as else name
     st.header(t(f"common.page_{name}" if told == name else f"{told}.heading"), anchor=False)
     st.markdown(t.prose(f"{told}.lead"))

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import architectures
 from viz_model.figures import heatmap, theme
 from viz_model.figures.architectures.common import COLOURS, SMALL, SYMBOLS, Words
+from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
@@ -152,6 +153,7 @@ def pattern_view(trace: Trace, layer: int, head: int, axes: tuple[str, str]) -> 
         scale="probability" if pool == 1 else "positive",
         row_axis=axes[0],
         column_axis=axes[1],
+        cells=Cells(f"blocks.{layer}.attn.pattern", (head, ROW, COLUMN)) if pool == 1 else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from viz_model import config
 from viz_model.analysis import neurons as analysis
 from viz_model.figures import theme
 from viz_model.figures.block.strips import StripsView
+from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.trace import Trace
 
 MAX_TICKS = 24
@@ -42,6 +43,8 @@ class NeuronsView(NamedTuple):
     strongest: tuple[analysis.Neuron, ...]
     closed: tuple[analysis.Neuron, ...]
     """Of a gated layer, those that its gate holds back; else empty."""
+    at: str = ""
+    """What the names of the layer's values begin with."""
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> NeuronsView:
@@ -64,7 +67,12 @@ class NeuronsView(NamedTuple):
             path=analysis.direct_path(trace),
             strongest=analysis.neurons(trace, layer, token, chosen.tolist()),
             closed=analysis.neurons(trace, layer, token, shut),
+            at=at,
         )
+
+    def cells(self, name: str, found: Sequence[analysis.Neuron]) -> Cells:
+        """Which numbers of the run some neurons' values are, a row a neuron."""
+        return Cells(f"{self.at}{name}", (self.token, ROW), rows=tuple(neuron.number for neuron in found))
 
     @property
     def gated(self) -> bool:
@@ -135,6 +143,7 @@ def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
             y=list(range(rows)),
             width=0.34,
             offset=0.08,
+            meta=view.cells("act", view.strongest).meta,
             orientation="h",
             marker_color=[theme.ROLES["ffn"] if act > 0 else theme.NEGATIVE for act in acts],
             customdata=[
@@ -205,6 +214,7 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
         ("up", [neuron.up.value for neuron in found], 0.35),
         ("product", [neuron.act for neuron in found], 1.0),
     )
+    sites = {"product": "act"}
     split = len(view.strongest)
     # A gap between the two groups.
     rows = [n if n < split else n + 0.6 for n in range(len(found))]
@@ -216,6 +226,7 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
                 y=rows,
                 orientation="h",
                 width=0.7,
+                meta=view.cells(sites.get(name, name), found).meta,
                 marker={
                     "color": [theme.rgba(theme.ROLES["ffn"] if v > 0 else theme.NEGATIVE, alpha) for v in values],
                     "line": {"width": 0},
@@ -263,12 +274,16 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
 
 
 class CurveView(NamedTuple):
-    """An activation function, with one token's values on it. ``curve`` holds all F; ``shown`` those drawn."""
+    """An activation function, with one token's values on it. ``curve`` holds all F; ``shown`` those drawn.
+
+    ``cells`` says which numbers of the run the drawn ones are, after the activation.
+    """
 
     curve: analysis.Curve
     shown: np.ndarray
     edges: np.ndarray
     counts: np.ndarray
+    cells: Cells | None = None
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> CurveView:
@@ -278,7 +293,9 @@ class CurveView(NamedTuple):
         picked = np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_POINTS)).round().astype(int))
         edges = np.linspace(float(curve.x[0]), float(curve.x[-1]), BINS + 1)
         counts = np.histogram(curve.before, edges)[0]
-        return cls(curve, order[picked], edges, counts)
+        site = f"blocks.{layer}.ffn.{'gate_act' if trace.config.ffn.gated else 'act'}"
+        cells = Cells(site, (token, ROW), rows=span_of(order[picked]))
+        return cls(curve, order[picked], edges, counts, cells)
 
     def facts(self) -> dict[str, str]:
         """For prose: how many of the values going in are negative, and the range of what comes out."""
@@ -313,6 +330,7 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
             x=curve.before[view.shown],
             y=curve.after[view.shown],
             customdata=view.shown,
+            meta=None if view.cells is None else view.cells.meta,
             mode="markers",
             marker={"color": theme.rgba(colour, 0.45), "size": 7},
             hovertemplate="%{customdata}: %{x:.3f} → <b>%{y:.3f}</b><extra></extra>",

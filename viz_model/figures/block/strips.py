@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import block as analysis
 from viz_model.figures import theme
+from viz_model.figures.cells import COLUMN, Cells
 from viz_model.trace import Trace
 
 FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn.")
@@ -31,13 +32,14 @@ class StripsView(NamedTuple):
     norm_at: str
     norm: str
     limit: float
+    token: int = 0
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> StripsView:
         steps, sums = analysis.passage(trace, layer, token)
         sizes = np.abs(np.concatenate([step.values for step in steps]))
         limit, most = float(sizes.max()) or 1.0, CLIP * float(np.quantile(sizes, 0.98))
-        return cls(steps, sums, trace.config.norm_at, analysis.norm_name(trace), min(limit, most or limit))
+        return cls(steps, sums, trace.config.norm_at, analysis.norm_name(trace), min(limit, most or limit), token)
 
     @property
     def largest(self) -> float:
@@ -108,6 +110,7 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
         hover = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {norm:.2f}"
         figure.add_heatmap(
             z=step.values[None].astype(np.float32),
+            meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
             x=np.arange(width),
             y=[row - 0.34, row + 0.14],
             coloraxis="coloraxis",

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 from viz_model.analysis import position as analysis
 from viz_model.config import T5Bias
 from viz_model.figures import heatmap, theme
+from viz_model.figures.cells import COLUMN, ROW, Cells, span_of
 from viz_model.figures.position.waves import LEGEND, MAX_SIDE, MAX_TICKS
 from viz_model.trace import Trace
 
@@ -173,6 +174,8 @@ class AddedView(NamedTuple):
     every: int
     found: analysis.Biased
     limit: float
+    layer: int
+    head: int
 
     @classmethod
     def of(cls, trace: Trace, layer: int, head: int, query: int) -> AddedView:
@@ -183,6 +186,8 @@ class AddedView(NamedTuple):
             every=-(-len(trace) // MAX_SIDE),
             found=found,
             limit=max(float(np.nanmax(np.abs(getattr(found, name)))) for name in MATRICES) or 1.0,
+            layer=layer,
+            head=head,
         )
 
     def matrix(self, which: str, site: str, axes: tuple[str, str]) -> heatmap.HeatmapView:
@@ -198,7 +203,13 @@ class AddedView(NamedTuple):
             column_axis=axes[1],
             selected_row=self.query // self.every,
             limit=self.limit,
+            cells=self.cells(which),
         )
+
+    def cells(self, which: str) -> Cells:
+        """Which numbers one of :data:`MATRICES` shows."""
+        shown = tuple(range(0, len(self.labels), self.every))
+        return Cells(f"blocks.{self.layer}.attn.{which}", (self.head, ROW, COLUMN), shown, shown)
 
     @property
     def gained(self) -> int:
@@ -237,6 +248,11 @@ def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
         figure.add_bar(
             x=keys,
             y=values[view.query, keys].astype(np.float32),
+            meta=(
+                Cells(f"blocks.{view.layer}.attn.pattern", (view.head, view.query, COLUMN), columns=span_of(keys)).meta
+                if values is view.found.pattern
+                else None
+            ),
             name=theme.plain(name),
             marker={"color": colour},
             text=[f"{key}: {theme.plain(view.labels[key])}" for key in keys],

@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 
 from viz_model.analysis import position as analysis
 from viz_model.figures import heatmap, theme
+from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.trace import Trace
 
 MAX_CELLS = 2**16
@@ -170,14 +171,22 @@ def matrix_view(
     trace: Trace, site: str, token: int, axes: tuple[str, str], limit: float | None = None
 ) -> heatmap.HeatmapView:
     """A T×D site of the embedding. ``axes`` names rows and columns; long texts are thinned out."""
-    return rows_view(trace, trace[site].numpy(), site, token, axes, limit)
+    values = trace[site].numpy()
+    shown = tuple(range(0, len(values), _every(values)))
+    found = rows_view(trace, values, site, token, axes, limit)
+    return found._replace(cells=Cells(site, (ROW, COLUMN), rows=shown))
+
+
+def _every(values: np.ndarray) -> int:
+    """Of a long text, every how manyth row is drawn."""
+    return -(-values.size // MAX_CELLS)
 
 
 def rows_view(
     trace: Trace, values: np.ndarray, name: str, token: int, axes: tuple[str, str], limit: float | None = None
 ) -> heatmap.HeatmapView:
     """A matrix with one row for each token, [T, any]."""
-    every = -(-values.size // MAX_CELLS)
+    every = _every(values)
     labels = tuple(t.label for t in trace.tokens)
     return heatmap.HeatmapView(
         values=values[::every],
@@ -367,6 +376,7 @@ class SumView(NamedTuple):
     normed: np.ndarray | None
     lengths: tuple[float, ...]
     limit: float
+    token: int = 0
 
     @classmethod
     def of(cls, trace: Trace, token: int) -> SumView:
@@ -380,7 +390,12 @@ class SumView(NamedTuple):
             normed=trace["embed.out"][token].numpy() if has_norm else None,
             lengths=tuple(float(length) for length in np.linalg.norm(strips, axis=-1)),
             limit=float(np.abs(strips).max()) or 1.0,
+            token=token,
         )
+
+    def cells(self, site: str) -> Cells | None:
+        """Which numbers a strip shows; a sum that goes straight to a norm has no name."""
+        return Cells(site, (self.token, COLUMN)) if site in self.named else None
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -401,14 +416,16 @@ class SumView(NamedTuple):
 def draw_sum(view: SumView, names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
     """Aligned strips on one colour scale: the last is the sum of the others."""
     rows = [row[None] for row in view.strips]
-    return _strips(rows, [("",)] * len(rows), view.sites, names, axis, columns, view.limit, row_height=46)
+    cells = tuple(map(view.cells, view.sites))
+    return _strips(rows, [("",)] * len(rows), view.sites, cells, names, axis, columns, view.limit, row_height=46)
 
 
 def draw_normed(view: SumView, name: str, axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
     """What block 0 reads where the sum is normalised first, on a scale of its own."""
     assert view.normed is not None  # or there is nothing to draw
     limit = float(np.abs(view.normed).max()) or 1.0
-    return _strips([view.normed[None]], [("",)], ("embed.out",), (name,), axis, columns, limit, row_height=46)
+    cells = (view.cells("embed.out"),)
+    return _strips([view.normed[None]], [("",)], ("embed.out",), cells, (name,), axis, columns, limit, row_height=46)
 
 
 def draw_sums(
@@ -421,6 +438,7 @@ def draw_sums(
         [view.values for view in views],
         [view.rows for view in views],
         tuple(view.site for view in views),
+        tuple(view.cells for view in views),
         names,
         axis,
         columns,
@@ -442,6 +460,7 @@ def _strips(
     panels: list[np.ndarray],
     rows: list[tuple[str, ...]],
     sites: tuple[str, ...],
+    cells: tuple[Cells | None, ...],
     names: tuple[str, ...],
     axis: str,
     columns: tuple[int, ...],
@@ -451,11 +470,14 @@ def _strips(
     gap, bottom, bar = 30, 40, 26
     inner = len(panels) * row_height + (len(panels) - 1) * gap
     figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / inner)
-    for number, (values, labels, site, name) in enumerate(zip(panels, rows, sites, names, strict=True), start=1):
+    for number, (values, labels, site, which, name) in enumerate(
+        zip(panels, rows, sites, cells, names, strict=True), start=1
+    ):
         hover = f"<b>%{{z:.4f}}</b><br>{theme.plain(axis)} %{{x}}<br>%{{y}}<extra>{theme.plain(site)}</extra>"
         figure.add_trace(
             go.Heatmap(
                 z=values.astype(np.float32),
+                meta=None if which is None else which.meta,
                 y=theme.unique(labels) if len(labels) > 1 else [theme.plain(name)],
                 coloraxis="coloraxis",
                 hovertemplate=hover,

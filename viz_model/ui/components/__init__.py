@@ -37,6 +37,7 @@ _PARTS, _TREE = _component("parts"), _component("tree")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
 _CROSS, _CROSS_GRID = _component("cross", framed=True), _component("crossgrid", framed=True)
 _CURVES = _component("curves", framed=True)
+_CELLS = _component("cells")
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -107,3 +108,10 @@ def tree(data: dict[str, Any], *, key: str) -> None:
 def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
     """Lines that grow without a blink: those of :class:`viz_model.figures.training.Chart`."""
     _CURVES(key=key, data=_frame(header, numbers))
+
+
+def cells(*, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+    """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
+    (:class:`viz_model.figures.cells.Cells`).
+    """
+    _CELLS(key=key, on_picked_change=_callback(key, on_pick))

@@ -155,7 +155,8 @@ def _head(stage: Stage, key: str, one: Beside, which: int) -> None:
     seen = same_sentence.most_looked_at(one.trace, one.layer, one.head, one.token)
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
     st.markdown(f"#### {stage.words('head_title', **facts, **look)}")
-    stage.figure(same_sentence.draw_pattern(view), key, stage.words("head_alt", model=one.lm.name))
+    own = which == 0 and not stage.trace.edits
+    stage.figure(same_sentence.draw_pattern(view), key, stage.words("head_alt", model=one.lm.name), own=own)
     st.caption(stage.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))
 
 

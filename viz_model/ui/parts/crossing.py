@@ -12,6 +12,7 @@ from viz_model.analysis import cross, parameters
 from viz_model.config import Side
 from viz_model.figures import cross as figures
 from viz_model.figures import heatmap
+from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.figures.next_token import percent
 from viz_model.generation import Sampling
 from viz_model.tokenizer import Token
@@ -95,7 +96,8 @@ def maps(stage: Stage, every: np.ndarray, pattern: np.ndarray, shown: str) -> No
     with wide:
         axes = stage.words("axis_target"), stage.words("axis_source")
         site = f"{stage.at('cross.pattern')} · {stage.words(f'shown_{shown}')}"
-        large = figures.large(figures.MapsView.of(pattern[None], target, source), stage.token, site, axes)
+        cells = Cells(stage.at("cross.pattern"), (stage.view.head, ROW, COLUMN)) if shown == "head" else None
+        large = figures.large(figures.MapsView.of(pattern[None], target, source), stage.token, site, axes, cells)
         stage.figure(heatmap.draw(large), "map", stage.words("map_alt"))
     with narrow:
         view = figures.MapsView.of(every, target, source)
@@ -104,6 +106,20 @@ def maps(stage: Stage, every: np.ndarray, pattern: np.ndarray, shown: str) -> No
         components.cross_grid(header, patterns, key=f"{stage.name}.grid", on_pick=lambda head: state.update(head=head))
         if view.pools != (1, 1):
             st.caption(stage.words("pooled", target=view.pools[0], source=view.pools[1]))
+
+
+def step_cells(stage: Stage) -> dict[str, Cells]:
+    """Which numbers of the run the rows of the steps show; a product is the first step of its score."""
+    at, index = stage.at("cross."), (stage.view.head, stage.token, COLUMN)
+    names = {"product": "scores", "scale": "scores", "mask": "masked", "softmax": "pattern"}
+    return {row: Cells(at + site, index) for row, site in names.items()}
+
+
+def sum_cells(stage: Stage) -> dict[str, Cells]:
+    """Which numbers of the run the strips of the sum show."""
+    after = "after" if stage.lm.config.norm_at == "pre" else "after_norm"
+    names = {"before": "resid.mid", "out": "cross.out", after: "resid.cross"}
+    return {strip: Cells(stage.at(site), (stage.token, COLUMN)) for strip, site in names.items()}
 
 
 def reading(stage: Stage) -> dict[str, list[object]]:
@@ -118,8 +134,13 @@ def reading(stage: Stage) -> dict[str, list[object]]:
     return columns
 
 
-def decoding(stage: Stage, pattern: np.ndarray) -> dict[str, list[object]]:
-    """The target said step by step, up to the selected token; returns all steps as a table."""
+def decoding(stage: Stage, pattern: np.ndarray, shown: str) -> dict[str, list[object]]:
+    """The target said step by step, up to the selected token; returns all steps as a table.
+
+    ``pattern`` [Tq, Ts] is what is ``shown``: one "head", or the average of all.
+    """
+    at, index = stage.at("cross.pattern"), (stage.view.head, stage.token, COLUMN)
+    cells = Cells(at, index) if shown == "head" else None
     steps, own = cross.decoding(stage.trace), own_words(stage)
     now, same = steps[stage.token], cross.agreement(steps, own)
     source = cross.source_labels(stage.trace)
@@ -144,8 +165,8 @@ def decoding(stage: Stage, pattern: np.ndarray) -> dict[str, list[object]]:
         stage.source("tokens.ids", "logits")
     with right:
         stage.see("step_end" if now.came is None else "step_hit" if now.hit else "step_miss", **said)
-        stage.figure(figures.draw_guesses(now), "guesses", stage.words("guesses_alt"))
-        row = figures.draw_row(pattern[stage.token], source, stage.words("weight"))
+        stage.figure(figures.draw_guesses(now, stage.token), "guesses", stage.words("guesses_alt"))
+        row = figures.draw_row(pattern[stage.token], source, stage.words("weight"), cells)
         stage.figure(row, "row", stage.words("row_alt"))
         stage.source(stage.at("cross.pattern"))
     if len(steps) > 1:

@@ -56,7 +56,7 @@ def _pattern(stage: Stage, changed: vm.Trace) -> None:
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     large = attention.head_view(changed, view.layer, view.head, stage.token, axes)
     alt = stage.words("head_alt", head=view.head, layer=view.layer)
-    stage.figure(heatmap.draw(large, square=True), "under_mask", alt)
+    stage.figure(heatmap.draw(large, square=True), "under_mask", alt, own=False)
     stage.source(stage.at("attn.pattern"))
 
 

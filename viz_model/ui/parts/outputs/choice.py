@@ -22,11 +22,16 @@ def facts(choice: ChoiceView) -> dict[str, str]:
     return {**choice.facts(), "top": literal(choice.tokens[0].label)}
 
 
-def picture(stage: Stage, choice: ChoiceView, said: Mapping[str, str], alt: str, marked: str = "") -> None:
-    """The first twenty tokens, and all of the probability in one bar; ``marked`` says what a marked token is."""
+def picture(
+    stage: Stage, choice: ChoiceView, said: Mapping[str, str], alt: str, marked: str = "", *, own: bool = True
+) -> None:
+    """The first twenty tokens, and all of the probability in one bar; ``marked`` says what a marked token is.
+
+    Without ``own`` the choice is of another run than the page's.
+    """
     parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
     names = {part: stage.t(f"next_token.bar_{part}", **said) for part in parts} | {"marked": marked}
-    stage.figure(next_token.draw_choice(choice, names), "choice", alt)
+    stage.figure(next_token.draw_choice(choice, names), "choice", alt, own=own)
     stage.figure(next_token.draw_mass(choice, names), "mass", stage.t("next_token.mass_alt", **said))
     stage.source("logits", "probs")
 

@@ -11,6 +11,7 @@ from viz_model.analysis.output import logit_scale
 from viz_model.figures import next_token
 from viz_model.ui import controls, runs
 from viz_model.ui.parts.outputs import choice as chosen
+from viz_model.ui.parts.outputs import draws
 from viz_model.ui.stage import Stage
 from viz_model.ui.texts import literal
 
@@ -32,7 +33,7 @@ def show(stage: Stage) -> None:
     st.subheader(words(f"title_{how}", **said), anchor=False)
     picture, see = stage.split()
     with picture:
-        chosen.picture(stage, choice, said, words("choice_alt"), words("true_token"))
+        chosen.picture(stage, choice, said, words("choice_alt"), words("true_token"), own=not covers)
     with see:
         stage.see(f"see_{'covered' if covers else how}", **said)
         stage.see("greedy" if sampling.temperature == 0 else "kept_all" if choice.kept.all() else "kept_some", **said)
@@ -41,6 +42,7 @@ def show(stage: Stage) -> None:
             share = next_token.percent(float(seen["logits"][stage.token].softmax(-1)[own_id]))
             stage.see("beside", share=share, **said)
             stage.figure(next_token.draw_guesses(guesses, own_id), "visible", words("visible_alt", **said))
+    draws.tail(stage, choice, sampling)
     st.info(words("no_drawing"), icon=":material/info:")
     if mask_id is not None:
         _cover_all(stage, mask, mask_id)

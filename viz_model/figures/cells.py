@@ -1,0 +1,69 @@
+"""Which number of the run a cell of a picture is: what a click on it asks about.
+
+A Plotly trace carries this as its ``meta``, a canvas in its header. The browser answers a click with a
+name and an index, so that nothing is drawn on top of the cells, and large matrices cost no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+ROW: Final = "row"
+COLUMN: Final = "column"
+BESIDE: Final = "beside"
+Index: TypeAlias = tuple[int | Literal["row", "column", "beside"], ...]
+
+
+_LISTS = {COLUMN: "columns", BESIDE: "beside"}
+
+
+class Cells(NamedTuple):
+    """Cells of one site side by side.
+
+    Attributes:
+        site: its name; a page makes it the full one.
+        index: a number for each axis of the site, or where it stands in the picture. Of marks in a row, such
+            as bars and points, the count is both row and column.
+        rows: the number that each row stands for; empty where rows count from 0.
+        columns: the same of the columns.
+        beside: a second number that each column stands for, where it decides two axes.
+    """
+
+    site: str
+    index: Index
+    rows: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
+    beside: tuple[int, ...] = ()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """For ``meta`` of a Plotly trace."""
+        return {"cells": {k: v for k, v in self._asdict().items() if v != ()}}
+
+    def at(self, row: int, column: int) -> tuple[str, tuple[int, ...]] | None:
+        """The number behind a cell, as the browser finds it; None beyond the rows or columns."""
+        found: list[int] = []
+        for part in self.index:
+            if isinstance(part, int):
+                found.append(part)
+                continue
+            n, known = (row, self.rows) if part == ROW else (column, getattr(self, _LISTS[part]))
+            if known and not 0 <= n < len(known):
+                return None
+            found.append(known[n] if known else n)
+        return self.site, tuple(found)
+
+
+def read(meta: object) -> Cells | None:
+    """The inverse of :attr:`Cells.meta`; None where a trace says nothing."""
+    if not isinstance(meta, Mapping) or "cells" not in meta:
+        return None
+    said = meta["cells"]
+    lists = (tuple(said.get(name, ())) for name in ("rows", "columns", "beside"))
+    return Cells(said["site"], tuple(said["index"]), *lists)
+
+
+def span_of(shown: slice | Sequence[int]) -> tuple[int, ...]:
+    """The positions that a picture shows, for :attr:`Cells.rows`."""
+    return tuple(range(shown.start, shown.stop)) if isinstance(shown, slice) else tuple(map(int, shown))
