@@ -29,6 +29,8 @@ LAYERS = (
     ("viz_model.language_model",),
     ("viz_model.generation",),
     ("viz_model.trace",),
+    ("viz_model.replay",),
+    ("viz_model.recorder",),
     ("viz_model.edits",),
     ("viz_model.model",),
     ("viz_model.attention", "viz_model.output"),

@@ -12,7 +12,8 @@ from tiny_models import close
 import viz_model as vm
 from viz_model import sites
 from viz_model.model import Block
-from viz_model.trace import Recorder, Trace, record
+from viz_model.recorder import Recorder
+from viz_model.trace import Trace, record
 
 
 @pytest.fixture

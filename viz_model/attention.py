@@ -10,6 +10,7 @@ k,v 1  2  3  4              1     2                    1
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -53,7 +54,8 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
-        self.n_heads, self.n_kv_heads, d_head = config.n_heads, config.n_kv_heads, config.d_head
+        self.n_heads, self.n_kv_heads = config.n_heads, config.n_kv_heads
+        self.d_head = d_head = config.d_head
         self.scale = scale(config)
         self.q = nn.Linear(config.d_model, self.n_heads * d_head, bias=config.attention_bias)
         self.k = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
@@ -87,6 +89,16 @@ class Attention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)  # [B, G, Tk, K]
         return self._mix(q, k, v, added, tap)
+
+    def project(self, letter: Literal["q", "k", "v"], x: Tensor, head: int) -> Tensor:
+        """Queries, keys or values of one head alone: [.., T, D] -> [.., 1, T, K].
+
+        ``head`` counts the heads of that letter: of keys and values there may be fewer.
+        """
+        layer: nn.Linear = getattr(self, letter)
+        rows = slice(head * self.d_head, (head + 1) * self.d_head)
+        bias = None if layer.bias is None else layer.bias[rows]
+        return F.linear(x, layer.weight[rows], bias).unsqueeze(-3)
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)

@@ -48,8 +48,9 @@ class LanguageModel:
         edits: Sequence[Edit] = (),
         max_tokens: int | None = None,
         target_language: str | None = None,
+        keep: trace.Keep | None = None,
     ) -> trace.Trace:
-        """Run the model over a text, or over token ids, and keep every value.
+        """Run the model over a text, or over token ids, so that every value can be read.
 
         What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
         control tokens that end a text (BERT's [SEP]) stay.
@@ -67,6 +68,9 @@ class LanguageModel:
             max_tokens: read at most so many, where that is less than the context.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
+            keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
+                computed again when it is read; by default as the size of the run suggests
+                (:func:`viz_model.trace.record`). The values are the same.
 
         Raises:
             ValueError: neither or both of text and ids were given, there is nothing to run, an id
@@ -100,6 +104,7 @@ class LanguageModel:
             target=target,
             n_dropped=len(ids) - len(run),
             n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
+            keep=keep,
         )
 
     def generate(

@@ -38,6 +38,11 @@ class PreNorm:
         return x + sublayer(norm(x, tap.at("norm")))
 
     @staticmethod
+    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
+        """What the sub-layer reads, from the stream before it."""
+        return norm(x)
+
+    @staticmethod
     def norm_input(x: Tensor, out: Tensor) -> Tensor:
         """What the norm reads, from the stream before the sub-layer and the sub-layer's output."""
         return x
@@ -49,6 +54,10 @@ class PostNorm:
     @staticmethod
     def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
         return norm(x + sublayer(x), tap.at("norm"))
+
+    @staticmethod
+    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
+        return x
 
     @staticmethod
     def norm_input(x: Tensor, out: Tensor) -> Tensor:
@@ -234,6 +243,13 @@ class Stack(nn.Module):
         if self.final_norm is not None:
             x = self.final_norm(x, tap.at("final.norm"))
         return x
+
+    def run_block(self, layer: int, x: Tensor, *, visible: Tensor | None, source: Source | None, tap: Tap) -> Tensor:
+        """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
+        bias = self.position.bias(x.shape[-2], x.shape[-2])
+        added = self._added(layer, 0, x, bias, visible, None)
+        out: Tensor = self.block(layer)(x, self.position, added, source, tap)
+        return out
 
     def _added(
         self,

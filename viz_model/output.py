@@ -26,7 +26,7 @@ class LanguageHead(nn.Module):
         return x * self.scale
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("logits", self.unembedding(self.before(x, tap)))
+        return self.unembedding(self.before(x, tap))
 
 
 class MaskedHead(nn.Module):
@@ -46,7 +46,7 @@ class MaskedHead(nn.Module):
         return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return tap("logits", self.unembedding(self.before(x, tap)))
+        return self.unembedding(self.before(x, tap))
 
 
 class NoHead(nn.Module):

@@ -100,6 +100,18 @@ def table(config: ModelConfig) -> dict[str, Site]:
     return dict(rows(config))
 
 
+@functools.cache
+def recorded(config: ModelConfig) -> frozenset[str]:
+    """The full names of the values that the forward pass names; all others are derived from them."""
+    return frozenset(name for name, site in rows(config) if not site.derived)
+
+
+def leaving(config: ModelConfig, side: Side) -> str:
+    """The full name of the vectors [T, D] that leave a stack, which the output or a decoder reads."""
+    prefix = f"{side}." if len(config.sides) > 1 else ""
+    return prefix + ("final.norm.out" if config.norm_at == "pre" else f"blocks.{config.depth(side) - 1}.resid.out")
+
+
 def find(name: str, config: ModelConfig) -> Site:
     """The row of the site called ``name``.
 
@@ -465,6 +477,7 @@ def _output(config: ModelConfig) -> Iterator[Site]:
         formula=rf"\boldsymbol{{\ell}} = {reads}\,{matrix}^\top" + (r" + \mathbf{b}" if bias else ""),
         label="logits",
         role="output",
+        derived=True,
     )
     yield Site(
         name="probs",

@@ -1,82 +1,40 @@
 """A Trace: every value of one run, by name.
 
-A run keeps what the forward pass computed anyway, as aliases. The T×T values of attention are not
-among them, because fused attention never forms them: they are rebuilt from the recorded queries
-and keys when somebody looks, by the functions of :mod:`viz_model.ops`.
+A run keeps what the forward pass computed anyway, as aliases; a long one the residual stream alone
+(:mod:`viz_model.replay`). The T×T values of attention are not among them, because fused attention
+never forms them: they are rebuilt from the queries and keys when somebody looks, by the functions
+of :mod:`viz_model.ops`. Nor are the logits, T×V, of which one row is looked at.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from viz_model import edits as interventions
-from viz_model import masks, ops, sites
+from viz_model import masks, ops, replay, sites
 from viz_model.attention import Attention
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import Edit, ValueEdit
 from viz_model.feedforward import Gated
-from viz_model.model import Block, CrossBlock, Stack, Transformer
+from viz_model.model import CrossBlock, Stack, Transformer
 from viz_model.norms import Norm
 from viz_model.output import MaskedHead
+from viz_model.recorder import recorder
+from viz_model.replay import Replay, last_form
 from viz_model.sites import Site
 from viz_model.tokenizer import Token, Tokenizer
 
+Keep = Literal["everything", "stream"]
 
-class Recorder:
-    """A tap that keeps every value it sees, detached, under its full name, and makes the changes.
-
-    Raises:
-        ValueError: the forward pass used a name twice, or one that the registry does not know.
-    """
-
-    def __init__(self, known: frozenset[str], changes: Mapping[str, Sequence[ValueEdit]] | None = None) -> None:
-        self.values: dict[str, Tensor] = {}
-        self._known = known
-        self._changes = changes or {}
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        if name in self.values:
-            raise ValueError(f"site {name!r} was recorded twice")
-        if name not in self._known:
-            raise ValueError(f"site {name!r} is not in the registry")
-        value = interventions.apply(self._changes, name, value, self.values)
-        self.values[name] = value.detach()
-        return value
-
-    def at(self, prefix: str) -> _Scoped:
-        return _Scoped(self, prefix)
-
-    def changes(self, name: str) -> bool:
-        return name in self._changes
-
-
-@dataclass(frozen=True)
-class _Scoped:
-    recorder: Recorder
-    prefix: str
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self.recorder(f"{self.prefix}.{name}", value)
-
-    def at(self, prefix: str) -> _Scoped:
-        return _Scoped(self.recorder, f"{self.prefix}.{prefix}")
-
-    def changes(self, name: str) -> bool:
-        return self.recorder.changes(f"{self.prefix}.{name}")
-
-
-def recorder(config: ModelConfig, changes: Mapping[str, Sequence[ValueEdit]] | None = None) -> Recorder:
-    """A recorder of all values that a run of this config names, and of those that are formed only to be changed."""
-    known = {name for name, site in sites.in_order(config) if not site.derived}
-    for name in changes or {}:
-        known |= {name, f"{name.removesuffix('pattern')}masked"} if name.endswith(".pattern") else set()
-    return Recorder(frozenset(known), changes)
-
+MOST_KEPT = 200_000_000
+"""Bytes of a run that is kept as a whole."""
 
 _OUTPUT = ("logits", "probs")
 
@@ -85,14 +43,17 @@ _OUTPUT = ("logits", "probs")
 class Trace:
     """One run of one text.
 
-    ``trace[name]`` is the tensor of a site, without a batch axis. Reading is pure: a Trace holds
-    no cache and no lock, and may be shared between threads.
+    ``trace[name]`` is the tensor of a site, without a batch axis; :meth:`head` and :meth:`row` are
+    parts of it, at the price of the part. Nothing that is read changes what is read later, so a
+    Trace may be shared between threads.
 
     An encoder–decoder has two stacks, and its names begin with ``encoder.`` or ``decoder.``.
     ``trace.at("decoder")`` is the same run seen from one of them: names without that prefix,
     and that side's tokens, as if it were a model of one stack.
 
     Attributes:
+        values: what was recorded, by full name; of a long run most of it is computed again when it
+            is read (:mod:`viz_model.replay`).
         text: what was run, or None where ids were given; ``target`` likewise.
         target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
@@ -110,7 +71,7 @@ class Trace:
     ids: tuple[int, ...]
     text: str | None
     n_dropped: int
-    values: dict[str, Tensor] = field(repr=False)
+    values: Mapping[str, Tensor] = field(repr=False)
     target_ids: tuple[int, ...] | None = None
     target: str | None = None
     n_target_dropped: int = 0
@@ -207,10 +168,8 @@ class Trace:
             KeyError: this model has no such site; the message suggests the nearest names.
         """
         full = self.full_name(name)
-        if full in self.values:
-            return self.values[full]
         sites.find(full, self.config)
-        return self._derive(full, None)
+        return self.values[full] if full in self.values else self._derive(full)
 
     def head(self, name: str, head: int) -> Tensor:
         """One query head of a site with heads, computed without the others.
@@ -224,13 +183,44 @@ class Trace:
         site = sites.find(full, self.config)
         if site.axes[0] not in ("H", "G"):
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
-        n_heads = self.config.n_heads
-        if not -n_heads <= head < n_heads:
-            raise IndexError(f"head {head}: this model has {n_heads}")
-        head %= n_heads
+        head = self._head_number(head)
         if full in self.values:
             return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
         return self._derive(full, head)[0]
+
+    def row(self, name: str, position: int, head: int | None = None) -> Tensor:
+        """A site at one position, computed without the others: ``trace[name]`` there, or ``trace.head(name, head)``.
+
+        Of attention, the position is the query's: ``row("blocks.0.attn.pattern", 3)`` is [H, Tk].
+
+        Raises:
+            KeyError: no such site. IndexError: no such position or head. ValueError: the site has no heads.
+        """
+        full = self.full_name(name)
+        site = sites.find(full, self.config)
+        axis = 1 if site.axes[0] in ("H", "G") else 0
+        if head is not None and not axis:
+            raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
+        recorded = self.values.get(full)
+        count = self._length(full) if recorded is None else recorded.shape[axis]
+        if not -count <= position < count:
+            raise IndexError(f"position {position}: there are {count}")
+        position %= count
+        if recorded is not None:
+            return recorded.select(axis, position) if head is None else self.head(name, head)[position]
+        number = None if head is None else self._head_number(head)
+        found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
+        return found if head is None else found[0]
+
+    def _head_number(self, head: int) -> int:
+        if not -self.config.n_heads <= head < self.config.n_heads:
+            raise IndexError(f"head {head}: this model has {self.config.n_heads}")
+        return head % self.config.n_heads
+
+    def _length(self, full: str) -> int:
+        """The number of positions, or of queries, of a site."""
+        side = sites.split_side(full)[0] or self.config.sides[-1]
+        return len(self.target_ids or ()) if side == "decoder" and len(self.config.sides) > 1 else len(self.ids)
 
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
         """The k most probable tokens after ``position``, with their probabilities.
@@ -242,14 +232,11 @@ class Trace:
         Raises:
             IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
-        if "logits" not in self.values:
+        if not self.config.has_logits:
             raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
-        logits = self.values["logits"]
-        if not -len(logits) <= position < len(logits):
-            raise IndexError(f"position {position}: the trace has {len(logits)}")
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        top = logits[position].softmax(-1).topk(min(k, self.config.n_vocab))
+        top = self.row("probs", position).topk(min(k, self.config.n_vocab))
         return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     def norm_input(self, name: str) -> Tensor:
@@ -274,7 +261,7 @@ class Trace:
         block, at = stack.block(layer), f"{prefix}blocks.{layer}."
         sublayer = rest.removesuffix(".norm")
         before = {"attn": "resid.in", "cross": "resid.mid", "ffn": "resid.cross"}[sublayer]
-        if at + before not in self.values:  # no cross-attention before the feed-forward
+        if at + before not in sites.table(self.config):  # no cross-attention before the feed-forward
             before = "resid.mid"
         norm = {"attn": block.attn_norm, "ffn": block.ffn_norm, "cross": getattr(block, "cross_norm", None)}[sublayer]
         read = block.residual.norm_input(self.values[at + before], self.values[f"{at}{sublayer}.out"])
@@ -291,14 +278,18 @@ class Trace:
         group = head * self.config.n_kv_heads // self.config.n_heads
         return value[group : group + 1]
 
-    def _derive(self, full: str, head: int | None) -> Tensor:
-        """A derived value of all heads, or of one with an axis of 1 in their place."""
+    def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
+        """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
         site, _, last = full.rpartition(".")
+        if full == "logits":
+            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
+            return self.model.head(leaving[None, rows])[0].detach()
         if full == "probs":
-            return self.values["logits"].softmax(-1)
+            logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
+            return logits.softmax(-1)
         if site.endswith("norm"):
             norm, read = self._norm(site)
-            return norm.statistics(read)[last].detach()
+            return norm.statistics(read[rows])[last].detach()
         side, name = sites.split_side(full)
         layer, _ = sites.split_name(name)
         assert layer is not None  # all other derived values are in a block
@@ -306,43 +297,46 @@ class Trace:
         if last == "gate_act":
             ffn = stack.block(layer).ffn
             assert isinstance(ffn, Gated)
-            return ffn.activation(self.values[f"{site}.gate"])
-        return self._attention(stack, stack.block(layer), layer, site, last, head).detach()
+            return ffn.activation(self.values[f"{site}.gate"][rows])
+        return self._attention(stack, layer, site, last, head, rows).detach()
 
-    def _attention(self, stack: Stack, block: Block, layer: int, at: str, which: str, head: int | None) -> Tensor:
+    def _attention(self, stack: Stack, layer: int, at: str, which: str, head: int | None, rows: slice) -> Tensor:
         """The T×T steps of one attention layer; ``at`` is like ``decoder.blocks.0.cross``."""
+        block = stack.block(layer)
         is_cross = at.endswith("cross")
         attention: Attention = block.cross if is_cross and isinstance(block, CrossBlock) else block.attn
         heads = slice(None) if head is None else slice(head, head + 1)
         if which == "head_out":
             w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
-            return ops.head_out(self.values[f"{at}.z"][heads], w_o)
-        q = self.values[self._last_form(at, "q")][heads]
-        k = self._shared(self._last_form(at, "k"), head)
-        scores = ops.scores(q, k, attention.scale)
+            return ops.head_out(self.values[f"{at}.z"][heads, rows], w_o)
+        q, k = self._queries_and_keys(at, head)
+        n_queries, n_keys = q.shape[-2], k.shape[-2]
+        scores = ops.scores(q[:, rows], k, attention.scale)
         if which == "scores":
             return scores
-        n_queries, n_keys = scores.shape[-2:]
         if is_cross:
             visible = masks.everything(n_queries, n_keys)
         elif stack.side in self.visible:
             visible = masks.of_layer(self.visible[stack.side], layer)
         else:
             visible = stack.visible(layer, n_queries, n_keys)
-        mask = ops.additive(visible).expand_as(scores)
+        mask = ops.additive(visible[rows]).expand_as(scores)
         if which == "mask":
             return mask
         bias = None if is_cross else stack.position.bias(n_queries, n_keys)
         if which == "bias":
             assert bias is not None  # or the registry has no such site
-            return bias[heads]
-        masked = scores + mask if bias is None else scores + bias[heads] + mask
+            return bias[heads, rows]
+        masked = scores + mask if bias is None else scores + bias[heads, rows] + mask
         return masked if which == "masked" else ops.pattern(masked)
 
-    def _last_form(self, at: str, letter: str) -> str:
-        """The name of the queries or keys that the scores are made of: rotated, normalised, or plain."""
-        names = (f"{at}.{letter}{form}" for form in ("_rotated", "_normed", ""))
-        return next(name for name in names if name in self.values)
+    def _queries_and_keys(self, at: str, head: int | None) -> tuple[Tensor, Tensor]:
+        """What scores are made of, for every query head [H, T, K] or for one [1, T, K]."""
+        if isinstance(self.values, Replay) and head is not None and at.endswith("attn"):
+            return self.values.queries_and_keys(at.removesuffix(".attn"), head)
+        heads = slice(None) if head is None else slice(head, head + 1)
+        q, k = (last_form(self.values, at, letter) for letter in "qk")
+        return self.values[q][heads], self._shared(k, head)
 
 
 def _existing(norm: Norm | None) -> Norm:
@@ -365,10 +359,15 @@ def record(
     target: str | None = None,
     n_dropped: int = 0,
     n_target_dropped: int = 0,
+    keep: Keep | None = None,
 ) -> Trace:
-    """Run ``model`` once over ``ids`` and keep every value.
+    """Run ``model`` once over ``ids`` so that every value can be read.
 
-    ``vectors`` are those of other runs, which patches among the edits put in.
+    Args:
+        vectors: those of other runs, which patches among the edits put in.
+        keep: "everything" that is recorded; or the residual "stream", from which the rest is
+            computed again, a block at a time, when it is read. By default the former where it
+            takes at most :data:`MOST_KEPT` bytes. What is read is the same.
 
     Raises:
         ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
@@ -390,22 +389,26 @@ def record(
     given = {side: masks.check(mask, lengths[side], config.depth(side)) for side, mask in (visible or {}).items()}
     run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls, vectors=vectors)
     built = interventions.rebuilt(model, run.config)
-    tap = recorder(run.config, run.changes)
+    if keep is None:
+        keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
+    tap = recorder(run.config, run.changes, replay.kept(run.config) if keep == "stream" else None)
     source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
-    built(
+    leaving = built.vectors(
         torch.tensor([source]),
         None if target_read is None else torch.tensor([target_read]),
         segments=None if segments is None else torch.tensor([segments]),
         visible=run.masks,
         tap=tap,
     )
+    built.head.before(leaving, tap)
+    values: Mapping[str, Tensor] = {name: value[0] for name, value in tap.values.items()}
     return Trace(
         model=built,
         tokenizer=tokenizer,
         ids=source,
         text=text,
         n_dropped=n_dropped,
-        values={name: value[0] for name, value in tap.values.items()},
+        values=values if keep == "everything" else Replay(built, values, run.changes, run.masks),
         target_ids=target_read,
         target=target,
         n_target_dropped=n_target_dropped,
@@ -415,6 +418,17 @@ def record(
         changes=run.changes,
         loaded=config,
     )
+
+
+def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
+    """Bytes of everything that a run records in single precision; ``lengths`` are the tokens of its stacks."""
+    floats = 0
+    for name, site in sites.rows(config):
+        if not site.derived:
+            side = sites.split_side(name)[0] or config.sides[-1]
+            keys = lengths["encoder"] if ".cross." in name else None
+            floats += math.prod(site.shape(config, lengths[side], keys))
+    return 4 * floats
 
 
 def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:

@@ -175,8 +175,9 @@ class Run:
         full = place.full
         if full in self.trace.values:
             return self.trace.values[full][tuple(slice(None) if i is None else i for i in index)]
-        if full == "probs":
-            return self.trace.values["logits"][_given(index[0])].softmax(-1)
+        if full in ("logits", "probs"):
+            row = self.trace.row(full, _given(index[0]))
+            return row if index[1] is None else row[index[1]]
         if place.last in ("mean", "scale"):
             norm, parts, _ = self.norm(place)
             read = torch.stack([self.trace.values[part][_given(index[0])] for part in parts]).sum(0)
