@@ -29,7 +29,7 @@ SECTIONS = {
     "": ("overview",),
     "section_input": ("tokens", "embedding", "position"),
     "section_machine": ("attention", "cross_attention", "block", "pre_post_ln"),
-    "section_output": ("next_token", "why"),
+    "section_output": ("next_token", "why", "break_it"),
     "section_models": ("architectures", "cost"),
     "section_training": ("training_lab",),
 }
