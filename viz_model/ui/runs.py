@@ -17,14 +17,14 @@ import torch
 
 import viz_model as vm
 from viz_model import sites
-from viz_model.analysis import depth, masks, twins
+from viz_model.analysis import depth, kv_cache, masks, twins
 from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import AblateHead, Edit
-from viz_model.generation import Step, steps
+from viz_model.generation import Decoder, Step, steps
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training import log
 
@@ -281,18 +281,25 @@ def training_log(name: str) -> list[dict[str, Any]]:
 
 
 class Drawing:
-    """The tokens drawn so far after one text, and the run that draws on."""
+    """The tokens drawn so far after one text, what the cache held when each was drawn, and the run that draws on."""
 
-    def __init__(self, going: Iterator[Step], end: int | None) -> None:
+    def __init__(self, decoder: Decoder, going: Iterator[Step], end: int | None) -> None:
+        self._decoder = decoder
         self._going = going
         self._end = end
         self._steps: list[Step] = []
+        self._held: list[kv_cache.Held] = []
 
     def first(self, count: int) -> tuple[Step, ...]:
         """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
         while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
             self._steps.append(next(self._going))
+            self._held.append(kv_cache.held(self._decoder.cache))
         return tuple(self._steps[:count])
+
+    def held(self, count: int) -> kv_cache.Held:
+        """What the cache held when token ``count`` ≥ 1 was drawn."""
+        return self._held[len(self.first(count)) - 1]
 
 
 # Each keeps a KV cache, so that one more token costs one position.
@@ -301,7 +308,7 @@ def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
     lm, run = model(asked.model), trace(asked)
     with _RUNNING:
         decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
-    return Drawing(steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
+    return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
 
 
 def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
@@ -315,6 +322,13 @@ def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[S
     drawing = _drawing(asked, sampling, seed)
     with _RUNNING:
         return drawing.first(count)
+
+
+def held(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> kv_cache.Held:
+    """What the decoder's cache held when it drew token ``count`` ≥ 1 of :func:`drawn`."""
+    drawing = _drawing(asked, sampling, seed)
+    with _RUNNING:
+        return drawing.held(count)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

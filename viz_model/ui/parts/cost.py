@@ -24,7 +24,7 @@ TARGETS = tuple(2**power for power in range(14))
 
 _READINGS = "cost.readings"
 # One measurement at a time for the whole server: two would measure each other.
-_MEASURING = threading.Lock()
+MEASURING = threading.Lock()
 
 
 def n_source(stage: Stage) -> int:
@@ -100,11 +100,11 @@ def measured(stage: Stage) -> None:
     stage.see("measured", layer=stage.view.layer, model=literal(stage.view.model), threads=torch.get_num_threads())
     again = "measure_again" if readings(stage) else "measure"
     if st.button(words(again), key="cost.measure", icon=":material/timer:", type="primary"):
-        if _MEASURING.acquire(blocking=False):
+        if MEASURING.acquire(blocking=False):
             try:
                 _take(stage)
             finally:
-                _MEASURING.release()
+                MEASURING.release()
             st.rerun()  # the whole page: its last tab lists the readings
         st.info(words("busy"), icon=":material/hourglass_top:")
     if found := readings(stage):
