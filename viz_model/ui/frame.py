@@ -29,7 +29,7 @@ SECTIONS = {
     "": ("overview",),
     "section_input": ("tokens", "embedding", "position"),
     "section_machine": ("attention", "cross_attention", "block", "pre_post_ln"),
-    "section_output": ("next_token", "why", "break_it"),
+    "section_output": ("next_token", "why", "break_it", "spot_the_mistake"),
     "section_models": ("architectures", "cost"),
     "section_training": ("training_lab",),
 }
