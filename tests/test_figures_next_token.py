@@ -21,6 +21,11 @@ NAMES = {name: name for name in ("before", "after", "dropped", "model", "kept_ma
 ASKED = {name: name for name in ("probability", "bits", "rank", "guesses", "visible")}
 
 
+def certain(token: Token) -> Step:
+    """A draw that had no choice."""
+    return Step(token, 1.0, 1.0, 0.0, 0.0, 1.0, 0, ((token, 1.0),))
+
+
 @pytest.fixture
 def trace(lm: vm.LanguageModel) -> vm.Trace:
     return lm.trace("the cat sat on the mat")
@@ -113,7 +118,7 @@ def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> Non
     trace, tokenizer = lm.trace("我 cat"), lm.tokenizer
 
     def drawn(*ids: int) -> list[Step]:
-        return [Step(tokenizer.token(id), 0.5, 0.5, 0.0) for id in ids]
+        return [certain(tokenizer.token(id)) for id in ids]
 
     assert next_token.longer(trace, drawn(*tokenizer.encode(" sat 爱"))) == "我 cat sat 爱"
     broken = next(id for id in range(tokenizer.n_vocab) if tokenizer.token(id).bytes == "爱".encode()[:1])
@@ -126,13 +131,13 @@ def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> Non
 def test_a_text_that_was_cut_goes_on_where_it_was_cut(lm: vm.LanguageModel) -> None:
     trace = lm.trace("the cat sat on the mat", max_tokens=3)
     whole = lm.tokenizer.decode([*trace.ids, 394])
-    assert trace.n_dropped and next_token.longer(trace, [Step(lm.tokenizer.token(394), 1.0, 1.0, 0.0)]) == whole
+    assert trace.n_dropped and next_token.longer(trace, [certain(lm.tokenizer.token(394))]) == whole
 
 
 def test_of_an_encoder_decoder_the_target_goes_on() -> None:
     lm = language_model(tiny_config(kind="encoder_decoder", start_id=0, n_vocab=8192))
     trace = lm.trace("the cat", "我")
-    longer = next_token.longer(trace.at("encoder"), [Step(lm.tokenizer.token(394), 1.0, 1.0, 0.0)])
+    longer = next_token.longer(trace.at("encoder"), [certain(lm.tokenizer.token(394))])
     assert longer == "我" + lm.tokenizer.token(394).text
 
 

@@ -14,9 +14,9 @@ from viz_model import edits as interventions
 from viz_model.config import Side
 from viz_model.edits import Edit, ShuffleTokens
 from viz_model.model import Source, Transformer
+from viz_model.recorder import recorder
 from viz_model.tap import NO_TAP, Tap
 from viz_model.tokenizer import Token, Tokenizer
-from viz_model.trace import recorder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +88,26 @@ def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
     return Distribution(probs.float(), kept, (final / final.sum()).float())
 
 
+LEADERS = 12
+"""How many of the most probable tokens a step remembers."""
+
+
 class Step(NamedTuple):
-    """One drawn token: its probability before and after filtering, and the number drawn in [0, 1)."""
+    """One drawn token: its probability before and after filtering, and the number drawn in [0, 1).
+
+    The number lies in [``start``, ``stop``), the token's interval of the cumulative distribution after filtering, in
+    which ``rank`` tokens stand before it. ``leaders`` are the first of them with their probabilities; the very first
+    is what greedy decoding takes.
+    """
 
     token: Token
     probability: float
     final_probability: float
     drawn: float
+    start: float
+    stop: float
+    rank: int
+    leaders: tuple[tuple[Token, float], ...]
 
 
 @dataclass(frozen=True)
@@ -199,15 +212,31 @@ class Decoder:
         return recorder(self._run.config, self._run.changes) if self._run.changes else NO_TAP
 
 
-def draw(distribution: Distribution, number: float) -> int:
-    """The token whose interval of the cumulative distribution holds ``number``, in [0, 1).
+class Interval(NamedTuple):
+    """A token's place in the cumulative distribution: from ``start`` to ``stop``, behind ``rank`` other tokens."""
 
-    Intervals stand in order of falling probability.
+    id: int
+    start: float
+    stop: float
+    rank: int
+
+
+def interval(distribution: Distribution, number: float) -> Interval:
+    """The interval of the cumulative distribution that holds ``number``, in [0, 1).
+
+    Intervals stand in order of falling probability, of equal ones the lower id first; the last one ends at 1.
     """
     ordered, order = distribution.final.double().sort(descending=True, stable=True)
-    position = torch.searchsorted(ordered.cumsum(-1), torch.tensor(number, dtype=torch.float64), right=True)
+    edges = ordered.cumsum(-1)
     last = int((ordered > 0).sum()) - 1
-    return int(order[min(int(position), last)])
+    rank = min(int(torch.searchsorted(edges, torch.tensor(number, dtype=torch.float64), right=True)), last)
+    start = edges[rank - 1].item() if rank else 0.0
+    return Interval(int(order[rank]), start, 1.0 if rank == last else edges[rank].item(), rank)
+
+
+def draw(distribution: Distribution, number: float) -> int:
+    """The token whose interval holds ``number``, in [0, 1): see :func:`interval`."""
+    return interval(distribution, number).id
 
 
 def steps(decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling, seed: int) -> Iterator[Step]:
@@ -216,8 +245,15 @@ def steps(decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling, seed: int)
     while True:
         choice = distribution(decoder.logits, sampling)
         number = torch.rand((), generator=numbers, dtype=torch.float64).item()
-        id = draw(choice, number)
-        yield Step(tokenizer.token(id), choice.probs[id].item(), choice.final[id].item(), number)
+        id, start, stop, rank = interval(choice, number)
+        shares, first = choice.final.sort(descending=True, stable=True)
+        leaders = tuple(
+            (tokenizer.token(leader), share)
+            for leader, share in zip(first[:LEADERS].tolist(), shares[:LEADERS].tolist(), strict=True)
+            if share > 0
+        )
+        p, final = choice.probs[id].item(), choice.final[id].item()
+        yield Step(tokenizer.token(id), p, final, number, start, stop, rank, leaders)
         decoder.append(id)
 
 
