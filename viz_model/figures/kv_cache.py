@@ -170,7 +170,14 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
         barmode="stack",
         bargap=0,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": _SMALL}},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": _SMALL},
+            "traceorder": "normal",
+        },
     )
     top = float(sum(values[-1] for _, values, _ in parts))
     ticks = [part * top / 2 for part in range(3)]

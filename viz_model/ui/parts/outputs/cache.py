@@ -61,8 +61,7 @@ def _filling(stage: Stage, view: figures.CacheView, *, keeps: bool, forgets: boo
             stage.see("windows", windows=", ".join(map(str, windows)))
         if forgets:
             stage.see("full", **said)
-        if not keeps:
-            stage.see("not_kept")
+        stage.see("why" if keeps else "not_kept")
 
 
 def _spared(stage: Stage, n_drawn: int, *, keeps: bool) -> None:
