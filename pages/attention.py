@@ -4,7 +4,7 @@ import streamlit as st
 
 from viz_model.figures import attention, heatmap
 from viz_model.ui import controls, texts
-from viz_model.ui.parts import experiment, heads
+from viz_model.ui.parts import attention_care, experiment, heads
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("attention")
@@ -58,6 +58,7 @@ if forms.notes:
 
 st.subheader(words("steps_title", **said), anchor=False)
 heads.steps(stage, steps)
+attention_care.section(stage)
 experiment.section(stage)
 
 formula, hand, code, numbers = stage.tabs()
@@ -72,7 +73,7 @@ with hand:
     for n, part in enumerate(attention.hand_parts(steps, config), start=1):
         stage.see(f"hand_{part}", n=n, **sums)
 with code:
-    stage.code(layer=layer, head=head, q=f"q{steps.form}", k=f"k{steps.form}")
+    stage.code(sites=attention.code(trace, layer))
 with numbers:
     exact = trace.head(stage.at(f"attn.{matrix}"), head).numpy()
     stage.table(large.site, exact, stage.token_labels, stage.token_labels, "matrix")

@@ -27,7 +27,7 @@ with hand:
     stage.see(f"hand_sums_{way.norm_at}", dimension=dimension, sums=strips.sums_by_hand(way, dimension))
     stage.see(f"hand_neuron_{hidden.by_hand}", **neurons.neuron_by_hand(hidden, way, dimension))
 with code:
-    stage.code(layer=layer)
+    stage.code(sites=strips.code(trace, layer))
 with numbers:
     stage.table(f"blocks.{layer}[{token}]", way.matrix, way.names, stage.dimension_labels, "strips")
     stage.table("resid.length", by_depth.lengths, by_depth.sites, stage.token_labels, "norms")

@@ -69,7 +69,7 @@ with formula:
 with hand:
     crossing.by_hand(stage, said)
 with code:
-    stage.code(layer=view.layer, head=view.head)
+    stage.code(sites=crossing.code(stage))
 with numbers:
     stage.table(pattern_site, pattern, target, source, "pattern")
     stage.table(f"{stage.at('cross.steps')}[{view.head}, {token}]", *figures.steps_table(steps, rows, source), "steps")

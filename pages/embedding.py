@@ -70,7 +70,7 @@ with hand:
     worked = embedding.by_hand(trace, geometry, token, int(near.ids[0]))
     stage.see("hand", **{**facts, **worked, **named})
 with code:
-    stage.code(token=token)
+    stage.code(sites=("embed.token", *(n for n in trace.sites if n.startswith(("tokens.", "embed.")))))
 with numbers:
     stage.table("embed.token", matrix.values, stage.token_labels, stage.dimension_labels, "matrix")
     headings = (stage.words("id"), axes[0], stage.words("cosine"))

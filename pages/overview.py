@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.figures import overview
-from viz_model.ui import components, frame, runs, state, texts
+from viz_model.ui import components, derivation, frame, runs, state, texts
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("overview")
@@ -35,8 +35,9 @@ def picked(place: dict) -> None:
 header, numbers = overview.scene(whole, trace.prefix)
 words = {name: stage.words(f"scene_{name}") for name in overview.WORDS}
 words |= {part: stage.words(f"scene_{part}_{overview.ending(trace)}") for part in ("next", "after")}
+asked = {"on_pick": picked, "on_ask": derivation.picked}
 kinds = {block.kind: stage.t(f"attention.kind_{block.kind}") for block in whole.blocks}
-components.pipeline({**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", on_pick=picked)
+components.pipeline({**header, "words": {**words, "kinds": kinds}}, numbers, key="overview.pipeline", **asked)
 stage.source(*(name for name in ("embed.token", "embed.position", stage.at("attn.pattern")) if name in trace))
 if whole.pool > 1:
     st.caption(stage.words("pooled", pool=whole.pool))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
+import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,10 +19,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
+from viz_model.analysis.derivation import derive
+from viz_model.figures import cells
 from viz_model.ui import runs
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST_LINES = 32
+MOST_LINES = 15
 """Lines of code that a page shows at the most."""
 
 
@@ -54,6 +58,53 @@ def run_code(app: AppTest) -> list[str]:
 def figures(app: AppTest) -> list[dict[str, Any]]:
     """The Plotly figures of a page."""
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def array(encoded: Any) -> np.ndarray:
+    """An array of a figure, as Plotly writes it: a list, or bytes with their type and shape."""
+    if not isinstance(encoded, dict):
+        return np.array(encoded)
+    values = np.frombuffer(base64.b64decode(encoded["bdata"]), encoded["dtype"])
+    return values.reshape([int(n) for n in encoded["shape"].split(",")]) if "shape" in encoded else values
+
+
+def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
+    """The run that a page shows, made again from what its boxes hold."""
+    boxes = {box.key: box.value for box in app.text_input}
+    asked = dict(app.query_params)
+    return lm.trace(
+        boxes["frame.text"],
+        boxes.get("frame.target"),
+        target_language=asked.get("to"),
+        edits=vm.edits.parse(asked.get("edits", "")),
+    )
+
+
+def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
+    """Some cells of every matrix on a page: the number drawn is the run's, and its derivation agrees.
+
+    Returns how many cells were looked at.
+    """
+    n_checked = 0
+    for part in (part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"):
+        if (which := cells.read(part.get("meta"))) is None:
+            continue
+        values = np.atleast_2d(array(part["z"]).astype(float))
+        for place in np.unique(np.linspace(0, values.size - 1, most).astype(int)):
+            row, column = np.unravel_index(place, values.shape)
+            asked = which.at(int(row), int(column))
+            assert asked is not None
+            found = derive(run, *asked)
+            assert found.agrees, found.cell
+            n_checked += 1
+            if part.get("hoverinfo") == "none":
+                continue  # the grey over what is masked: it has no number of its own
+            drawn = values[row, column]
+            # A product before it is divided is the first step of the score.
+            known = [found.value, *(step.result for step in found.steps)]
+            hidden = np.isnan(drawn) and (found.value in (0, -math.inf))
+            assert hidden or np.isclose(known, drawn, rtol=1e-4, atol=1e-5).any(), (found.cell, drawn, known)
+    return n_checked
 
 
 def frames(app: AppTest) -> dict[str, tuple[dict[str, Any], np.ndarray]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,6 @@ from viz_model.figures import depth
 from viz_model.figures.block import lengths, neurons, norm, strips, weights
 from viz_model.model import Block
 from viz_model.trace import Trace
-from viz_model.ui import texts
 
 NORM_WORDS = {key: "<i>w</i>" for key in ("0", "1", "2", "3", "near", "values", "axis")}
 NEURON_WORDS = {key: "<i>w</i>" for key in ("neuron", "writes", "promotes", "activation")}
@@ -475,20 +471,3 @@ def test_promoted_text_fits_and_is_escaped() -> None:
     said = neurons.promoted_text(neuron)
     assert said.startswith("&lt;b&gt;") and "<" not in said
     assert "another" not in said
-
-
-@every
-def test_snippet_runs_and_agrees(config_: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = language_model(replace(config_, n_vocab=8193))
-    monkeypatch.setattr(vm, "load", lambda name: lm)
-    text = "The cat's “hat”\n"
-    for side in config_.sides:
-        call = f"lm.trace({text!r})"
-        if len(config_.sides) > 1:
-            call = f"lm.trace({text!r}, 'My hat').at({side!r})"
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), torch.inference_mode():
-            exec(texts.snippet("block", run=call, model="tiny", side=side, layer=1), {})
-        answers = said.getvalue().split()
-        assert answers[1::2] == ["True"] * len(answers[1::2]) and answers[0] == "mid" and answers[-2] == "out"
-        assert ("cross" in answers) == (len(config_.sides) > 1 and side == "decoder")

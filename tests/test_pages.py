@@ -211,7 +211,7 @@ def test_the_code_of_a_page_runs_and_agrees(page: str, model: str, visit: Open) 
     app = visit(page, model=model, text=CAT, layer="1", head="2", token="3")
     shown = [block.value for block in app.code if "import viz_model" in block.value]
     assert len(shown) == 1
-    assert len(shown[0].splitlines()) <= 32
+    assert len(shown[0].splitlines()) <= 15
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), torch.no_grad():
         exec(compile(shown[0], page, "exec"), {})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from app_driver import MOST_LINES, check_cells, run_of
 from streamlit.testing.v1 import AppTest
 from tiny_family import write_family
 
@@ -81,12 +82,14 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side
     shown = [block.value for block in app.code if "import viz_model" in block.value]
     assert shown or (page == "cross_attention" and model not in TWO_SIDED)
     for code in shown:
-        assert len(code.splitlines()) <= 32
+        assert len(code.splitlines()) <= MOST_LINES
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), torch.no_grad():
             exec(compile(code, page, "exec"), {})
         lines = printed.getvalue().split()
         assert "True" in lines and "False" not in lines, code
+    n_cells = check_cells(app, run_of(app, vm.load(model)))
+    assert n_cells or page not in ("embedding", "attention", "block")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -79,17 +79,19 @@ def _call(trace: Trace) -> str:
 def snippets(trace: Trace, layer: int = 0) -> tuple[Snippet, ...]:
     """All stages of a run in order; of its blocks, those of one layer.
 
-    Every value that :mod:`viz_model.sites` names outside the blocks and in this layer is made once.
+    Every value that :mod:`viz_model.sites` names outside the blocks and in this layer is made once. Of a
+    stack with fewer blocks it is the last one.
 
     Raises:
-        ValueError: a stack of this model has no such layer.
+        ValueError: no stack of this model has such a layer.
     """
     config = trace.config
-    if not 0 <= layer < min(config.depth(side) for side in config.sides):
-        raise ValueError(f"layer: expected 0 to {min(map(config.depth, config.sides)) - 1}, got {layer}")
+    deepest = max(map(config.depth, config.sides))
+    if not 0 <= layer < deepest:
+        raise ValueError(f"layer: expected 0 to {deepest - 1}, got {layer}")
     found: list[Snippet] = []
     for side in config.sides:
-        found += _Stack(trace, side, layer).snippets()
+        found += _Stack(trace, side, min(layer, config.depth(side) - 1)).snippets()
     return (*found, *_output(trace))
 
 

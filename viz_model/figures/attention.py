@@ -71,6 +71,7 @@ def scene(view: GridView, selected: int) -> tuple[dict[str, Any], np.ndarray]:
         "heads": [summary.kind for summary in view.summaries],
         "groups": [list(group) for group in view.groups] if len(view.groups) < len(view.summaries) else [],
         "selected": selected,
+        "site": view.site,
         "hidden": ["".join("01"[cell] for cell in row) for row in view.hidden.tolist()],
         "colour": theme.rgb("pattern"),
         "shared": theme.ROLES["key"],
@@ -533,6 +534,12 @@ def formulas(trace: Trace, layer: int) -> tuple[str, ...]:
     """The full names of those of :data:`FORMULAS` that this model has."""
     names = (f"blocks.{layer}.attn.{name}" for name in FORMULAS)
     return tuple(name for name in names if name in trace)
+
+
+def code(trace: Trace, layer: int) -> tuple[str, ...]:
+    """The sites of attention in the order in which their code is offered: the pattern, then all as they are made."""
+    at = f"blocks.{layer}.attn."
+    return (f"{at}pattern", *(name for name in trace.sites if name.startswith(at) and name != f"{at}pattern"))
 
 
 MAX_TERMS = 4

@@ -137,14 +137,17 @@ class MapsView(NamedTuple):
         return cls(pooled.astype(np.float32), pool_labels(target, pools[0]), pool_labels(source, pools[1]), pools)
 
 
-def maps_scene(view: MapsView, selected: int | None, words: Mapping[str, str]) -> tuple[dict[str, Any], np.ndarray]:
-    """What the browser draws of all heads: a header, and the patterns."""
+def maps_scene(
+    view: MapsView, selected: int | None, words: Mapping[str, str], site: str = ""
+) -> tuple[dict[str, Any], np.ndarray]:
+    """What the browser draws of all heads: a header, and the patterns; ``site`` is the full name of the values."""
     header = {
         "heads": len(view.patterns),
         "target": view.target,
         "source": view.source,
         "pooled": view.pools != (1, 1),
         "selected": selected,
+        "site": site,
         "colour": theme.rgb("pattern"),
         "words": dict(words),
     }

@@ -62,7 +62,8 @@ class OverviewView(NamedTuple):
     Of pooled tokens each dimension shows the value of largest magnitude, patterns the largest
     weight, norms the mean. ``strips`` are what enters the blocks; where the run ends in vectors
     rather than in logits they are the last strip. ``next_tokens`` are those at ``token``, over the
-    full vocabulary; ``look`` is its strongest look at another position, ``read`` at the source.
+    full vocabulary, and ``next_ids`` their ids; ``look`` is its strongest look at another position, ``read``
+    at the source.
     Deep models show ``blocks`` at even distances, ``n_layers`` in all.
     """
 
@@ -77,6 +78,7 @@ class OverviewView(NamedTuple):
     token: int
     pool: int
     n_layers: int
+    next_ids: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, trace: Trace, token: int, layer: int = 0) -> OverviewView:
@@ -84,6 +86,7 @@ class OverviewView(NamedTuple):
         labels = tuple(t.label for t in trace.tokens)
         parts = [("embedding", "embed.token"), ("position", "embed.position")]
         predicts = "logits" in trace
+        guesses = trace.next_tokens(token, N_NEXT) if predicts else []
         last = "final.norm.out" if "final.norm.out" in trace else f"blocks.{trace.n_layers - 1}.resid.out"
         return cls(
             labels=labels,
@@ -91,7 +94,8 @@ class OverviewView(NamedTuple):
             strips=tuple(_strip(trace, part, part, site, pool) for part, site in parts if site in trace),
             blocks=tuple(_block(trace, i, pool) for i in story.evenly(trace.n_layers, layer, MAX_BLOCKS)),
             vectors=None if predicts else _strip(trace, "vectors", "next_token", last, pool),
-            next_tokens=tuple((t.label, p) for t, p in trace.next_tokens(token, N_NEXT)) if predicts else (),
+            next_tokens=tuple((t.label, p) for t, p in guesses),
+            next_ids=tuple(t.id for t, _ in guesses),
             look=story.strongest_look(trace, token),
             read=story.strongest_look(trace, token, "cross") if "blocks.0.cross.pattern" in trace else None,
             token=token,
@@ -159,7 +163,10 @@ def scene(view: OverviewView, prefix: str = "") -> tuple[dict[str, Any], np.ndar
         "strips": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in view.strips],
         "ends": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in ends],
         "blocks": [{"layer": block.layer, "head": block.head, "kind": block.kind} for block in view.blocks],
-        "next": [{"label": label, "probability": probability} for label, probability in view.next_tokens],
+        "next": [
+            {"label": label, "probability": probability, "id": id}
+            for (label, probability), id in zip(view.next_tokens, view.next_ids, strict=True)
+        ],
         "palette": {role: theme.rgb(role) for role in ("pattern", "residual", "output")}
         | {"negative": theme.channels(theme.NEGATIVE), "positive": theme.channels(theme.POSITIVE)},
     }

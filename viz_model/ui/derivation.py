@@ -283,7 +283,8 @@ def _derivation(found: Derivation, here: str, trace: vm.Trace, t: Texts) -> None
     said = {"label": label[:1].upper() + label[1:], "where": where(trace, cell, t), "value": written(found.value)}
     st.markdown(f"#### {t('derivation.finding', **said)}")
     st.code(f'trace["{cell.site}"]{list(cell.index)}', language="python")
-    st.latex(_paint(found.formula, None))
+    with st.container(key="derivation_formula"):
+        st.latex(found.formula)
     if found.edits:
         st.info(t("derivation.edited", edits=_changes(found.edits, t)), icon=":material/science:")
     elif trace.edits:
@@ -346,9 +347,9 @@ def _operand(key: str, operand: Operand, here: Cell, trace: vm.Trace, t: Texts) 
         case Weight(name=name, index=index):
             _button(key, label, f"{t('derivation.weight')}: {literal(str(operand.origin))}", here, Cell(name, index))
         case Setting(name=name):
-            st.caption(f"{label} · {t('derivation.setting_' + name.replace('.', '_'))}")
+            st.caption(f"{label} · {t('derivation.setting_' + name.replace('.', '_'))}", width="content")
         case Earlier(step=step):
-            st.caption(f"{label} · {t('derivation.earlier', n=step + 1)}")
+            st.caption(f"{label} · {t('derivation.earlier', n=step + 1)}", width="content")
 
 
 def _button(key: str, label: str, help: str, here: Cell, to: Cell) -> None:
@@ -373,12 +374,11 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
     for i, value in zip(top.which, top.values, strict=True):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key=f"derivation_term_{n}_{i}"):
             place = _place(terms.factors[0], i, trace)
-            st.caption(
-                t("derivation.term", variable=f"${terms.variable}$", n=i) + (f" {literal(place)}" if place else "")
-            )
+            count = t("derivation.term", variable=f"${terms.variable}$", n=i)
+            st.caption(count + (f" {literal(place)}" if place else ""), width="content")
             for k, operand in enumerate(terms.term(i)):
                 _operand(f"{n}.term.{i}.{k}", operand, here, trace, t)
-            st.markdown(f"→ {written(value)}")
+            st.markdown(f"→ {written(value)}", width="content")
     if top.n_rest:
         st.caption(t("derivation.rest", n=top.n_rest, value=written(top.rest)))
         if st.toggle(t("derivation.all_terms", n=f"{len(terms):,}"), key=f"derivation.all.{here}.{n}"):

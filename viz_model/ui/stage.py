@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
-from viz_model import sites
+from viz_model import sites as sites_of
+from viz_model.analysis import notebook
 from viz_model.config import ModelConfig
 from viz_model.figures import cells as cells_of
 from viz_model.ui import derivation, frame, interventions, runs, state, texts
@@ -88,7 +89,7 @@ class Stage:
         """
         for part in figure.data:
             if (cells := cells_of.read(part.meta)) is not None and own:
-                known = cells.site in sites.table(self.trace.config)
+                known = cells.site in sites_of.table(self.trace.config)
                 part.meta = (cells if known else cells._replace(site=self.trace.full_name(cells.site))).meta
             elif cells is not None:
                 part.meta = None
@@ -129,13 +130,47 @@ class Stage:
         n_keys = len(self.trace.ids) if ".cross." in name else None
         return self.trace.site(name).shape(self.lm.config, len(self.trace), n_keys)
 
-    def code(self, snippet: str | None = None, /, **values: object) -> None:
-        """The stage's snippet, which runs as it stands for this sentence and model.
+    def code(self, own: str | None = None, /, *, sites: Sequence[str] = (), **values: object) -> None:
+        """A few lines that run as they stand for this sentence and model, and the whole run as a notebook.
 
-        In it ``{{run}}`` is the call that gives the page's trace, for a model called ``lm``.
+        Args:
+            own: the name of a snippet of the page; without ``sites`` it is that of the page itself. In it
+                ``{{run}}`` is the call that gives the page's trace, for a model called ``lm``.
+            sites: values that are made in plain PyTorch, each in its own lines
+                (:mod:`viz_model.analysis.notebook`); a visitor chooses one, the first is shown unasked.
+            values: what fills the other places of ``own``.
         """
-        values = {"model": self.view.model, "text": self.trace.text, "side": self.trace.side, **values}
-        st.code(texts.snippet(snippet or self.name, run=self._call(), **values), language="python")
+        run, layer = runs.trace(self.asked.plain), self.view.layer
+        start = "\n".join(notebook.preamble(run, self.view.model))
+        found: dict[str, str] = {}
+        if own is not None or not sites:
+            values = {"model": self.view.model, "text": self.trace.text, "side": self.trace.side, **values}
+            found[self.t("common.code_own")] = texts.snippet(own or self.name, run=self._call(), **values)
+        written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
+        for name in map(self.trace.full_name, sites):
+            if name in written:
+                label = f"{self.t.site_label(sites_of.find(name, run.config))} · {name}"
+                found[label] = f"{start}\n{written[name].code}\n"
+        shown = next(iter(found))
+        if len(found) > 1:
+            shown = st.selectbox(self.t("common.code_of"), list(found), key=f"{self.name}.code")
+        st.code(found[shown], language="python")
+        if self.trace.edits and shown != self.t("common.code_own"):
+            st.caption(self.t("common.code_plain"))
+        st.download_button(
+            self.t("common.notebook"),
+            data=lambda: self._notebook(run, layer),
+            file_name=f"{self.view.model}.ipynb",
+            mime="application/x-ipynb+json",
+            key=f"{self.name}.notebook",
+            help=self.t("common.notebook_help"),
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+    def _notebook(self, run: vm.Trace, layer: int) -> str:
+        opening = self.t("common.notebook_opening", model=literal(self.view.model), text=literal(run.text or ""))
+        return notebook.notebook(run, self.view.model, layer, opening=opening, label=self.t.site_label)
 
     def _call(self) -> str:
         """Python that gives this page's trace, for a model called ``lm``."""

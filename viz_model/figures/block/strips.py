@@ -20,6 +20,13 @@ MONOSPACE = "Source Code Pro, monospace"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
+def code(trace: Trace, layer: int) -> tuple[str, ...]:
+    """The sites of a block in the order in which their code is offered: what its neurons hold, then all in order."""
+    at = f"blocks.{layer}."
+    own = [name for name in trace.sites if name.startswith(at) and name.removeprefix(at).startswith(FORMULAS)]
+    return (f"{at}ffn.act", *(name for name in own if name != f"{at}ffn.act"))
+
+
 class StripsView(NamedTuple):
     """The block's vectors of one token, lowest first.
 

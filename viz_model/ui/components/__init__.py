@@ -10,7 +10,7 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -46,13 +46,25 @@ def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
     return struct.pack("<I", len(head)) + head + numbers.astype("<f4").tobytes()
 
 
-def _callback(key: str, on_pick: Callable[[Any], None]) -> Callable[[], None]:
+def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked") -> Callable[[], None]:
     def changed() -> None:
-        picked = st.session_state[key].picked
+        picked = getattr(st.session_state[key], trigger)
         if picked is not None:
             on_pick(picked)
 
     return changed
+
+
+Ask: TypeAlias = Callable[[dict[str, Any]], None]
+"""What is done when the ``site`` and ``index`` of a cell are asked about."""
+
+
+def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, Any]:
+    """The callbacks of a component in which some things are picked and cells are asked about."""
+    return {
+        "on_picked_change": _callback(key, on_pick),
+        "on_asked_change": _callback(key, on_ask, "asked"),
+    }
 
 
 def ribbon(
@@ -68,9 +80,11 @@ def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, 
     _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+def grid(
+    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
+) -> None:
     """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S]; ``picked`` is a head."""
-    _GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
+    _GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
 
 
 def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
@@ -79,10 +93,10 @@ def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]],
 
 
 def pipeline(
-    header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None]
+    header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None], on_ask: Ask
 ) -> None:
     """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
-    _PIPELINE(key=key, data=_frame(header, numbers), on_picked_change=_callback(key, on_pick))
+    _PIPELINE(key=key, data=_frame(header, numbers), **_asking(key, on_pick, on_ask))
 
 
 def cross(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
@@ -90,9 +104,11 @@ def cross(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Cal
     _CROSS(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
 
 
-def cross_grid(header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+def cross_grid(
+    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
+) -> None:
     """All heads of a cross-attention layer: ``patterns`` is float32 [H, q, s]; ``picked`` is a head."""
-    _CROSS_GRID(key=key, data=_frame(header, patterns), on_picked_change=_callback(key, on_pick))
+    _CROSS_GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
 
 
 def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
@@ -110,7 +126,7 @@ def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
     _CURVES(key=key, data=_frame(header, numbers))
 
 
-def cells(*, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+def cells(*, key: str, on_pick: Ask) -> None:
     """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
     (:class:`viz_model.figures.cells.Cells`).
     """

@@ -36,7 +36,14 @@ export default function (component) {
     }
     canvas.onmouseleave = () => { readout.textContent = words.hint }
     card.append(title, canvas)
-    card.onclick = () => setTriggerValue("picked", h)
+    card.onclick = event => {
+      // The chosen head's cells ask how they were made; all else, and the keyboard, chooses a head.
+      if (h !== selected || event.target !== canvas || pooled) return setTriggerValue("picked", h)
+      const box = canvas.getBoundingClientRect()
+      const at = (from, span, count) => Math.max(0, Math.min(count - 1, Math.floor(from / span * count)))
+      const q = at(event.clientY - box.top, box.height, height), s = at(event.clientX - box.left, box.width, width)
+      setTriggerValue("asked", { site: header.site, index: [h, q, s] })
+    }
     return card
   })
   root.replaceChildren(...cards, readout)

@@ -48,7 +48,14 @@ export default function (component) {
     }
     canvas.onmouseleave = () => { readout.textContent = words.hint }
     card.append(title, canvas)
-    card.onclick = () => setTriggerValue("picked", h)
+    card.onclick = event => {
+      // The chosen head's cells ask how they were made; all else, and the keyboard, chooses a head.
+      if (h !== selected || event.target !== canvas || pool > 1) return setTriggerValue("picked", h)
+      const box = canvas.getBoundingClientRect()
+      const at = (from, span) => Math.max(0, Math.min(size - 1, Math.floor(from / span * size)))
+      const q = at(event.clientY - box.top, box.height), k = at(event.clientX - box.left, box.width)
+      setTriggerValue("asked", { site: header.site, index: [h, q, k] })
+    }
     return card
   })
   // Heads that share keys and values stand in one frame, which says so.

@@ -193,7 +193,7 @@ export default function (component) {
     token: ({ row }) => row === null ? null : `${label(row)} · id ${header.ids[row]}`,
     strip: ({ area, x, row }) => {
       if (row === null) return null
-      const d = area.step * Math.min(area.count - 1, Math.floor(x / area.width * area.count))
+      const d = dimension({ area, x })
       return `${area.name} · ${label(row)} · ${words.dimension} ${d} · ${area.values[row * dims + d].toFixed(4)}`
     },
     map: ({ area, x, row }) => {
@@ -209,6 +209,19 @@ export default function (component) {
       return guess && y >= 0 ? `probs · ${guess.label} · ${guess.probability.toFixed(4)}` : null
     },
   }
+  // Which number of the run a cell is; what is above and below the cells opens the stage.
+  const dimension = ({ area, x }) => area.step * Math.max(0, Math.min(area.count - 1, Math.floor(x / area.width * area.count)))
+  const cell = {
+    strip: hit => hit.row === null ? null : { site: hit.area.name, index: [hit.row, dimension(hit)] },
+    map: ({ area, x, row }) => row === null ? null : {
+      site: `${header.prefix}blocks.${area.layer}.attn.pattern`,
+      index: [area.head, row, Math.max(0, Math.min(rows - 1, Math.floor(x / area.width * rows)))],
+    },
+    next: ({ area, y }) => {
+      const guess = header.next[Math.floor(y / area.step)]
+      return guess && y >= 0 ? { site: "probs", index: [header.picked, guess.id] } : null
+    },
+  }
   canvas.onmousemove = event => {
     const hit = under(event)
     canvas.style.cursor = hit ? "pointer" : "default"
@@ -219,7 +232,9 @@ export default function (component) {
     const hit = under(event)
     if (!hit) return
     const { kind, page, layer, head } = hit.area
+    const asked = cell[kind]?.(hit)
     if (kind === "token" && hit.row !== null) setTriggerValue("picked", { token: hit.row * header.pool })
+    else if (asked && header.pool === 1) setTriggerValue("asked", asked)
     else setTriggerValue("picked", { page, layer, head })
   }
   draw()

@@ -16,7 +16,7 @@ from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.figures.next_token import percent
 from viz_model.generation import Sampling
 from viz_model.tokenizer import Token
-from viz_model.ui import components, runs, state
+from viz_model.ui import components, derivation, runs, state
 from viz_model.ui.stage import Stage
 from viz_model.ui.texts import literal
 
@@ -102,10 +102,23 @@ def maps(stage: Stage, every: np.ndarray, pattern: np.ndarray, shown: str) -> No
     with narrow:
         view = figures.MapsView.of(every, target, source)
         chosen = stage.view.head if shown == "head" else None
-        header, patterns = figures.maps_scene(view, chosen, labels(stage, "grid", figures.GRID))
-        components.cross_grid(header, patterns, key=f"{stage.name}.grid", on_pick=lambda head: state.update(head=head))
+        site = stage.trace.full_name(stage.at("cross.pattern"))
+        header, patterns = figures.maps_scene(view, chosen, labels(stage, "grid", figures.GRID), site)
+        components.cross_grid(
+            header,
+            patterns,
+            key=f"{stage.name}.grid",
+            on_pick=lambda head: state.update(head=head),
+            on_ask=derivation.picked,
+        )
         if view.pools != (1, 1):
             st.caption(stage.words("pooled", target=view.pools[0], source=view.pools[1]))
+
+
+def code(stage: Stage) -> tuple[str, ...]:
+    """The sites of cross-attention in the order in which their code is offered: the pattern first."""
+    first = stage.at("cross.pattern")
+    return (first, *(n for n in stage.trace.sites if n.startswith(stage.at("cross.")) and n != first))
 
 
 def step_cells(stage: Stage) -> dict[str, Cells]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.figures import attention
-from viz_model.ui import components, state
+from viz_model.ui import components, derivation, state
 from viz_model.ui.stage import Stage
 
 
@@ -18,7 +18,8 @@ def grid(stage: Stage, view: attention.GridView) -> None:
         "kinds": {kind: words(f"kind_{kind}") for kind in attention.KINDS},
         "groups": [words("grid_shared", heads=attention.span(g), group=n) for n, g in enumerate(view.groups)],
     }
-    components.grid({**header, "words": labels}, patterns, key="attention.grid", on_pick=_pick)
+    header |= {"words": labels, "site": stage.trace.full_name(view.site)}
+    components.grid(header, patterns, key="attention.grid", on_pick=_pick, on_ask=derivation.picked)
     stage.source(view.site)
 
 

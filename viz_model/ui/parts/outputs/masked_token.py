@@ -7,7 +7,6 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_model.analysis import masked
-from viz_model.analysis.output import logit_scale
 from viz_model.figures import next_token
 from viz_model.ui import controls, runs
 from viz_model.ui.parts.outputs import choice as chosen
@@ -55,8 +54,9 @@ def show(stage: Stage) -> None:
         chosen.hand(stage, trace, choice, f"hand_{'typed' if is_typed else 'covered' if covers else 'visible'}")
     with code:
         stage.code(
+            "masked_token",
+            sites=("logits", "probs"),
             token=stage.token,
-            scale=logit_scale(trace),
             temperature=sampling.temperature,
             top_k=sampling.top_k,
             top_p=sampling.top_p,

@@ -52,7 +52,7 @@ def show(stage: Stage) -> dict[str, str]:
     with by_hand:
         stage.see("alibi_hand", **hand, token=stage.token_name(), key=stage.token_name(key), head=view.head)
     with code:
-        stage.code("position_alibi", layer=view.layer)
+        common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
     with numbers:
         stage.records("alibi_slopes", {"head": range(len(slopes)), "slope": slopes.tolist()})
         common.bias_table(stage, found)

@@ -42,7 +42,7 @@ def show(stage: Stage) -> dict[str, str]:
         stage.see("t5_hand_exact" if int(hand["far"]) < buckets.exact else "t5_hand_wide", **hand, **names)
         stage.see("t5_hand", **hand, **names)
     with code:
-        stage.code("position_t5", layer=view.layer)
+        common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
     with numbers:
         _table(stage, buckets)
         common.bias_table(stage, found)

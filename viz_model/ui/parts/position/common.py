@@ -131,6 +131,13 @@ def added(stage: Stage, section: str) -> tuple[bias.AddedView, int]:
     return found, key
 
 
+def code(stage: Stage, first: str, *others: str) -> None:
+    """Code of where position enters, then of the embedding's parts, or of ``others`` in attention."""
+    embedding = tuple(n for n in stage.trace.sites if n.startswith("embed.")) if not others else ()
+    every = dict.fromkeys((first, *embedding, *(stage.at(f"attn.{name}") for name in others)))
+    stage.code(sites=[name for name in every if name in stage.trace])
+
+
 def bias_table(stage: Stage, found: bias.AddedView) -> None:
     name = f"{stage.at('attn.bias')}[{stage.view.head}]"
     stage.table(name, found.found.bias, stage.token_labels, stage.token_labels, "bias")

@@ -50,7 +50,7 @@ def show(stage: Stage) -> dict[str, str]:
     with by_hand:
         stage.see("learned_hand", token=stage.token_name(), **hand)
     with code:
-        stage.code("position_learned")
+        common.code(stage, "embed.position")
     with numbers:
         common.sum_table(stage)
         common.position_table(stage)

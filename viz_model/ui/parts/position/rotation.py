@@ -56,7 +56,7 @@ def show(stage: Stage) -> dict[str, str]:
         if analysis.rope(trace).stretch != 1:
             stage.see("rope_hand_stretch", **said)
     with code:
-        stage.code("position_rope", layer=view.layer, head=view.head)
+        common.code(stage, stage.at("attn.q_rotated"), "q", "k", "q_normed", "k_normed", "scores")
     with numbers:
         _tables(stage, found)
     return said

@@ -49,7 +49,7 @@ def show(stage: Stage) -> dict[str, str]:
     with by_hand:
         stage.see("hand", token=stage.token_name(), **hand)
     with code:
-        stage.code()
+        common.code(stage, "embed.position")
     with numbers:
         common.sum_table(stage)
         common.position_table(stage)
