@@ -21,7 +21,7 @@ def everything(n_queries: int, n_keys: int) -> Tensor:
 
 def causal(n_queries: int, n_keys: int) -> Tensor:
     """A query sees itself and its past (Vaswani et al. 2017, section 3.2.3)."""
-    return ops.distances(n_queries, n_keys) <= 0
+    return torch.ones(n_queries, n_keys, dtype=torch.bool).tril(n_keys - n_queries)
 
 
 def window(n_queries: int, n_keys: int, size: int, *, two_way: bool = False) -> Tensor:

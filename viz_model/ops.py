@@ -53,6 +53,11 @@ def additive(visible: Tensor) -> Tensor:
     return torch.zeros(visible.shape, device=visible.device).masked_fill(~visible, -math.inf)
 
 
+def hide(scores: Tensor, visible: Tensor) -> Tensor:
+    """scores + mask: [..., Tq, Tk] and a boolean mask that fits them -> −∞ where a query may not look."""
+    return scores.masked_fill(~visible, -math.inf)
+
+
 def pattern(masked: Tensor) -> Tensor:
     """Softmax over the keys: [..., Tq, Tk] -> the same shape, every row sums to 1."""
     return masked.softmax(dim=-1)

@@ -33,7 +33,7 @@ from viz_model.tokenizer import Token, Tokenizer
 
 Keep = Literal["everything", "stream"]
 
-MOST_KEPT = 200_000_000
+MOST_KEPT = 64_000_000
 """Bytes of a run that is kept as a whole."""
 
 _OUTPUT = ("logits", "probs")
@@ -320,14 +320,14 @@ class Trace:
             visible = masks.of_layer(self.visible[stack.side], layer)
         else:
             visible = stack.visible(layer, n_queries, n_keys)
-        mask = ops.additive(visible[rows]).expand_as(scores)
+        visible = visible[rows]
         if which == "mask":
-            return mask
+            return ops.additive(visible).expand_as(scores)
         bias = None if is_cross else stack.position.bias(n_queries, n_keys)
         if which == "bias":
             assert bias is not None  # or the registry has no such site
             return bias[heads, rows]
-        masked = scores + mask if bias is None else scores + bias[heads, rows] + mask
+        masked = ops.hide(scores if bias is None else scores + bias[heads, rows], visible)
         return masked if which == "masked" else ops.pattern(masked)
 
     def _queries_and_keys(self, at: str, head: int | None) -> tuple[Tensor, Tensor]:
