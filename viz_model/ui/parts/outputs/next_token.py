@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from viz_model.analysis.output import logit_scale
 from viz_model.figures import next_token
 from viz_model.generation import Sampling
-from viz_model.ui import components, controls, runs, state
+from viz_model.ui import controls, runs, state
+from viz_model.ui.parts.outputs import cache, draws
 from viz_model.ui.parts.outputs import choice as chosen
 from viz_model.ui.stage import Stage
 from viz_model.ui.texts import literal
@@ -33,7 +33,9 @@ def show(stage: Stage) -> None:
     with see:
         stage.see(**said)
         stage.see("see_greedy" if sampling.temperature == 0 else "see_all" if choice.kept.all() else "see_some", **said)
+    draws.tail(stage, choice, sampling)
     _draw(stage, sampling)
+    cache.section(stage, sampling)
     if len(trace) > 1:
         came = next_token.ArrivalsView.of(trace)
         st.subheader(words("arrivals_title", **came.facts()), anchor=False)
@@ -49,8 +51,9 @@ def show(stage: Stage) -> None:
         chosen.hand(stage, trace, choice, "hand_intro")
     with code:
         stage.code(
+            "next_token",
+            sites=("logits", "probs"),
             token=stage.token,
-            scale=logit_scale(trace),
             temperature=sampling.temperature,
             top_k=sampling.top_k,
             top_p=sampling.top_p,
@@ -61,10 +64,13 @@ def show(stage: Stage) -> None:
 
 
 def _draw(stage: Stage, sampling: Sampling) -> None:
-    """Tokens drawn one after the other, and what the KV cache saved meanwhile."""
+    """Tokens drawn one after the other."""
     trace, words, end = stage.trace, stage.words, stage.lm.tokenizer.end_of_text
     is_target = stage.lm.config.kind == "encoder_decoder"
     st.subheader(words("draw_title"), anchor=False)
+    if any(edit.names_positions for edit in trace.edits):
+        stage.see("not_with_positions")
+        return
     row = st.container(horizontal=True, vertical_alignment="bottom")
     seed = controls.in_view(stage, row.number_input, "seed", stage.view.seed, 0, state.MAX_SEED, width=150)
     place = (stage.asked, sampling, seed)
@@ -77,6 +83,14 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
         row.button(
             words(name), key=f"next_token.{name}", on_click=st.session_state.update, args=(change,), disabled=idle
         )
+    again = (len(steps), lambda other: (stage.asked, sampling, other), seed)
+    row.button(
+        words("another_seed"),
+        key="next_token.another_seed",
+        on_click=draws.another_seed,
+        args=again,
+        disabled=not steps or sampling.temperature == 0,
+    )
     longer = next_token.longer(trace, steps[: len(steps) - ended])
     kept = {"target" if is_target else "text": longer, "token": None}
     keep = words("keep_target" if is_target else "keep")
@@ -84,21 +98,6 @@ def _draw(stage: Stage, sampling: Sampling) -> None:
     if not steps:
         stage.see("none_drawn_target" if is_target else "none_drawn")
         return
-    cache = next_token.CacheView.of(stage.lm.config, len(trace), len(steps), len(trace.ids) if is_target else 0)
-    components.ribbon(
-        next_token.chips(steps, len(trace)),
-        selected=len(steps) - 1,
-        label=words("drawn"),
-        key="next_token.drawn",
-        on_pick=lambda _: None,
-    )
-    said = {**cache.facts(), "token": literal(steps[-1].token.label), "most": next_token.MOST_DRAWN}
+    draws.show(stage, steps, seed, sampling)
+    said = {"n": len(steps), "token": literal(steps[-1].token.label), "most": next_token.MOST_DRAWN}
     stage.see("drawn_end" if ended else "drawn", **said)
-    stage.see("cache", **said)
-    if cache.n_kv_heads < cache.n_heads:
-        stage.see("cache_shared", **said)
-    if is_target:
-        stage.see("cache_source", **said)
-    if cache.overflows:
-        stage.see("cache_full", context=stage.lm.config.n_context)
-    stage.figure(next_token.draw_cache(cache, words("with_cache"), words("without_cache")), "cache", words("cache_alt"))
