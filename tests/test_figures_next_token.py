@@ -12,7 +12,7 @@ import viz_model as vm
 from viz_model.analysis import masked
 from viz_model.config import MaskedHead, ModelConfig
 from viz_model.figures import next_token
-from viz_model.generation import Decoder, Step, distribution
+from viz_model.generation import Step, distribution
 from viz_model.tokenizer import IdTokenizer, Token
 
 PREDICTING = [c for c in variants() if c.has_logits]
@@ -85,33 +85,6 @@ def test_the_bars_are_the_first_twenty(trace: vm.Trace) -> None:
     drawn = np.concatenate([np.asarray(bar.x, dtype=float) for bar in next_token.draw_choice(view, NAMES).data])
     for probability in (*view.probs[:20], *view.final[:5]):
         assert np.isclose(drawn, probability, rtol=1e-4).any()
-
-
-@pytest.mark.parametrize("config_", GENERATING[::3], ids=describe)
-@pytest.mark.parametrize(("n_prompt", "n_drawn"), [(1, 1), (5, 4), (15, 3), (16, 6)])
-def test_the_cache_counts_what_the_decoder_reads_and_keeps(n_prompt: int, n_drawn: int, config_: ModelConfig) -> None:
-    class Counting(Decoder):
-        def _read(self, ids, *, fresh):  # type: ignore[no-untyped-def]
-            read.append(len(ids))
-            whole.append(len(self.ids))
-            return super()._read(ids, fresh=fresh)
-
-    read: list[int] = []
-    whole: list[int] = []
-    source = [7, 3, 9] if config_.kind == "encoder_decoder" else None
-    decoder = Counting(language_model(config_).model, list(range(n_prompt)), source)
-    for id in range(n_drawn - 1):
-        decoder.append(id)
-    view = next_token.CacheView.of(config_, n_prompt, n_drawn, len(source or ()))
-    assert view.with_cache == sum(read) and view.without_cache == sum(whole)
-    own, cross = (
-        sum(t.numel() * t.element_size() for layer in layers for t in (layer.k, layer.v) if t is not None)
-        for layers in ([block.attn for block in decoder.cache], [block.cross for block in decoder.cache])
-    )
-    assert view.n_bytes == own and view.n_source_bytes == cross
-    assert (cross > 0) == (source is not None)
-    assert view.overflows == (n_prompt + n_drawn - 1 > config_.n_context)
-    assert int(view.facts()["shared_by"]) * config_.n_kv_heads == config_.n_heads
 
 
 def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> None:

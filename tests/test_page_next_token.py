@@ -162,7 +162,7 @@ def test_the_cache_note_speaks_of_shared_heads_and_of_the_source(visit: Visit) -
     assert ["grouped-query" in note for note in notes] == [False, True, False]
     assert ["cross-attention" in note for note in notes] == [False, False, True]
     # 2 · layers · key–value heads · positions · head width · 4 bytes
-    assert f"{2 * 2 * 2 * 5 * 6 * 4:,} bytes" in notes[1]
+    assert f"{2 * 2 * 2 * 5 * 6 * 4:,} B" in notes[1]
 
 
 @pytest.mark.parametrize("config", [c for c in KINDS if c.kind == "encoder" and c.has_logits], ids=describe)

@@ -11,7 +11,6 @@ from plotly.subplots import make_subplots
 
 from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
-from viz_model.config import ModelConfig
 from viz_model.figures import theme
 from viz_model.figures.cells import BESIDE, COLUMN, ROW, Cells, span_of
 from viz_model.figures.tokens import chip
@@ -488,98 +487,6 @@ def longer(trace: Trace, steps: Sequence[Step]) -> str:
     if is_whole and after.startswith(before):
         after = (text or "") + after[len(before) :]
     return after.rstrip("\ufffd") if drawn else after
-
-
-class CacheView(NamedTuple):
-    """Positions that went through the decoder to draw some tokens, with a KV cache and without.
-
-    ``n_cached`` positions lie in the cache at the end, in ``n_bytes`` = 2·L·G·K·T·4: a key and a
-    value of K single-precision numbers for each of L layers, G key–value heads and T positions.
-    A decoder beside an encoder keeps ``n_source`` positions more, made once, in ``n_source_bytes``.
-    """
-
-    with_cache: int
-    without_cache: int
-    n_prompt: int
-    n_drawn: int
-    n_cached: int
-    n_source: int
-    n_layers: int
-    n_heads: int
-    n_kv_heads: int
-    d_head: int
-
-    @property
-    def overflows(self) -> bool:
-        """Whether the context was full, so that the newer half had to be read afresh."""
-        return self.n_cached < self.n_prompt + self.n_drawn - 1
-
-    @property
-    def n_bytes(self) -> int:
-        return self._bytes(self.n_cached)
-
-    @property
-    def n_source_bytes(self) -> int:
-        return self._bytes(self.n_source)
-
-    def _bytes(self, positions: int) -> int:
-        return 2 * self.n_layers * self.n_kv_heads * self.d_head * positions * 4
-
-    @classmethod
-    def of(cls, config: ModelConfig, n_prompt: int, n_drawn: int, n_source: int = 0) -> CacheView:
-        """The counts of :class:`~viz_model.generation.Decoder` for ``n_drawn`` ≥ 1 tokens.
-
-        The last drawn token need not be read. At a full context the newer half is read afresh.
-        """
-        length = read = again = min(n_prompt, config.n_context)
-        for _ in range(n_drawn - 1):
-            if length < config.n_context:
-                length += 1
-                read += 1
-            else:
-                length = max(1, config.n_context // 2)
-                read += length
-            again += length
-        sizes = (config.n_layers, config.n_heads, config.n_kv_heads, config.d_head)
-        return cls(read, again, n_prompt, n_drawn, length, n_source, *sizes)
-
-    def facts(self) -> dict[str, str]:
-        return {
-            "n": str(self.n_drawn),
-            "prompt": str(self.n_prompt),
-            "layers": str(self.n_layers),
-            "heads": str(self.n_heads),
-            "kv_heads": str(self.n_kv_heads),
-            "shared_by": str(self.n_heads // self.n_kv_heads),
-            "d_head": str(self.d_head),
-            "with_cache": f"{self.with_cache:,}",
-            "without_cache": f"{self.without_cache:,}",
-            "saved": percent(1 - self.with_cache / self.without_cache),
-            "n_cached": f"{self.n_cached:,}",
-            "n_bytes": f"{self.n_bytes:,}",
-            "n_source": f"{self.n_source:,}",
-            "n_source_bytes": f"{self.n_source_bytes:,}",
-        }
-
-
-def draw_cache(view: CacheView, with_cache: str, without_cache: str) -> go.Figure:
-    """Two bars: positions computed with a cache, and without."""
-    figure = go.Figure(
-        go.Bar(
-            y=[theme.plain(with_cache), theme.plain(without_cache)],
-            x=[view.with_cache, view.without_cache],
-            orientation="h",
-            marker={"color": [theme.ROLES["value"], DROPPED]},
-            text=[f"{view.with_cache:,}", f"{view.without_cache:,}"],
-            textposition="auto",
-            textfont={"size": 13},
-            hovertemplate="%{y}: <b>%{x:,}</b><extra></extra>",
-        )
-    )
-    theme.layout(figure, height=110)
-    figure.update_xaxes(visible=False, range=[0, view.without_cache * 1.1], fixedrange=True)
-    figure.update_yaxes(autorange="reversed", fixedrange=True)
-    return figure
 
 
 # By hand
