@@ -39,7 +39,7 @@ def test_pairs_leave_out_a_query_without_a_choice() -> None:
     pairs = figures.PairsView.of(arriving(), tuple("abcd"), 0)
     assert pairs.n_pairs == 9 and 0 not in pairs.queries
     assert (pairs.weights > 0).all()
-    others, first = figures.draw_pairs(pairs, WORDS, 2).data
+    _, others, first = figures.draw_pairs(pairs, WORDS, 2).data
     assert len(first.x) == 3 and len(others.x) == 6
     assert figures.PairsView.of(arriving(), tuple("abcd"), 0, most=2).n_pairs == 9
 

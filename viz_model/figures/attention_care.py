@@ -129,16 +129,15 @@ def draw_pairs(view: PairsView, words: Words, query: int) -> go.Figure:
     figure = go.Figure()
     is_first = view.keys == 0
     high = 1.04 * max(float(view.weights.max(initial=0.0)), float(view.shares.max(initial=0.0)), 0.05)
-    line = {"color": theme.ROLES["residual"], "width": 1, "dash": "dot"}
-    figure.add_shape(type="line", x0=0, y0=0, x1=high, y1=high, line=line, layer="below")
-    figure.add_annotation(
-        x=0.93 * high,
-        y=0.93 * high,
-        text=theme.plain(words["equal"]),
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"size": 11},
+    figure.add_trace(
+        go.Scatter(
+            x=[0, high],
+            y=[0, high],
+            mode="lines",
+            name=theme.plain(words["equal"]),
+            line={"color": theme.ROLES["residual"], "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+        )
     )
     for name, chosen, role, symbol in (
         ("others", ~is_first, "pattern", "circle"),

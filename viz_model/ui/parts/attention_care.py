@@ -86,9 +86,6 @@ def _ranks(stage: Stage, found: care.Care) -> None:
         if facts:
             view = figures.HeadsView(found.ranks, (stage.view.layer, stage.view.head))
             _clickable(stage, figures.draw_heads(view, _axes(stage, "rank"), "rank"), "ranks", words("ranks_alt"))
-    with see:
-        if facts:
-            stage.see("ranks", **facts)
         lines = [words("gaps_title")]
         for gap in found.gaps[: figures.MOST_GAPS]:
             said = {
@@ -101,6 +98,9 @@ def _ranks(stage: Stage, found: care.Care) -> None:
             }
             lines.append(f"- {words('gap', **said)}")
         st.markdown("\n".join([lines[0], "", *lines[1:]]))
+    with see:
+        if facts:
+            stage.see("ranks", **facts)
 
 
 def _sinks(stage: Stage, found: care.Care) -> None:
