@@ -97,6 +97,8 @@ def draw_matrix(view: MatrixView, names: Mapping[str, str], *, title: str) -> go
         colour_bar=False,
         height=min(460, max(230, 110 + 22 * len(view.rows))),
     )
+    if view.axes[1] == "dimension":
+        figure.update_xaxes(**theme.ticks(view.columns, 12))
     for row in view.lost:
         _write(figure, (len(view.columns) - 1) / 2, row, "NaN", "center", strong=True)
     if view.sums is not None and len(view.rows) <= MOST_SUMS:

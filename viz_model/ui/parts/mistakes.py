@@ -21,6 +21,8 @@ from viz_model.ui.texts import literal
 STAND_INS = ("story-pre-ln", "story-bert")
 """A decoder and an encoder that between them have what every slip needs."""
 LETTERS = ("A", "B")
+MOST_GAP = 1e-3
+"""Between the right function and the run: beyond it an intervention has changed the value."""
 
 _ANSWERS, _SLIP = "spot_the_mistake.answers", "spot_the_mistake.slip"
 
@@ -331,7 +333,8 @@ def _result(page: Page, outcome: Outcome, letter: str, result: Result, other: Re
             elif letter == page.wrong_letter:
                 title = words("differs", letter=letter, largest=f"{outcome.largest:.2g}")
             else:
-                title = words("as_trace", letter=letter)
+                is_run = outcome.gap is not None and outcome.gap < MOST_GAP
+                title = words("as_trace" if is_run else "verdict_right", letter=letter)
             figure = mistakes.draw_matrix(view, _axes(page, view), title=title)
             page.opened.figure(figure, f"result.{letter}", words("result_alt", letter=letter))
 
@@ -368,7 +371,7 @@ def _effect(page: Page, found: slips.Effect) -> str:
         return words("effect_lost", **values)
     same = "same" if found.after[0].id == found.before[0].id else "other"
     values |= {"after": literal(found.after[0].label), "after_share": percent(found.after[1])}
-    return words(f"effect_{same}", **values, change=f"{found.change:.3g}")
+    return words(f"effect_{same}", **values, change=f"{found.change:.3g}" if found.change >= 0.001 else "< 0.001")
 
 
 def _checked(page: Page, outcome: Outcome) -> None:
@@ -380,7 +383,7 @@ def _checked(page: Page, outcome: Outcome) -> None:
     if outcome.gap == 0:
         st.caption(page.words("checked_exactly", site=site))
         return
-    edited = bool(page.stage.trace.edits) and outcome.gap > 1e-3
+    edited = bool(page.stage.trace.edits) and outcome.gap > MOST_GAP
     gap = f"{outcome.gap:.0e}" if outcome.gap < 1e-3 else f"{outcome.gap:.3g}"
     st.caption(page.words("checked_edited" if edited else "checked", site=site, gap=gap))
 
