@@ -17,6 +17,8 @@ MOST_PAIRS = 400
 MOST_GAPS = 5
 WRITTEN_CELLS = 12
 """Rows and columns up to which a cell has its number in it."""
+NARROW_CELLS = 8
+"""Columns up to which there is room for a digit after the point."""
 
 _SMALL = 12
 _GRID = theme.rgba(theme.ROLES["residual"], 0.25)
@@ -215,6 +217,8 @@ def draw_heads(view: HeadsView, words: Words, role: str) -> go.Figure:
     flat = view.values.ravel()
     written = max(n_layers, n_heads) <= WRITTEN_CELLS
     texts = [_number(value, is_rank) for value in flat.tolist()]
+    # Beside many others a cell is too narrow for a digit after the point.
+    narrow = n_heads > NARROW_CELLS and not is_rank
     # A heatmap tells no click, points on it do.
     figure.add_trace(
         go.Scatter(
@@ -222,11 +226,12 @@ def draw_heads(view: HeadsView, words: Words, role: str) -> go.Figure:
             y=layers,
             mode="markers+text" if written else "markers",
             marker={"symbol": "square", "size": 24 if n_layers <= WRITTEN_CELLS else 12, "opacity": 0},
-            text=texts,
+            text=[f"{value:.0%}" for value in flat.tolist()] if narrow else texts,
+            hovertext=texts,
             textfont={"size": 11, "color": ["#ffffff" if abs(v) > 0.55 else theme.INK for v in flat.tolist()]},
             customdata=np.stack([layers, columns], axis=1).tolist(),
             hovertemplate=f"{theme.plain(words['layer'])} %{{y}} · {theme.plain(words['head'])} %{{x}}<br>"
-            f"{theme.plain(words['value'])} <b>%{{text}}</b><extra></extra>",
+            f"{theme.plain(words['value'])} <b>%{{hovertext}}</b><extra></extra>",
             selected={"marker": {"opacity": 0}},
             unselected={"marker": {"opacity": 0}},
         )
