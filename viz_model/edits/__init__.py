@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from viz_model.config import Side
-from viz_model.edits.address import EDITS, parse, write
+from viz_model.edits.address import EDITS, MOST_EDITS, parse, write
 from viz_model.edits.base import Edit, Run, ValueEdit, check_fitting
 from viz_model.edits.inputs import FlipMask, NoMask, ShuffleTokens
 from viz_model.edits.structure import NoNorm, NoPosition, NoResidual, NoScale, StructureEdit, rebuilt
@@ -24,6 +24,7 @@ from viz_model.model import Transformer
 
 __all__ = [
     "EDITS",
+    "MOST_EDITS",
     "AblateHead",
     "Edit",
     "FixPattern",

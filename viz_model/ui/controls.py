@@ -64,7 +64,7 @@ def in_view(
     return widget(stage.words(field), *values, key=key, help=stage.words(f"{field}_help"), on_change=changed, **options)
 
 
-def choose(stage: Stage, name: str, options: Sequence[str], default: str) -> Any:
+def choose(stage: Stage, name: str, options: Sequence[str], default: str, **more: Any) -> Any:
     """One of a few options, each labelled with the page's ``name_option``."""
     key = f"{stage.name}.{name}"
     if st.session_state.get(key) not in options:  # nothing was chosen yet, or this model has no such option
@@ -77,4 +77,5 @@ def choose(stage: Stage, name: str, options: Sequence[str], default: str) -> Any
         required=True,
         wrap=True,
         format_func=lambda option: stage.words(f"{name}_{option}"),
+        **more,
     )

@@ -182,7 +182,7 @@ class Experiment(ABC):
         """Why it cannot be tried on this model or text: a key of the page's words."""
         return "few_tokens" if len(lab.plain) < self.least else None
 
-    def controls(self, lab: Lab) -> None:
+    def controls(self, lab: Lab) -> None:  # noqa: B027
         """What a visitor may choose before."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ class Experiment(ABC):
     def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
         """What the changed run says."""
 
-    def before(self, lab: Lab) -> None:
+    def before(self, lab: Lab) -> None:  # noqa: B027
         """The measure as it is, drawn while the question is open."""
 
 
