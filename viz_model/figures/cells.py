@@ -23,7 +23,7 @@ class Cells(NamedTuple):
 
     Attributes:
         site: its name; a page makes it the full one.
-        index: a number for each axis of the site, or where it stands in the picture. Of marks in a row, such
+        where: a number for each axis of the site, or where it stands in the picture. Of marks in a row, such
             as bars and points, the count is both row and column.
         rows: the number that each row stands for; empty where rows count from 0.
         columns: the same of the columns.
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
     """
 
     site: str
-    index: Index
+    where: Index
     rows: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     beside: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Cells(NamedTuple):
     def at(self, row: int, column: int) -> tuple[str, tuple[int, ...]] | None:
         """The number behind a cell, as the browser finds it; None beyond the rows or columns."""
         found: list[int] = []
-        for part in self.index:
+        for part in self.where:
             if isinstance(part, int):
                 found.append(part)
                 continue
@@ -61,7 +61,7 @@ def read(meta: object) -> Cells | None:
         return None
     said = meta["cells"]
     lists = (tuple(said.get(name, ())) for name in ("rows", "columns", "beside"))
-    return Cells(said["site"], tuple(said["index"]), *lists)
+    return Cells(said["site"], tuple(said["where"]), *lists)
 
 
 def span_of(shown: slice | Sequence[int]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ export default function (component) {
     const count = (n, known) => known ? known[n] : n
     const counts = { row: () => count(row, cells.rows), column: () => count(column, cells.columns),
       beside: () => count(column, cells.beside) }
-    const index = cells.index.map(part => counts[part]?.() ?? part)
+    const index = cells.where.map(part => counts[part]?.() ?? part)
     return index.every(Number.isInteger) ? { site: cells.site, index } : null
   }
 
