@@ -23,7 +23,7 @@ def test_a_trace_tells_what_the_decoder_s_cache_holds(config: ModelConfig) -> No
     decoder = Decoder(lm.model, trace.own_ids, source_ids=trace.ids if is_target else None)
     found, expected = kv_cache.held_after(trace), kv_cache.held(decoder.cache)
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4)
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4)
     assert found.n_bytes == kv_cache.bytes_of(config, len(trace))
     assert found.n_source_bytes == (kv_cache.bytes_of(config, len(trace.ids)) if is_target else 0)
     assert found.keys.shape == (config.n_layers, len(trace))
