@@ -4,22 +4,22 @@ import streamlit as st
 
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
-from viz_model.ui import runs
 from viz_model.ui.parts import tokens as parts
 from viz_model.ui.stage import open_stage
 from viz_model.ui.texts import literal
 
 stage = open_stage("tokens")
-trace, words, cl100k = stage.trace, stage.words, runs.cl100k_base()
-facts, text = tokens.facts(trace, cl100k, stage.token), cutting.written(trace).text
+trace, words, text = stage.trace, stage.words, cutting.written(stage.trace).text
+other = parts.beside(stage, text)
+facts = tokens.facts(trace, other, stage.token)
 
 picture, see = stage.split()
 with picture:
-    st.markdown(f"**{words(f'finding_{facts.finding}', **facts.said)}**")
+    st.markdown(f"**{words(f'finding_{facts.finding}', other=literal(other.name), **facts.said)}**")
     if facts.view:
         parts.draw(stage, facts.view, "cuts")
     elif facts.finding == "apart":
-        parts.ribbons(stage, text, "cuts")
+        parts.ribbons(stage, text, "cuts", other)
     stage.source("tokens.ids")
 with see:
     said = {name: literal(value) for name, value in facts.literals.items()}
@@ -28,7 +28,10 @@ with see:
         stage.see(f"other_{facts.other}", over=" ".join(literal(t.label) for t in facts.over), **facts.said, **said)
 
 if facts.finding != "ids":
-    parts.known(stage, aligned=facts.view is not None)
+    parts.counts(stage, text, other)
+    parts.word(stage, text, other)
+    parts.odd(stage, text, other)
+    parts.known(stage, aligned=facts.keeps)
     parts.textbook(stage, text)
 
 formula, hand, code, numbers = stage.tabs()
@@ -45,7 +48,7 @@ with code:
     stage.code(facts.snippet, text=text)
 with numbers:
     headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
-    for name, columns in tokens.tables(trace, cl100k):
+    for name, columns in tokens.tables(trace, other):
         st.markdown(f"**{literal(name)}**")
         stage.records(f"tokens.{name}", dict(zip(headings, columns, strict=True)))
 stage.question()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
+from viz_model.analysis import splitting
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
 from viz_model.tokenizer import IdTokenizer, Token, cl100k_base, story_tokenizer
@@ -228,3 +229,50 @@ def test_the_bars_are_shares_of_all_rows() -> None:
     rows = dict(view.rows(64))
     assert rows["characters"] == ["460,319", "41", "41"] and rows["full"][0] == "6,404,480"
     assert "<yours>" not in tokens.draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()
+
+
+def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale() -> None:
+    (split,) = splitting.splits(story_tokenizer(), "unbelievable")
+    steps = [(join.parts, join.at, join.rank) for join in split.joins]
+    view = tokens.MergesView.joined("unbelievable", split.start, steps, 0)
+    assert view.parts == (split.start, *(join.parts for join in split.joins))
+    whole, early = tokens.draw_merges(view, STEPS), tokens.draw_merges(view, STEPS, now=1)
+    shown = sum(map(len, view.parts[:2]))
+    assert early.data[0].marker.color[:shown] == whole.data[0].marker.color[:shown]
+    later = zip(early.data[0].marker.color[shown:], whole.data[0].marker.color[shown:], strict=True)
+    assert all(pale != full for pale, full in later)
+    assert [text.startswith("<b>") for text in early.layout.yaxis.ticktext].index(True) == 1
+
+
+def test_a_text_is_counted_in_every_vocabulary() -> None:
+    story, cl100k = story_tokenizer(), cl100k_base()
+    view = tokens.CountView.of("我爱 cats", (story, cl100k))
+    assert view.tokens == (len(story.encode("我爱 cats")), len(cl100k.encode("我爱 cats")))
+    assert (view.n_bytes, view.n_characters) == (11, 7)
+    assert view.rows()[0][3] == f"{11 / view.tokens[0]:.2f}"
+
+
+def test_the_bars_of_odd_splits_are_shares_of_each_kind() -> None:
+    story = story_tokenizer()
+    words = splitting.common_words(story)[:20]
+    found = [splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (story, cl100k_base())]
+    names = [kind.kind for kind in found[0].kinds]
+    parts = [*(f"tokens_{n}" for n in range(1, splitting.LONG + 1)), "unknown"]
+    figure = tokens.draw_survey(found, {name: name for name in (*names, *parts)})
+    for n, one in enumerate(found):
+        bars = figure.data[n * len(parts) : (n + 1) * len(parts)]
+        np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), 100)
+        np.testing.assert_allclose(bars[0].x, [100 * kind.by_tokens[0] / kind.n for kind in one.kinds])
+
+
+def test_vocabularies_that_spell_other_bytes_are_not_laid_over_each_other(lm: vm.LanguageModel) -> None:
+    class Lower(type(cl100k_base())):  # type: ignore[misc]
+        """Puts everything into lower case, as some vocabularies do."""
+
+        def encode(self, text: str, *, special: bool = True) -> list[int]:
+            return list(super().encode(text.lower(), special=special))
+
+    lower, trace = Lower(cl100k_base().encoding), lm.trace("The Cat")
+    found = tokens.facts(trace, lower, 0)
+    assert found.view is None and found.finding == "apart" and found.keeps
+    assert tokens.facts(trace, cl100k_base(), 0).view is not None

@@ -249,3 +249,36 @@ def test_drawing_on_draws_what_drawing_at_once_draws() -> None:
     grown = [runs.drawn(runs.Asked(name, text), sampling, 3, count) for count in (1, 4, 2)]
     expected = vm.load(name).generate(text, max_new_tokens=4, top_p=0.9, seed=3)
     assert grown[1] == expected.steps and grown[0] == expected.steps[:1] and grown[2] == expected.steps[:2]
+
+
+def test_every_draw_says_which_number_it_was_and_where_it_fell(visit: Visit) -> None:
+    lm = ids_model(tiny_config())
+    app = visit(lm, temperature="1.5", top_k="30", seed="7")
+    assert app.slider(key="next_token.temperature").value == 1.5
+    app.button(key="next_token.one_more").click().run()
+    step = lm.generate(TEXT, max_new_tokens=1, temperature=1.5, top_k=30, top_p=0.9, seed=7).steps[0]
+    assert f"**{step.drawn:.4f}" in said(app) and f"`{step.token.label}`" in said(app) and "seed **7**" in said(app)
+    app.button(key="next_token.another_seed").click().run()
+    following = lm.generate(TEXT, max_new_tokens=1, temperature=1.5, top_k=30, top_p=0.9, seed=8).steps[0]
+    assert not app.exception and app.query_params["seed"] == "8"
+    assert f"**{following.drawn:.4f}" in said(app)
+
+
+def test_settings_of_the_draw_go_into_the_address(visit: Visit) -> None:
+    app = visit(ids_model(tiny_config()))
+    assert not {"temperature", "top_k", "top_p", "seed"} & set(app.query_params)
+    app.slider(key="next_token.temperature").set_value(0.0).run()
+    app.select_slider(key="next_token.top_k").set_value(5).run()
+    app.number_input(key="next_token.seed").set_value(3).run()
+    assert {name: app.query_params[name] for name in ("temperature", "top_k", "seed")} == {
+        "temperature": "0",
+        "top_k": "5",
+        "seed": "3",
+    }
+
+
+def test_with_a_change_at_one_position_nothing_is_drawn_and_that_is_said(visit: Visit) -> None:
+    patch = vm.edits.PatchResidual(site="embed.out", position=0, from_text="7 8")
+    app = visit(ids_model(tiny_config()), edits=vm.edits.write([patch]))
+    assert "nothing can be drawn while it is made" in said(app)
+    assert not [button for button in app.button if "one_more" in str(button.key)]

@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import regex
 import tiktoken
 
 from viz_model.config import Kind
@@ -74,6 +75,28 @@ def token_of(id: int, raw: bytes) -> Token:
     return Token(id, raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), _decoded(raw)))
 
 
+RuleName = Literal["byte_pairs", "pairs", "longest", "unigram"]
+
+
+class Rule(NamedTuple):
+    """How a tokenizer cuts a word, with what it has learned for that.
+
+    Attributes:
+        name: "byte_pairs" joins neighbours from single bytes, "pairs" from single characters; "longest" takes the
+            longest entry from the left (WordPiece); "unigram" takes the most probable of all ways to cut.
+        ids: the entries of the vocabulary, as the rule spells them.
+        ranks: of each pair of neighbours that can be joined, when; the lowest first.
+        scores: log p of each entry, natural logarithm.
+        continues: what stands in front of an entry that continues a word.
+    """
+
+    name: RuleName
+    ids: Mapping[str, int] = MappingProxyType({})
+    ranks: Mapping[tuple[str, str], int] = MappingProxyType({})
+    scores: Mapping[str, float] = MappingProxyType({})
+    continues: str = ""
+
+
 class Tokenizer(ABC):
     """Text to token ids and back.
 
@@ -86,6 +109,8 @@ class Tokenizer(ABC):
         languages: for a model that translates into several languages, the control token that each
             translation begins from.
         controls: control tokens: they stand around a text, or between texts, and for no part of it.
+        unknown_id: what stands for a part of a text that the vocabulary cannot write, if there is one.
+        rule: how a word is cut, where that is known here.
         is_lossless: whether ``decode(encode(text)) == text`` is promised for every text that
             ``encode`` accepts. Vocabularies that put everything in lower case, that join blanks, or
             that have a token for whatever they do not know, cannot promise it.
@@ -98,6 +123,8 @@ class Tokenizer(ABC):
     languages: Mapping[str, int] = MappingProxyType({})
     controls: frozenset[int] = frozenset()
     is_lossless: bool = False
+    unknown_id: int | None = None
+    rule: Rule | None = None
 
     @abstractmethod
     def encode(self, text: str, *, special: bool = True) -> list[int]:
@@ -113,6 +140,13 @@ class Tokenizer(ABC):
     def encode_target(self, text: str, *, special: bool = True) -> list[int]:
         """Like :meth:`encode`, for what a decoder says, where that is another language."""
         return self.encode(text, special=special)
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """The stretches of ``text`` that :attr:`rule` cuts one by one; what it does never crosses from one to the next.
+
+        They stand as the rule reads them: a tokenizer may put a text into lower case first, or write spaces otherwise.
+        """
+        raise NotImplementedError(f"{self.name}: no rule is known")
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
@@ -186,6 +220,7 @@ class ByteLevel(Tokenizer):
         self.end_of_text = encoding._special_tokens.get(END_OF_TEXT) if end_of_text is None else end_of_text
         self._before, self._after = list(before), list(after)
         self._missing = missing_bytes(encoding._mergeable_ranks)
+        self.rule = Rule("byte_pairs")
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         check_text(text)
@@ -195,6 +230,10 @@ class ByteLevel(Tokenizer):
         with as_text_error():
             ids = self.encoding.encode(text, allowed_special=self._typed, disallowed_special=())
         return [*self._before, *ids, *self._after] if special else ids
+
+    def words(self, text: str) -> tuple[str, ...]:
+        check_text(text)
+        return tuple(regex.findall(self.encoding._pat_str, text))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; for whole texts the exact inverse of :meth:`encode`.

@@ -86,7 +86,7 @@ def recut(tokens: Sequence[Token], tokenizer: Tokenizer) -> tuple[Token, ...]:
         text = raw.decode()
     except UnicodeDecodeError as error:
         text = raw[: error.start].decode()
-    return tokenizer.tokens(tokenizer.encode(text))
+    return tokenizer.tokens(tokenizer.encode(text, special=False))
 
 
 def characters(tokens: Sequence[Token]) -> list[str]:

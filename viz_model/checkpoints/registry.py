@@ -18,7 +18,7 @@ from viz_model.checkpoints import gguf, hub, huggingface, tokenizers
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.language_model import LanguageModel
-from viz_model.tokenizer import Tokenizer, story_tokenizer
+from viz_model.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
 
 BUNDLED = Path(__file__).resolve().parents[1] / "models"
 
@@ -48,6 +48,37 @@ def config_of(name: str) -> ModelConfig:
     if name not in found:
         raise ModelError(f"no model {name!r}: expected one of {', '.join(found)}")
     return _read_config(found[name])
+
+
+def vocabulary_of(name: str) -> str:
+    """What the vocabulary of one of :func:`models` is called: models of ours share one, others bring their own.
+
+    Raises:
+        ModelError: there is no such model, or its description is damaged.
+    """
+    config_of(name)
+    path = _found()[name]
+    description = read_json(path / "config.json") if path.is_dir() else {}
+    return str(description["tokenizer"]) if "config" in description else name
+
+
+def tokenizer_of(name: str) -> Tokenizer:
+    """The tokenizer of one of :func:`models`, without the model's weights.
+
+    Raises:
+        ModelError: there is no such model, or its tokenizer cannot be read.
+    """
+    config, path = config_of(name), _found()[name]
+    if path.is_dir():
+        description = read_json(path / "config.json")
+        if "config" in description:
+            return _own_tokenizer(path, description, config)
+        tokenizer = tokenizers.from_folder(path, config.n_vocab)
+    else:
+        tokenizer = tokenizers.from_gguf(gguf.GgufArchive(path).metadata, path, config.n_vocab)
+    if not isinstance(tokenizer, IdTokenizer):
+        tokenizer.name = name
+    return tokenizer
 
 
 def load(source: str | Path) -> LanguageModel:

@@ -293,7 +293,8 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     ``names`` holds "number", "interval", "rest" and "axis".
     """
     said = {name: theme.plain(text) for name, text in names.items()}
-    rows = [f"{view.first + n}" for n in range(len(view.steps))]
+    # Plotly reads a category that is a number as a place on the axis.
+    rows = [f"#{view.first + n}" for n in range(len(view.steps))]
     figure = go.Figure()
     left, width, at, fills, labels, hover = [], [], [], [], [], []
     for row, step in zip(rows, view.steps, strict=True):

@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
+from viz_model.analysis import splitting
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import theme
 from viz_model.tokenizer import ByteLevel, IdTokenizer, Token, Tokenizer, make_visible, token_of
@@ -309,13 +311,14 @@ def _writing(glyphs: Sequence[_Glyph], size: int) -> go.Scatter:
 class Facts(NamedTuple):
     """What the page says of a run's tokens.
 
-    ``view`` lays both vocabularies over the same bytes; it is None where this one does not keep
-    the text as it was typed, or spells no text at all. ``finding``, ``rule``, ``kind`` and
-    ``other`` choose the words, ``hand`` those on how the token came to be; ``said`` and
-    ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
+    ``keeps`` is whether this vocabulary keeps the text as it was typed. ``view`` lays both vocabularies over the
+    same bytes; it is None where this one does not keep the text as it was typed, or spells no text at all.
+    ``finding``, ``rule``, ``kind`` and ``other`` choose the words, ``hand`` those on how the token came to be;
+    ``said`` and ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
     """
 
     view: CutsView | None
+    keeps: bool
     finding: Literal["all", "some", "none", "apart", "ids"]
     rule: Literal["pairs", "pieces", "ids"]
     kind: cutting.Kind
@@ -334,9 +337,12 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     if place is None or not 0 <= place < len(written.tokens):
         place = None
     view = None
-    if written.tokens and (tokenizer.is_lossless or isinstance(tokenizer, ByteLevel)):
+    keeps = tokenizer.is_lossless or isinstance(tokenizer, ByteLevel)
+    if written.tokens and keeps:
         names = (tokenizer.name, other.name)
-        view = CutsView.of(written.tokens, cutting.recut(written.tokens, other), names, place)
+        theirs = cutting.recut(written.tokens, other)
+        if _same_bytes(written.tokens, theirs):
+            view = CutsView.of(written.tokens, theirs, names, place)
     over = view.over(place) if view and place is not None else []
     rule: Literal["pairs", "pieces", "ids"] = "pairs" if isinstance(tokenizer, ByteLevel) else "pieces"
     kind = cutting.kind(token, tokenizer)
@@ -353,6 +359,7 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     shares = view is not None and place is not None and bool(view.upper.shared[place])
     return Facts(
         view=view,
+        keeps=keeps,
         finding=finding,
         rule=rule,
         kind=kind,
@@ -363,7 +370,7 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
         over=over,
         said={
             "n": str(len(written.tokens)),
-            "m": str(len(other.encode(written.text))),
+            "m": str(len(other.encode(written.text, special=False))),
             "shared": str(view.n_shared if view else 0),
             "bytes_n": str(n_bytes),
             "per": f"{n_bytes / max(1, len(written.tokens)):.2f}",
@@ -382,11 +389,17 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     )
 
 
+def _same_bytes(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
+    """Whether both rows spell the same, but for the beginning of a character at the end of a text that was cut."""
+    own, other = (b"".join(token.bytes for token in tokens) for tokens in (ours, theirs))
+    return own[: len(other)] == other and len(own) - len(other) < 4
+
+
 def tables(trace: Trace, other: Tokenizer) -> list[tuple[str, tuple[list[object], ...]]]:
     """For each vocabulary its name and columns: position, label, id, bytes in hexadecimal."""
     rows = [(trace.tokenizer.name, trace.tokens)]
     if not isinstance(trace.tokenizer, IdTokenizer):
-        rows.append((other.name, other.tokens(other.encode(cutting.written(trace).text))))
+        rows.append((other.name, other.tokens(other.encode(cutting.written(trace).text, special=False))))
     return [
         (
             name,
@@ -418,29 +431,39 @@ class MergesView(NamedTuple):
 
     @classmethod
     def of(cls, ranks: Mapping[bytes, int], token: Token, position: int) -> MergesView:
+        """How ``token`` is merged from its bytes."""
         steps = cutting.merges(ranks, token.bytes)
-        rows = [tuple(token.bytes[i : i + 1] for i in range(len(token.bytes))), *(step.parts for step in steps)]
-        width = np.zeros(len(token.bytes))
+        start = tuple(token.bytes[i : i + 1] for i in range(len(token.bytes)))
+        return cls.joined(token.label, start, [(step.parts, step.at, step.rank) for step in steps], position)
+
+    @classmethod
+    def joined(
+        cls, label: str, start: Sequence[bytes], steps: Sequence[tuple[Sequence[bytes], int, int]], position: int
+    ) -> MergesView:
+        """Parts at the start, and after each step with the index of the new one and its rank."""
+        rows = [tuple(start), *(tuple(parts) for parts, _, _ in steps)]
+        width = np.zeros(sum(map(len, start)))
         for parts in rows:
             at = 0
             for part in parts:
                 span = slice(at, at := at + len(part))
                 width[span] += max(0.0, columns(_label(part)) + 1 - width[span].sum()) / len(part)
         return cls(
-            label=token.label,
+            label=label,
             parts=tuple(rows),
-            new=(-1, *(step.at for step in steps)),
-            ranks=(-1, *(step.rank for step in steps)),
+            new=(-1, *(at for _, at, _ in steps)),
+            ranks=(-1, *(rank for _, _, rank in steps)),
             left=np.cumsum(width) - width,
             width=width,
             position=position,
         )
 
 
-def draw_merges(view: MergesView, words: Mapping[str, str]) -> go.Figure:
+def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = None) -> go.Figure:
     """A row of boxes a step, bytes on top, the token at the bottom; each step's new part in colour.
 
-    ``words`` holds ``start``, the name of row 0, and ``step``, a format of {n} and {rank}.
+    ``words`` holds ``start``, the name of row 0, and ``step``, a format of {n} and {rank}. With ``now`` that row is
+    pointed out, and those after it are pale.
     """
     band, grey = 30, theme.ROLES["token"]
     colour = theme.token_colour(view.position)
@@ -452,14 +475,14 @@ def draw_merges(view: MergesView, words: Mapping[str, str]) -> go.Figure:
     lines: list[str] = []
     labels: list[str] = []
     for n, (parts, new) in enumerate(zip(view.parts, view.new, strict=True)):
-        at = 0
+        at, fade = 0, 0.3 if now is not None and n > now else 1.0
         for i, part in enumerate(parts):
             end = at + len(part)
             lefts.append(float(view.left[at]) + 0.08)
             widths.append(float(view.width[at:end].sum()) - 0.16)
             ys.append(-n * band)
-            fills.append(theme.rgba(colour, 0.45) if i == new else theme.rgba(grey, 0.12))
-            lines.append(colour if i == new else theme.rgba(grey, 0.6))
+            fills.append(theme.rgba(colour, 0.45 * fade) if i == new else theme.rgba(grey, 0.12 * fade))
+            lines.append(theme.rgba(colour, fade) if i == new else theme.rgba(grey, 0.6 * fade))
             labels.append(_label(part))
             at = end
     figure.add_trace(
@@ -480,7 +503,7 @@ def draw_merges(view: MergesView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(
         range=[-(len(names) - 0.5) * band, band / 2],
         tickvals=[-n * band for n in range(len(names))],
-        ticktext=[theme.plain(name) for name in names],
+        ticktext=[f"<b>{theme.plain(name)}</b>" if n == now else theme.plain(name) for n, name in enumerate(names)],
         ticks="",
         fixedrange=True,
     )
@@ -581,4 +604,84 @@ def draw_use(view: UseView, words: Mapping[str, str]) -> go.Figure:
         fixedrange=True,
         tickfont={"size": 12},
     )
+    return figure
+
+
+class CountView(NamedTuple):
+    """A text in several vocabularies: names [R], tokens [R] of each, and the text's bytes and characters."""
+
+    names: tuple[str, ...]
+    tokens: tuple[int, ...]
+    sizes: tuple[int, ...]
+    n_bytes: int
+    n_characters: int
+
+    @classmethod
+    def of(cls, text: str, vocabularies: Sequence[Tokenizer]) -> CountView:
+        return cls(
+            tuple(one.name for one in vocabularies),
+            tuple(len(one.encode(text, special=False)) for one in vocabularies),
+            tuple(one.n_vocab for one in vocabularies),
+            len(text.encode()),
+            len(text),
+        )
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """For a table: name, entries, tokens, bytes per token, characters per token."""
+        return [
+            (name, f"{size:,}", f"{n:,}", f"{self.n_bytes / max(1, n):.2f}", f"{self.n_characters / max(1, n):.2f}")
+            for name, n, size in zip(self.names, self.tokens, self.sizes, strict=True)
+        ]
+
+
+def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -> go.Figure:
+    """For each vocabulary a bar for each kind of text: which share is one token, two, three, or more.
+
+    ``words`` names the kinds, and the parts as "tokens_1" to "tokens_4" and "unknown".
+    """
+    titles = [f"<b>{theme.plain(one.name)}</b>" for one in found]
+    figure = make_subplots(rows=len(found), cols=1, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
+    parts = [*(f"tokens_{n}" for n in range(1, splitting.LONG + 1)), "unknown"]
+    shades = [theme.rgba(theme.ROLES["value"], 1.0)]
+    shades += [theme.rgba(theme.ROLES["ffn"], alpha) for alpha in (0.2, 0.5, 0.9)]
+    shades += [theme.rgba(theme.ROLES["token"], 0.45)]
+    for row, one in enumerate(found, 1):
+        kinds = [kind for kind in one.kinds if kind.n]
+        counts = np.array([(*kind.by_tokens, kind.unknown) for kind in kinds])
+        sizes = np.array([kind.n for kind in kinds])
+        for column, (part, shade) in enumerate(zip(parts, shades, strict=True)):
+            figure.add_trace(
+                go.Bar(
+                    orientation="h",
+                    y=[theme.plain(words[kind.kind]) for kind in kinds],
+                    x=100 * counts[:, column] / sizes,
+                    name=theme.plain(words[part]),
+                    legendgroup=part,
+                    showlegend=row == 1,
+                    marker={"color": shade},
+                    customdata=np.stack([counts[:, column], sizes], axis=1),
+                    hovertemplate=f"<b>%{{y}}</b><br>{theme.plain(words[part])}: %{{customdata[0]:,}} / "
+                    "%{customdata[1]:,} (%{x:.1f} %)<extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+    n_rows = sum(kind.n > 0 for one in found for kind in one.kinds)
+    theme.layout(figure, height=90 + 26 * n_rows + 30 * len(found), margin={"t": 56})
+    figure.update_layout(
+        barmode="stack",
+        bargap=0.3,
+        showlegend=True,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.08,
+            "yanchor": "bottom",
+            "font": {"size": 12},
+            "traceorder": "normal",
+        },
+    )
+    figure.update_annotations(x=0, xanchor="left", font={"size": 13})
+    figure.update_xaxes(range=[0, 100], ticksuffix=" %", fixedrange=True)
+    figure.update_yaxes(autorange="reversed", fixedrange=True, tickfont={"size": 12})
     return figure

@@ -17,7 +17,7 @@ import torch
 
 import viz_model as vm
 from viz_model import sites
-from viz_model.analysis import depth, kv_cache, masks, twins
+from viz_model.analysis import depth, kv_cache, masks, splitting, twins
 from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
 from viz_model.analysis.masked import Covered, cover
@@ -25,8 +25,10 @@ from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import AblateHead, Edit
 from viz_model.generation import Decoder, Step, steps
+from viz_model.tokenizer import Tokenizer
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.training import log
+from viz_model.ui.state import CL100K
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
@@ -138,6 +140,33 @@ def loaded(name: str) -> vm.LanguageModel:
     # for what one thread does in 7).
     torch.set_num_threads(1)
     return vm.load(name)
+
+
+@st.cache_resource(show_spinner=False)
+def vocabularies() -> dict[str, str]:
+    """The vocabularies of the server's models: of each one a model that has it, by what the vocabulary is called."""
+    found: dict[str, str] = {}
+    for name in configs():
+        with contextlib.suppress(vm.ModelError):
+            found.setdefault(registry.vocabulary_of(name), name)
+    return found
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def vocabulary(name: str) -> Tokenizer:
+    """``cl100k_base``, or the tokenizer of a model of the server, without its weights.
+
+    Raises:
+        ModelError: its files are damaged.
+    """
+    return cl100k_base() if name == CL100K else registry.tokenizer_of(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def surveys(_own: Tokenizer, _other: Tokenizer, names: tuple[str, str]) -> tuple[splitting.Surveyed, ...]:
+    """How two vocabularies, kept by their ``names``, spell the common words of the first, and more."""
+    words = splitting.common_words(_own)
+    return tuple(splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (_own, _other))
 
 
 class Asked(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 from viz_model.checkpoints.tokenizers.files import BYTE_PIECE, ENDS, MASKS, Settings, check_ids, package, surround
 from viz_model.checkpoints.weights import ModelError, one_line
-from viz_model.tokenizer import Token, byte_symbols, is_panic, token_of
+from viz_model.tokenizer import Rule, Token, byte_symbols, is_panic, token_of
 
 _BYTE_OF = {symbol: byte for byte, symbol in byte_symbols().items()}
 # Set before the names of control tokens, so that they do not match when a text holds them. The
@@ -57,6 +57,7 @@ class Description:
             unknown = self.pieces.get(index)
         mask = next((name for name in (settings.named("mask_token"), *MASKS) if name in ids), None)
         self.mask_id = None if mask is None else ids[mask]
+        self.unknown_id = next((id for id, piece in self.pieces.items() if piece == unknown), None)
         ends = [ids.get(settings.named("eos_token")), settings.eos_id, *(ids[name] for name in ENDS if name in special)]
         self.end_of_text = next((id for id in ends if id in self.pieces), None)
         self.added = frozenset(ids.values())
@@ -109,6 +110,28 @@ class Description:
         """Whether a piece like <0xE6> is a byte."""
         decoders = _parts(self.plain.get("decoder"))
         return self.plain["model"].get("byte_fallback") is True or any(p["type"] == "ByteFallback" for p in decoders)
+
+    @cached_property
+    def rule(self) -> Rule | None:
+        """How the library cuts a word, without the pieces that are found before anything is cut."""
+        model, names = self.plain["model"], {"WordPiece": "longest", "Unigram": "unigram", "BPE": "pairs"}
+        name = names.get(str(model.get("type")))
+        if name == "longest":
+            return Rule("longest", model["vocab"], continues=str(model.get("continuing_subword_prefix") or ""))
+        if name == "unigram":
+            ids = {entry[0]: id for id, entry in enumerate(model["vocab"])}
+            return Rule("unigram", ids, scores={entry[0]: float(entry[1]) for entry in model["vocab"]})
+        if name == "pairs" and not self.is_byte_level and not model.get("continuing_subword_prefix"):
+            return Rule("pairs", model["vocab"], ranks={pair: n for n, pair in enumerate(model["merges"])})
+        return None
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """A text as its rule reads it, after the normalizer and the pre-tokenizer."""
+        library = self.library
+        normal = library.normalizer.normalize_str(text) if library.normalizer else text
+        if not library.pre_tokenizer:
+            return (normal,)
+        return tuple(word for word, _ in library.pre_tokenizer.pre_tokenize_str(normal))
 
     def token(self, id: int) -> Token:
         """The token of an id that :attr:`pieces` has."""

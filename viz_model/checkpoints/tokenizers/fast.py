@@ -53,6 +53,8 @@ class FastTokenizer(Tokenizer):
         self.end_of_text = description.end_of_text
         self.mask_id = description.mask_id
         self.controls = description.controls
+        self.unknown_id = description.unknown_id
+        self.rule = description.rule
         self._description = description
         self._library = description.library
         self._missing: frozenset[int] = frozenset()
@@ -70,6 +72,11 @@ class FastTokenizer(Tokenizer):
         with as_text_error():
             ids: list[int] = self._library.encode(text, add_special_tokens=special).ids
         return ids
+
+    def words(self, text: str) -> tuple[str, ...]:
+        check_text(text)
+        with as_text_error():
+            return self._description.words(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         ids = list(ids)

@@ -17,7 +17,7 @@ from viz_model.checkpoints.tokenizers.files import (
     read_ids,
 )
 from viz_model.checkpoints.weights import ModelError, one_line
-from viz_model.tokenizer import Token, Tokenizer, as_text_error, check_text, token_of
+from viz_model.tokenizer import Rule, Token, Tokenizer, as_text_error, check_text, token_of
 
 _LANGUAGE = re.compile(r">>[^<>\s]+<<")
 
@@ -56,6 +56,12 @@ class SentencePiece(Tokenizer):
         self._target = target or self._source
         self._pieces = pieces
         self._before, self._after = list(before), list(after)
+        self.unknown_id = ids[processor.unk_id()] if processor.unk_id() >= 0 else None
+        if is_unigram(processor.serialized_model_proto()):
+            spelled = [(processor.id_to_piece(id), id) for id in range(processor.get_piece_size())]
+            usable = [(piece, id) for piece, id in spelled if not processor.is_control(id)]
+            scores = {piece: processor.get_score(id) for piece, id in usable if not processor.is_unknown(id)}
+            self.rule = Rule("unigram", {piece: ids[id] for piece, id in usable}, scores=scores)
         self._languages = {piece: id for id, piece in pieces.items() if target and _LANGUAGE.fullmatch(piece)}
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
@@ -66,6 +72,12 @@ class SentencePiece(Tokenizer):
             begin = [self._languages[match[0]]]
             text = text[match.end() :]
         return self._around([*begin, *self._ids(text, self._source)], special)
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """The whole text is one stretch: nothing but the scores keeps a piece from crossing words."""
+        check_text(text)
+        with as_text_error():
+            return ("".join(self._source[0].encode(text, out_type=str)),)
 
     def encode_target(self, text: str, *, special: bool = True) -> list[int]:
         check_text(text)
@@ -97,6 +109,41 @@ class SentencePiece(Tokenizer):
             return Token(id, piece.encode(), piece)
         match = BYTE_PIECE.fullmatch(piece)
         return token_of(id, bytes.fromhex(match[1]) if match else piece.replace("▁", " ").encode())
+
+
+def is_unigram(proto: bytes) -> bool:
+    """Whether a SentencePiece model cuts by probabilities: ``trainer_spec`` (field 2) says ``model_type`` (field 3).
+
+    In sentencepiece_model.proto, 1 is unigram, which is also what a file means that does not say.
+    """
+    return _field(_field(proto, 2, b""), 3, 1) == 1
+
+
+def _field(message: bytes, wanted: int, default: Any) -> Any:
+    """The last value of a field of a protocol buffer: an integer, or the bytes of a string or message."""
+
+    def number(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            byte = message[at]
+            value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
+            if byte < 0x80:
+                return value, at
+
+    at, found = 0, default
+    while at < len(message):
+        key, at = number(at)
+        value: Any = None
+        if key & 7 == 0:
+            value, at = number(at)
+        elif key & 7 == 2:
+            size, at = number(at)
+            value, at = message[at : at + size], at + size
+        else:
+            at += 8 if key & 7 == 1 else 4
+        if key >> 3 == wanted:
+            found = value
+    return found
 
 
 def _processor(path: Path) -> Any:
