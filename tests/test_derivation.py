@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -125,7 +126,7 @@ def test_the_bound_is_narrow() -> None:
     derivation = derive(trace, "blocks.0.attn.q", (1, 3, 5))
     wrong = trace["blocks.0.attn.q"].clone()
     wrong[1, 3, 5] += 1e-3 * derivation.steps[-1].size
-    trace.values["blocks.0.attn.q"] = wrong
+    trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": wrong})
     assert derivation.agrees and not derive(trace, "blocks.0.attn.q", (1, 3, 5)).agrees
 
 
@@ -313,7 +314,8 @@ def test_formulas_are_latex(config_: ModelConfig) -> None:
 def test_a_run_that_broke_is_still_told() -> None:
     """Without norms or additions a run may overflow: what is no number in the run is none here."""
     trace = run_both(language_model(tiny_config()))
-    trace.values["blocks.0.attn.q"] = torch.full_like(trace["blocks.0.attn.q"], math.nan)
+    lost = torch.full_like(trace["blocks.0.attn.q"], math.nan)
+    trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": lost})
     derivation = derive(trace, "blocks.0.attn.scores", (1, 3, 2))
     assert math.isnan(derivation.value) and derivation.agrees and derivation.difference == 0
     assert "NaN" in derivation.steps[-1].numbers()

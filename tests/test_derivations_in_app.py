@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from viz_model.ui import derivation
 from viz_model.ui.texts import LANGUAGES, Texts
 
 TEXT = "a cat sat"
-SIZES = {"n_vocab": 8193, "n_layers": 1}
+SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
 KINDS = {
     "decoder": tiny_config(**SIZES),
     "rotary": tiny_config(**SIZES, position=variants.Rope(), norm=variants.RMSNorm(), ffn=variants.Gated()),
@@ -41,7 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     return opened
 
 
-def buttons(app: AppTest, start: str) -> list[AppTest]:
+def buttons(app: AppTest, start: str) -> list[Any]:
     return [button for button in app.button if (button.key or "").startswith(f"derivation.{start}")]
 
 
@@ -65,7 +66,7 @@ def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> 
     app = opened(KINDS[kind])
     app.button(key="derivation.ask").click().run()
     ends = ("here the way back ends",)
-    seen = []
+    seen: list[str] = []
     while not any(end in said(app) for end in ends):
         asked = app.query_params["cell"]
         assert asked not in seen and len(seen) < 60

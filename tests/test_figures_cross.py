@@ -143,7 +143,7 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
     assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
     assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
     assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
-        round(float(x), 6) for x in figures.draw_guesses(steps[QUERY]).data[0].x
+        round(float(x), 6) for x in figures.draw_guesses(steps[QUERY], QUERY).data[0].x
     ]
 
 

@@ -81,11 +81,11 @@ def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -
 
 def test_a_second_visitor_is_asked_to_wait(opened: Open) -> None:
     app = opened(language_model(DECODER))
-    assert parts._MEASURING.acquire(blocking=False)
+    assert parts.MEASURING.acquire(blocking=False)
     try:
         assert "Somebody else is measuring" in said(measure(app))
     finally:
-        parts._MEASURING.release()
+        parts.MEASURING.release()
     assert "Points are medians" in said(measure(app))
 
 
@@ -95,8 +95,8 @@ def test_a_measurement_that_fails_lets_the_next_one_in(opened: Open, monkeypatch
         patch.setattr(counting, "_read", lambda *_: 1 / 0)
         app.button(key="cost.measure").click().run()
         assert app.exception
-    assert parts._MEASURING.acquire(blocking=False)
-    parts._MEASURING.release()
+    assert parts.MEASURING.acquire(blocking=False)
+    parts.MEASURING.release()
 
 
 def test_the_readings_are_listed_once_there_are_some(opened: Open) -> None:

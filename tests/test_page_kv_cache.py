@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -17,7 +18,7 @@ from viz_model.ui import texts
 from viz_model.ui.parts import cost
 
 TEXT = "the cat and the dog ran"
-SIZES = {"n_vocab": 8192, "n_context": 32}
+SIZES: dict[str, Any] = {"n_vocab": 8192, "n_context": 32}
 KINDS = [
     tiny_config(**SIZES),
     tiny_config(**SIZES, n_heads=4, n_kv_heads=2, windows=(3, 0)),

@@ -55,7 +55,7 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
     assert view == state.ViewState(model=MODELS[0]) and not notices
 
 
-ASKED = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
+ASKED: tuple[str, ...] = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
 ASKED += ("temperature", "top_k", "top_p", "seed", "compare", "vocabulary")
 
 

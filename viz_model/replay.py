@@ -121,7 +121,8 @@ class Replay(Mapping[str, Tensor]):
             return q[head : head + 1], k[group : group + 1]
         x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
         q, k = block.attn.project("q", x, head), block.attn.project("k", x, group)
-        return stack.position.rotate(*block.attn.qk_norm(q, k, NO_TAP), 0)
+        q, k = block.attn.qk_norm(q, k, NO_TAP)
+        return stack.position.rotate(q, k, 0)
 
 
 def last_form(values: Container[str], at: str, letter: str) -> str:

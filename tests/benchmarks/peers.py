@@ -78,7 +78,11 @@ def ours(lm: vm.LanguageModel) -> list[Subject]:
     def kept(trace: vm.Trace) -> Iterable[Tensor]:
         return (trace.values.kept if isinstance(trace.values, Replay) else trace.values).values()
 
+    def untraced(ids: list[int]) -> Tensor:
+        return lm.model.vectors(torch.tensor([ids]))
+
     return [
+        Subject("ours: nothing recorded, no logits", untraced, lambda vectors: [vectors]),
         Subject("ours: a trace", traced(None), kept),
         Subject("ours: everything kept", traced("everything"), kept),
         Subject("ours: the stream kept", traced("stream"), kept),
@@ -139,11 +143,14 @@ def main() -> None:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    eager = GPT2LMHeadModel(GPT2Config(attn_implementation="eager")).eval()
+    eager: Any = GPT2LMHeadModel(GPT2Config())
+    eager.set_attn_implementation("eager")
+    eager.eval()
     with tempfile.TemporaryDirectory() as folder:
         eager.save_pretrained(folder)
         lm = vm.load(folder)
-        fused = GPT2LMHeadModel.from_pretrained(folder, attn_implementation="sdpa").eval()
+        fused: Any = GPT2LMHeadModel.from_pretrained(folder, attn_implementation="sdpa")
+        fused.eval()
     subjects = [*ours(lm), *of_transformers(fused, eager)]
     if importlib.util.find_spec("transformer_lens"):
         subjects += of_transformer_lens(hooked(eager))
@@ -172,7 +179,7 @@ def one_head(lm: vm.LanguageModel, ids: list[int]) -> float:
     """Milliseconds for the pattern of one head, of a block that was not read before; the median of the layers."""
     trace = record(lm.model, lm.tokenizer, ids)
     names = [f"blocks.{layer}.attn.pattern" for layer in range(lm.config.n_layers)]
-    return 1e3 * statistics.median(seconds(lambda name=name: trace.head(name, 3)) for name in names)
+    return 1e3 * statistics.median(seconds(functools.partial(trace.head, name, 3)) for name in names)
 
 
 def bertviz_page(eager: Any, ids: list[int]) -> int:

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 from viz_model.analysis import heads, masks
 from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, theme
-from viz_model.figures.cells import COLUMN, ROW, Cells, span_of
+from viz_model.figures.cells import COLUMN, ROW, Cells, Index, span_of
 from viz_model.trace import Trace
 
 KINDS = heads.KINDS
@@ -260,7 +260,7 @@ class FormsView(NamedTuple):
         forms = tuple(form for form in FORMS if f"{at}q{form}" in trace)
         every = [(trace.head(f"{at}q{form}", head)[query], trace.head(f"{at}k{form}", head)) for form in forms]
         group, _ = heads.shared_with(trace.config, head)
-        rows = {"q": (head, query, COLUMN), "k": (group, key, COLUMN)}
+        rows: dict[str, Index] = {"q": (head, query, COLUMN), "k": (group, key, COLUMN)}
         return cls(
             forms=forms,
             query=query,

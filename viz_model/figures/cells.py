@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 ROW: Final = "row"
 COLUMN: Final = "column"
 BESIDE: Final = "beside"
@@ -64,6 +66,6 @@ def read(meta: object) -> Cells | None:
     return Cells(said["site"], tuple(said["where"]), *lists)
 
 
-def span_of(shown: slice | Sequence[int]) -> tuple[int, ...]:
+def span_of(shown: slice | Sequence[int] | np.ndarray) -> tuple[int, ...]:
     """The positions that a picture shows, for :attr:`Cells.rows`."""
     return tuple(range(shown.start, shown.stop)) if isinstance(shown, slice) else tuple(map(int, shown))
