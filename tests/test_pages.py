@@ -17,7 +17,8 @@ from app_driver import figures, frames
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
-from viz_model.figures import overview
+from viz_model.figures import cells, overview
+from viz_model.figures.cells import COLUMN, Cells
 from viz_model.ui import runs, texts
 from viz_model.ui.frame import SECTIONS
 
@@ -97,7 +98,10 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
     visible = np.tril(np.ones(pattern.shape[1:], dtype=bool))
     np.testing.assert_allclose(drawn[visible], pattern[3][visible], atol=1e-6)
     assert np.isnan(drawn[~visible]).all()
-    steps = [next(numbers(part["z"]))[0] for part in figures(app)[-1]["data"] if part["type"] == "heatmap"]
+    parts = [part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"]
+    known = ((part, cells.read(part.get("meta"))) for part in parts)
+    query = Cells("blocks.2.attn.scores", (3, 4, COLUMN))
+    steps = [next(numbers(part["z"]))[0] for part, of in known if of and of[:2] == query[:2]]
     q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
     np.testing.assert_allclose(steps[0], (k @ q).numpy(), atol=1e-4)
     np.testing.assert_allclose(steps[1], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
