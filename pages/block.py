@@ -14,17 +14,19 @@ block.long_way(stage, way, by_depth)
 normed = block.one_norm(stage, way, dimension)
 hidden = neurons.NeuronsView.of(trace, layer, token)
 block.hidden(stage, way, hidden, neurons.CurveView.of(trace, layer, token))
+block.what_if(stage, way, hidden)
 learnt = weights.WeightsView.of(trace, layer)
 block.learnt(stage, way, learnt)
 
 formula, hand, code, numbers = stage.tabs()
 with formula:
-    stage.see(f"formula_{way.norm_at}", equations=strips.equations(way))
+    stage.see(f"formula_{block.story(way)}", equations=strips.equations(way))
     stage.formula(*(site for site in trace.sites if site.startswith(tuple(map(stage.at, strips.FORMULAS)))))
 with hand:
     if normed is not None:
         stage.see(f"hand_{way.norm}", token=stage.token_name(), **norm.norm_by_hand(normed, dimension))
-    stage.see(f"hand_sums_{way.norm_at}", dimension=dimension, sums=strips.sums_by_hand(way, dimension))
+    sums = block.sums(way)
+    stage.see(f"hand_sums_{sums}", dimension=dimension, sums=strips.sums_by_hand(way, dimension))
     stage.see(f"hand_neuron_{hidden.by_hand}", **neurons.neuron_by_hand(hidden, way, dimension))
 with code:
     stage.code(sites=strips.code(trace, layer))

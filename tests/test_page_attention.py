@@ -132,6 +132,18 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     # Another layer has its own choice: nothing is off there.
     app.button_group(key="sidebar.layer").set_value(0).run()
     assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
+    assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
+
+
+def test_a_mask_that_an_edit_can_make_is_in_the_address(opened: Opened) -> None:
+    app = opened(next(c for c in SAMPLE if c.kind == "decoder" and not c.windows), edits="flip.2.0")
+    assert app.session_state["attention.masks"] == "drawn" and app.session_state["attention.flipped.decoder"] == (
+        (2, 0),
+    )
+    app.button_group(key="attention.masks").set_value("none").run()
+    assert not app.exception and app.query_params["edits"] == "no-mask"
+    app.button_group(key="attention.masks").set_value("own").run()
+    assert not app.exception and "edits" not in app.query_params
 
 
 def test_a_drawn_row_that_sees_nothing_is_refused_by_name(opened: Opened) -> None:

@@ -153,3 +153,30 @@ def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatc
     app.toggle(key="pre_post_ln.gradient").set_value(True).run()
     assert not app.exception
     assert len(app.get("plotly_chart")) == before + 1 and "nats a token" in said(app)
+
+
+@pytest.mark.parametrize(("model", "changes"), [("pre", "no-residual"), ("post", "no-residual"), ("post", "no-norm")])
+def test_what_is_said_of_a_block_without_a_part(
+    model: str, changes: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder" and c.norm_at == model)
+    words = said(opened("block", config, edits=changes))
+    alone = changes == "no-residual"
+    assert ("What a sub-layer writes takes the place" in words or "nothing is added" in words) == alone
+    assert ("No residual sums" in words) == alone and ("The residual sums" in words) == (not alone)
+    assert "Under Post-LN every step ends in" not in words and "each sub-layer only adds" not in words
+    assert "lacks a part of the model" in words
+
+
+def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened("block", config)
+    app.toggle(key="block.skip.attn.False").set_value(True).run()
+    assert not app.exception and app.query_params["edits"] == "skip.1.attn"
+    app.number_input(key="block.neuron").set_value(3).run()
+    app.number_input(key="block.value").set_value(2.5).run()
+    app.button(key="block.set").click().run()
+    assert not app.exception and app.query_params["edits"] == "skip.1.attn~neuron.1.3.2p5.0"
+    assert "first choice here" in said(app) or "prediction here" in said(app)
+    app.toggle(key="block.skip.attn.True").set_value(False).run()
+    assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"

@@ -63,7 +63,10 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
 
 
 def passage(trace: Trace, layer: int, token: int) -> Passage:
-    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention."""
+    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention.
+
+    A model without the additions has no sums: what a sub-layer writes goes on alone.
+    """
     return (_pre if trace.config.norm_at == "pre" else _post)(trace, layer, token)
 
 
@@ -72,12 +75,17 @@ def norm_name(trace: Trace) -> str:
     return type(trace.config.norm).__name__
 
 
+def _called(trace: Trace, read: str) -> str:
+    """What the model's norm makes of a vector, in words; without norms the vector itself."""
+    return read if isinstance(trace.config.norm, config.NoNorm) else f"{norm_name(trace)}({read})"
+
+
 def _pre(trace: Trace, layer: int, token: int) -> Passage:
     at, norm, parts = f"blocks.{layer}.", norm_name(trace), sublayers(trace, layer)
-    numbered = len(parts) == 2
+    numbered, residual = len(parts) == 2, trace.config.residual
 
     def equation(step: int) -> str:
-        if not numbered or (step % 3 == 1 and norm != "LayerNorm"):
+        if not numbered or (step % 3 == 1 and norm != "LayerNorm") or (step % 3 == 0 and not residual):
             return ""
         return f"8.{25 + step}"
 
@@ -93,7 +101,7 @@ def _pre(trace: Trace, layer: int, token: int) -> Passage:
             total = "h"
         sites = f"{part}.norm.out", f"{part}.out", f"resid.{_RESID[part]}"
         steps += [
-            Step(normed, f"{norm}({stream})", equation(number), at + sites[0], "norm", False, values(sites[0])),
+            Step(normed, _called(trace, stream), equation(number), at + sites[0], "norm", False, values(sites[0])),
             Step(
                 written,
                 _CALLS[part].format(normed),
@@ -104,7 +112,13 @@ def _pre(trace: Trace, layer: int, token: int) -> Passage:
                 values(sites[1]),
             ),
             Step(
-                total, f"{written} + {stream}", equation(number + 2), at + sites[2], "residual", True, values(sites[2])
+                total,
+                f"{written} + {stream}" if residual else written,
+                equation(number + 2),
+                at + sites[2],
+                "residual",
+                True,
+                values(sites[2]),
             ),
         ]
         sums.append(Sum(part, stream, stream, written, total))
@@ -112,7 +126,7 @@ def _pre(trace: Trace, layer: int, token: int) -> Passage:
 
 
 def _post(trace: Trace, layer: int, token: int) -> Passage:
-    at, norm = f"blocks.{layer}.", norm_name(trace)
+    at, residual = f"blocks.{layer}.", trace.config.residual
 
     def values(site: str) -> np.ndarray:
         return trace[at + site][token].numpy()
@@ -121,16 +135,18 @@ def _post(trace: Trace, layer: int, token: int) -> Passage:
     sums = []
     for part in sublayers(trace, layer):
         stream, written, after = steps[-1].name, _LETTERS[part], _RESID[part]
-        total, site = f"{stream} + {written}", f"{at}{part}.norm"
-        # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
-        read = trace.norm_input(site)[token].numpy()
-        steps += [
+        total, site = f"{stream} + {written}" if residual else written, f"{at}{part}.norm"
+        steps.append(
             Step(
                 written, _CALLS[part].format(stream), "", f"{at}{part}.out", _ROLES[part], False, values(f"{part}.out")
-            ),
-            Step(total, "", "", f'norm_input("{site}")', "residual", True, read),
-            Step(after, f"{norm}({total})", "", f"{at}resid.{after}", "norm", True, values(f"resid.{after}")),
-        ]
+            )
+        )
+        if residual:
+            # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
+            read = trace.norm_input(site)[token].numpy()
+            steps.append(Step(total, "", "", f'norm_input("{site}")', "residual", True, read))
+        resid = f"{at}resid.{after}"
+        steps.append(Step(after, _called(trace, total), "", resid, "norm", True, values(f"resid.{after}")))
         sums.append(Sum(part, total, stream, written, total))
     return Passage(tuple(steps), tuple(sums))
 

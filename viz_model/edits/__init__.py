@@ -19,11 +19,12 @@ from viz_model.edits.address import EDITS, MOST_EDITS, parse, write
 from viz_model.edits.base import Edit, Run, ValueEdit, check_fitting
 from viz_model.edits.inputs import FlipMask, NoMask, ShuffleTokens
 from viz_model.edits.structure import NoNorm, NoPosition, NoResidual, NoScale, StructureEdit, rebuilt
-from viz_model.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
+from viz_model.edits.values import LARGEST_ACTIVATION, AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 from viz_model.model import Transformer
 
 __all__ = [
     "EDITS",
+    "LARGEST_ACTIVATION",
     "MOST_EDITS",
     "AblateHead",
     "Edit",

@@ -102,6 +102,14 @@ def effect(asked: runs.Asked, position: int) -> Effect:
         return Effect(tops[0], tops[1], float(rows.divergence[position]), (low, high), first)
 
 
+_PARTS = {
+    "norm": edits.NoNorm,
+    "residual": edits.NoResidual,
+    "position": edits.NoPosition,
+    "scale": edits.NoScale,
+}
+
+
 def banner(asked: runs.Asked, position: int, t: Texts) -> None:
     """Above an edited run: what it predicts, and what it would have predicted."""
     found = effect(asked, position)
@@ -117,6 +125,9 @@ def banner(asked: runs.Asked, position: int, t: Texts) -> None:
         same = "same" if found.before[0].id == found.after[0].id else "other"
         bits = {"divergence": f"{found.divergence:.2f}", "low": f"{low:.2f}", "high": f"{high:.2f}"}
         text = t(f"edits.changed_{same}", site=site, **names, **bits)
+    if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(asked.edits))]:
+        parts = t("models.comma").join(t(f"edits.part_{part}") for part in missing)
+        text += f"\n\n{t('edits.structure', parts=parts)}"
     st.info(text, icon=":material/science:")
 
 

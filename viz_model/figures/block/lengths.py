@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import twins as analysis
+from viz_model.config import NoNorm
 from viz_model.figures import depth, theme
 from viz_model.trace import Trace
 
@@ -52,7 +53,8 @@ class LengthsView(NamedTuple):
             lengths=analysis.stream_norms(trace),
             token=token,
             layer=layer,
-            norm_at=trace.config.norm_at,
+            # Without norms nothing on the stream is brought to a length, wherever they stood.
+            norm_at="pre" if isinstance(trace.config.norm, NoNorm) else trace.config.norm_at,
         )
 
     @property

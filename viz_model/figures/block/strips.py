@@ -40,13 +40,23 @@ class StripsView(NamedTuple):
     norm: str
     limit: float
     token: int = 0
+    residual: bool = True
+    """Whether what a sub-layer writes is added to what it read, or takes its place."""
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int) -> StripsView:
         steps, sums = analysis.passage(trace, layer, token)
         sizes = np.abs(np.concatenate([step.values for step in steps]))
         limit, most = float(sizes.max()) or 1.0, CLIP * float(np.quantile(sizes, 0.98))
-        return cls(steps, sums, trace.config.norm_at, analysis.norm_name(trace), min(limit, most or limit), token)
+        return cls(
+            steps,
+            sums,
+            trace.config.norm_at,
+            analysis.norm_name(trace),
+            min(limit, most or limit),
+            token,
+            trace.config.residual,
+        )
 
     @property
     def largest(self) -> float:
@@ -87,6 +97,8 @@ class StripsView(NamedTuple):
         """Which words on the textbook's numbers are true here: a norm's name, "post" or "cross"."""
         if any(step.equation for step in self.steps):
             return self.norm
+        if self.norm_at == "post" and (self.norm == "NoNorm" or not self.residual):
+            return "changed"
         return "post" if self.norm_at == "post" else "cross"
 
     @property
@@ -174,14 +186,12 @@ def _draw_rail(figure: go.Figure, view: StripsView) -> None:
     """The stream as a grey line at 0, each sub-layer as a branch at 1 that comes back at a ⊕."""
     stream = {"color": theme.ROLES["residual"], "width": 4}
     centre = -0.1
-    figure.add_scatter(
-        x=[0, 0],
-        y=[centre, len(view.steps) - 1 + centre],
-        mode="lines",
-        line=stream,
-        xaxis="x2",
-        hoverinfo="skip",
-    )
+    # Without the additions nothing passes a sub-layer by: there the way leads through it alone.
+    rows = [(0, len(view.steps) - 1)] if view.residual else _together(view)
+    for first, last in rows:
+        figure.add_scatter(
+            x=[0, 0], y=[first + centre, last + centre], mode="lines", line=stream, xaxis="x2", hoverinfo="skip"
+        )
     below = 0
     for row, step in enumerate(view.steps):
         if step.on_stream:
@@ -198,7 +208,7 @@ def _draw_rail(figure: go.Figure, view: StripsView) -> None:
                 )
             below = row
     for row, step in enumerate(view.steps):
-        is_sum = step.on_stream and row > 0 and not view.steps[row - 1].on_stream
+        is_sum = view.residual and step.on_stream and row > 0 and not view.steps[row - 1].on_stream
         figure.add_scatter(
             x=[0 if step.on_stream else 1],
             y=[row + centre],
@@ -210,6 +220,12 @@ def _draw_rail(figure: go.Figure, view: StripsView) -> None:
             xaxis="x2",
             hoverinfo="skip",
         )
+
+
+def _together(view: StripsView) -> list[tuple[int, int]]:
+    """Neighbouring steps that both stand on the stream."""
+    steps = view.steps
+    return [(n, n + 1) for n in range(len(steps) - 1) if steps[n].on_stream and steps[n + 1].on_stream]
 
 
 def summary(view: StripsView) -> dict[str, str]:
@@ -270,6 +286,9 @@ def sums_by_hand(view: StripsView, dimension: int) -> str:
     numbers = {step.name: step.equation for step in view.steps}
     lines = []
     for found in view.sums:
+        if not view.residual:
+            lines.append(f"{_scalar(found.total)} &= {value[found.total]:.4f}")
+            continue
         first, second = found.stream, found.written
         if view.norm_at == "pre":
             first, second = second, first

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz_model import edits
 from viz_model.config import NoNorm
+from viz_model.edits import Edit, SetNeuron, Skip
+from viz_model.figures import change
 from viz_model.figures.block import lengths, neurons, norm, strips, weights
-from viz_model.ui import state
+from viz_model.ui import interventions, runs, state, texts
 from viz_model.ui.stage import Stage
 
 
@@ -26,6 +29,20 @@ def _named(stage: Stage, way: strips.StripsView) -> dict[str, object]:
     }
 
 
+def story(way: strips.StripsView) -> str:
+    """Which words are true of the block that ran: those of its norms' place, or of a part that is missing."""
+    if not way.residual:
+        return "alone"
+    return "bare" if way.norm == NoNorm.__name__ else way.norm_at
+
+
+def sums(way: strips.StripsView) -> str:
+    """Which words are true of the sums worked by hand: under Post-LN each is then normalised."""
+    if not way.residual:
+        return "alone"
+    return "pre" if way.norm == NoNorm.__name__ else way.norm_at
+
+
 def way_up(stage: Stage, way: strips.StripsView) -> int:
     """The strips, and what they say; the dimension that the visitor follows."""
     side, crosses, last = way.norm_at, "_cross" if way.crosses else "", stage.lm.config.d_model - 1
@@ -43,8 +60,10 @@ def way_up(stage: Stage, way: strips.StripsView) -> int:
             st.caption(stage.words("clipped", limit=f"{way.limit:.1f}", n=way.n_clipped, largest=largest))
     with see:
         facts = _named(stage, way) | strips.summary(way)
-        added, reads = stage.words(f"added{crosses}", **facts), stage.words(f"reads{crosses}")
-        stage.see(f"see_{side}", added=added, reads=reads, **facts)
+        wrote = "added" if way.residual else "wrote"
+        added, reads = stage.words(f"{wrote}{crosses}", **facts), stage.words(f"reads{crosses}")
+        normed = "post" if side == "post" and way.norm != NoNorm.__name__ else "pre"
+        stage.see(f"see_{normed if way.residual else 'alone'}", added=added, reads=reads, **facts)
         stage.see(f"numbered_{way.numbering}")
     return dimension
 
@@ -56,8 +75,8 @@ def long_way(stage: Stage, way: strips.StripsView, view: lengths.LengthsView) ->
     figure = lengths.draw_lengths(view, words(stage, "step", "length", "log"))
     stage.figure(figure, "norms", stage.words("norms_alt"))
     stage.source("embed.out", *(site for site in way.sites if ".resid." in site and not site.endswith(".in")))
-    stage.see(f"norms_{way.norm_at}", places=stage.words(f"places{crosses}"), **named)
-    if way.norm_at == "post":
+    stage.see(f"norms_{story(way)}", places=stage.words(f"places{crosses}"), **named)
+    if way.norm_at == "post" and way.residual and way.norm != NoNorm.__name__:
         stage.see(f"reach_{way.norm}", **named)
     if len(view.drawn) < len(view.labels):
         st.caption(stage.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
@@ -158,3 +177,80 @@ def learnt(stage: Stage, way: strips.StripsView, view: weights.WeightsView) -> N
         config = stage.lm.config
         if config.n_kv_heads < config.n_heads:
             stage.see("weights_shared", n_heads=config.n_heads, n_kv_heads=config.n_kv_heads)
+
+
+def what_if(stage: Stage, way: strips.StripsView, view: neurons.NeuronsView) -> None:
+    """A sub-layer of this block left out, or a neuron held at a value: edits of the view, with before and after."""
+    st.subheader(stage.words("what_if"), anchor=False)
+    stage.see("what_if", **_named(stage, way))
+    layer, side = stage.view.layer, stage.view.stack(stage.lm.config)
+    of = None if side == stage.lm.config.sides[-1] else side
+    strongest = view.strongest[0].number if view.strongest else 0
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for part in (found.sublayer for found in way.sums):
+            skip = Skip(layer=layer, part=part, side=of)
+            st.toggle(
+                stage.words("skip", part=stage.words(f"part_{part}")),
+                value=skip in stage.trace.edits,
+                key=f"block.skip.{part}.{skip in stage.trace.edits}",
+                on_change=_toggle,
+                args=(stage, skip),
+            )
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    last = stage.lm.config.d_ffn - 1
+    if st.session_state.get("block.neuron", 0) > last:
+        del st.session_state["block.neuron"]
+    neuron = row.number_input(
+        stage.words("set_neuron"),
+        0,
+        last,
+        strongest,
+        key="block.neuron",
+        help=stage.words("set_neuron_help"),
+        width=180,
+    )
+    now = float(stage.trace[stage.at("ffn.act")][stage.token, neuron])
+    most = edits.LARGEST_ACTIVATION
+    value = row.number_input(
+        stage.words("set_value", now=f"{now:.2f}"), -most, most, 0.0, step=1.0, key="block.value", width=220
+    )
+    asked = SetNeuron(layer=layer, neuron=int(neuron), value=float(value), position=stage.token, side=of)
+    row.button(
+        stage.words("set"), key="block.set", on_click=_set, args=(stage, asked), disabled=asked in stage.trace.edits
+    )
+    if not stage.trace.edits:
+        return
+    st.caption(stage.words("made", changes=", ".join(interventions.describe(e, stage.t) for e in stage.trace.edits)))
+    _before_and_after(stage)
+
+
+def _toggle(stage: Stage, edit: Edit) -> None:
+    if len(stage.view.edits) < edits.MOST_EDITS or edit in stage.view.edits:
+        state.update(edits=interventions.toggled(stage.view, edit))
+
+
+def _set(stage: Stage, edit: SetNeuron) -> None:
+    """The neuron is held at this value from now on, and at no other on this token."""
+    place = edit.layer, edit.neuron, edit.position, edit.side
+    rest = tuple(
+        e
+        for e in stage.view.edits
+        if not (isinstance(e, SetNeuron) and (e.layer, e.neuron, e.position, e.side) == place)
+    )
+    if len(rest) < edits.MOST_EDITS:
+        state.update(edits=(*rest, edit))
+
+
+def _before_and_after(stage: Stage) -> None:
+    """What the run as it is and the changed one expect; of a stack without predictions, how its vectors turned."""
+    before = runs.trace(stage.asked.plain).at(stage.trace.stack.side)
+    if "logits" not in before:
+        places = change.PlacesView.of(before, stage.trace, stage.token)
+        stage.figure(change.draw_places(places, stage.words("turn")), "places", stage.words("turn"))
+        stage.source(places.site)
+        return
+    view = change.GuessesView.of(before, stage.trace, stage.token)
+    names = {name: stage.words(name) for name in ("before", "after")}
+    facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
+    st.markdown(f"**{stage.words(f'guesses_{view.outcome}', **view.facts(), **facts)}**")
+    stage.figure(change.draw_guesses(view, names), "guesses", stage.words("guesses_alt"))

@@ -40,7 +40,8 @@ def choose(lab: Lab) -> Experiment:
         st.session_state[_SEEN] = edits
         if found := belongs(edits):
             st.session_state[_CHOSEN] = found.name
-    return EXPERIMENTS[controls.choose(lab.stage, "experiment", list(EXPERIMENTS), "scale")]
+    first = next(name for name, each in EXPERIMENTS.items() if name == "head" or each.missing(lab) is None)
+    return EXPERIMENTS[controls.choose(lab.stage, "experiment", list(EXPERIMENTS), first)]
 
 
 def ask(lab: Lab, experiment: Experiment) -> Finding | None:

@@ -81,7 +81,7 @@ class Lab:
         token = literal(seen.tokens[self.at.position].label)
         if not self.plain.config.has_logits:
             return self.words("subject_vector", token=token)
-        best, share = self.plain.next_tokens(self.at.position, 1)[0]
+        best, share = seen.next_tokens(self.at.position, 1)[0]
         key = "subject_at" if self.plain.config.kind == "encoder" else "subject_after"
         return self.words(key, token=token, top=literal(best.label), share=percent(share))
 
