@@ -28,7 +28,6 @@ COLOURS: dict[str, str] = {
     "head": theme.ROLES["token"],
 }
 DASHES: dict[str, str] = {"projections": "dash", "pairs": "solid", "cross": "dashdot", "ffn": "longdash", "head": "dot"}
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Words = Mapping[str, str]
 """Names of what is drawn, by key."""
@@ -49,7 +48,7 @@ def _scientific(n: float) -> str:
     digits = f"{n / 10**power:.2f}"
     if digits == "10.00":
         digits, power = "1.00", power + 1
-    return f"{digits}\u00a0×\u00a010{str(power).translate(_SUPERSCRIPT)}"
+    return f"{digits}\u00a0×\u00a0{theme.power_of_ten(power)}"
 
 
 def duration(seconds: float) -> str:
@@ -591,9 +590,7 @@ def _powers(figure: go.Figure, title: str, low: float, high: float) -> None:
     """A logarithmic axis of counts, 10ᵖ."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     shown = [p for p in powers if p % (1 if len(powers) <= 5 else 2 if len(powers) <= 9 else 3) == 0]
-    _logarithmic(
-        figure, title, low, high, [10.0**p for p in shown], [f"10{str(p).translate(_SUPERSCRIPT)}" for p in shown]
-    )
+    _logarithmic(figure, title, low, high, [10.0**p for p in shown], [theme.power_of_ten(p) for p in shown])
 
 
 def _logarithmic(

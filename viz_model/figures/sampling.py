@@ -201,7 +201,7 @@ def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
         type="log",
         range=[lowest, 0.2],
         tickvals=[10.0**e for e in exponents],
-        ticktext=[f"10<sup>{e}</sup>" if e < -2 else f"{100 * 10.0**e:g}%" for e in exponents],
+        ticktext=[theme.power_of_ten(e) if e < -2 else f"{100 * 10.0**e:g}%" for e in exponents],
         title={"text": said["p"], "font": {"size": 12}},
         showgrid=True,
         gridcolor=grid,

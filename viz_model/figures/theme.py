@@ -92,6 +92,14 @@ def ticks(labels: tuple[str, ...], most: int = 40) -> dict[str, list[object]]:
     return {"tickvals": list(shown), "ticktext": [shorten(labels[i]) for i in shown]}
 
 
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(exponent: int) -> str:
+    """10⁻³, in characters: Plotly's own superscripts are too small to be read."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
+
 def log_ticks(values: np.ndarray) -> dict[str, object]:
     """Ticks of a logarithmic axis for positive ``values``, written without exponents.
 
