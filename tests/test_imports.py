@@ -22,7 +22,7 @@ LAYERS = (
     ("app", "pages"),
     ("viz_model.ui",),
     ("viz_model.figures",),
-    ("viz_model.analysis",),
+    ("viz_model.analysis", "viz_model.health"),
     ("viz_model",),
     ("viz_model.training",),
     ("viz_model.checkpoints",),

@@ -1,0 +1,22 @@
+"""The app for a server that strangers reach: ``streamlit run deploy/serve.py``, from the folder above.
+
+The same pages as ``app.py``, with security headers, a health check at ``/healthz`` and the first
+model loaded before the first visitor. docs/serving.md says more.
+"""
+
+import os
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from viz_model.ui import serving
+
+app = st.App(
+    Path(__file__).resolve().parents[1] / "app.py",
+    lifespan=serving.warm,
+    routes=[serving.health_route(serving.check_first)],
+    middleware=[
+        Middleware(serving.Headers, frame_ancestors=os.environ.get("VIZ_MODEL_FRAME_ANCESTORS", "'none'")),
+    ],
+)

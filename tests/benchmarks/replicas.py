@@ -1,0 +1,154 @@
+"""Replicas behind nginx, as deploy/nginx.conf has them: one is killed, and its visitors go on at the other.
+
+    python tests/benchmarks/replicas.py [--visitors 6] [--ports 8521 8522 8523]
+
+The ports are those of the two replicas and of nginx; they are written into a copy of the file. Every
+visitor comes through nginx and keeps its cookie. When their replica is killed in the middle of the
+work, they come back with their address alone, and must see the same pictures, byte for byte. Whoever
+was at the other replica must not notice. When the first one is back, nobody is moved again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from http.cookies import SimpleCookie
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from socket_visitor import Visitor, answers, server, stop  # noqa: E402
+
+CONFIG = ROOT / "deploy" / "nginx.conf"
+SHIPPED = (8521, 8522, 8523)
+SENTENCES = ("The cat sat on the mat.", "A dog ran home.", "小兔子住在森林里。")
+
+
+class Guest(Visitor):
+    """A visitor who keeps the cookie of nginx, as a browser does."""
+
+    replica = ""
+
+    def connect(self, url: str | None = None) -> None:
+        super().connect(url)
+        if said := self.answer_headers.get("Set-Cookie"):
+            self.replica = SimpleCookie(said)["viz_replica"].value
+            self._headers = {"Cookie": f"viz_replica={self.replica}"}
+
+
+@contextlib.contextmanager
+def proxy(ports: Sequence[int]) -> Iterator[str]:
+    """nginx with the file of the repository, at other ports."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = CONFIG.read_text(encoding="utf-8").replace("/tmp/viz-model-nginx.pid", f"{folder}/nginx.pid")
+        for shipped, port in zip(SHIPPED, ports, strict=True):
+            text = text.replace(f"127.0.0.1:{shipped}", f"127.0.0.1:{port}")
+            text = text.replace(f"127\\.0\\.0\\.1:{shipped}", f"127\\.0\\.0\\.1:{port}")
+        config = Path(folder) / "nginx.conf"
+        config.write_text(text, encoding="utf-8")
+        with (Path(folder) / "log").open("wb") as log:
+            command = ["nginx", "-c", str(config), "-g", "daemon off;"]
+            running = subprocess.Popen(command, stdout=log, stderr=log)
+            try:
+                url = f"http://127.0.0.1:{ports[2]}"
+                until = time.monotonic() + 20
+                while not answers(f"{url}/_stcore/health"):
+                    if time.monotonic() > until or running.poll() is not None:
+                        raise RuntimeError((Path(folder) / "log").read_text(errors="replace"))
+                    time.sleep(0.1)
+                yield url
+            finally:
+                stop(running)
+
+
+def main() -> int:
+    parse = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parse.add_argument("--visitors", type=int, default=6)
+    parse.add_argument("--ports", type=int, nargs=3, default=SHIPPED)
+    told = parse.parse_args()
+    if shutil.which("nginx") is None:
+        print("no nginx on the PATH")
+        return 2
+    problems = trial(told.visitors, told.ports)
+    for problem in problems:
+        print("WRONG:", problem)
+    return bool(problems)
+
+
+def free_ports() -> list[int]:
+    """Three ports that nobody listens to."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in SHIPPED]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def trial(count: int, ports: Sequence[int]) -> list[str]:
+    """The whole play; what went wrong."""
+    problems: list[str] = []
+    secret = {"STREAMLIT_SERVER_COOKIE_SECRET": os.urandom(16).hex()}
+    with contextlib.ExitStack() as stack:
+        first = contextlib.ExitStack()
+        stack.callback(first.close)
+        _, pid = first.enter_context(server("deploy/serve.py", ports[0], **secret))
+        stack.enter_context(server("deploy/serve.py", ports[1], **secret))
+        url = stack.enter_context(proxy(ports))
+        guests = []
+        for i in range(count):
+            text = f"{SENTENCES[i % len(SENTENCES)]} {i}"
+            guest = Guest(url, ("attention", "block")[i % 2], {"text": text, "lang": ("en", "zh")[i % 2]})
+            stack.enter_context(guest)
+            guest.open()
+            guest.type(f"{text} {text}")
+            guests.append(guest)
+        there = {name: [g for g in guests if g.replica == name] for name in ("a", "b")}
+        print("visitors by replica:", {name: len(found) for name, found in there.items()})
+        if not there["a"] or not there["b"]:
+            problems.append("one replica has no visitors")
+
+        before = {id(guest): (guest.text, guest.language, guest.digest()) for guest in guests}
+        os.kill(pid, signal.SIGKILL)
+        for guest in there["a"]:
+            began = time.perf_counter()
+            with contextlib.suppress(Exception):
+                guest.type("never read")  # the connection is gone
+                problems.append("a killed replica answered")
+            guest.connect()
+            guest.open()
+            print(f"moved to {guest.replica} within {time.perf_counter() - began:.1f} s, at {guest.text!r}")
+            if guest.replica != "b" or (guest.text, guest.language, guest.digest()) != before[id(guest)]:
+                problems.append(f"{guest.text!r}: not what stood there before")
+        for guest in there["b"]:
+            if guest.type("Still here") and guest.text != "Still here":
+                problems.append("a visitor of the other replica noticed")
+
+        first.close()
+        stack.enter_context(server("deploy/serve.py", ports[0], **secret))
+        time.sleep(6)  # fail_timeout
+        for guest in there["a"]:
+            guest.close()
+            guest.connect()
+            guest.open()
+            if guest.replica != "b":
+                problems.append("moved a second time when the first replica came back")
+        new = [stack.enter_context(Guest(url, "", {"text": SENTENCES[0]})) for _ in range(count)]
+        print("newcomers by replica:", sorted(guest.replica for guest in new))
+        if "a" not in {guest.replica for guest in new}:
+            problems.append("nobody comes to the replica that is back")
+        problems += [error for guest in guests for error in guest.errors]
+    return problems
+
+
+if __name__ == "__main__":
+    sys.exit(main())

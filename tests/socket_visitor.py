@@ -1,0 +1,229 @@
+"""A visitor without a browser: one websocket to a running app, driven as the page in a browser drives it.
+
+What AppTest cannot show is seen here: sessions beside each other in one server, a connection that
+breaks, a request that overtakes another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 120.0
+"""Seconds without an answer after which a visitor gives up."""
+
+
+class Visitor:
+    """One session of the app at ``url``, on one page.
+
+    Attributes:
+        origin: the site whose page asks for the connection; by default the app's own.
+        query: the address as the app last wrote it.
+        elements: what the page shows, by place.
+        errors: what went wrong on any page so far, in words.
+        n_bytes: that the app has sent.
+        largest: bytes of the largest message among them.
+    """
+
+    def __init__(self, url: str, page: str = "", query: Mapping[str, str] | None = None) -> None:
+        self._url, self._page, self._hash = url, page, ""
+        self.origin: str | None = None
+        self._headers: dict[str, str] = {}
+        self.query = urlencode(query or {})
+        self.elements: dict[tuple[int, ...], Any] = {}
+        self.errors: list[str] = []
+        self.n_bytes = self.largest = 0
+        self._connection: ClientConnection | None = None
+
+    def __enter__(self) -> Self:
+        self.connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def connect(self, url: str | None = None) -> None:
+        """Open the connection; a visitor who had one before comes back with the address alone."""
+        self._url = url or self._url
+        parts = urlsplit(self._url)
+        self._connection = connect(
+            f"ws://{parts.netloc}{parts.path.rstrip('/')}/_stcore/stream",
+            subprotocols=["streamlit"],  # type: ignore[list-item]
+            additional_headers=self._headers,
+            origin=self.origin or f"{parts.scheme}://{parts.netloc}",  # type: ignore[arg-type]
+            open_timeout=PATIENCE,
+            max_size=None,
+        )
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    @property
+    def answer_headers(self) -> Mapping[str, str]:
+        """The headers with which the connection was accepted."""
+        assert self._connection is not None and self._connection.response is not None
+        return self._connection.response.headers
+
+    def open(self, page: str | None = None, query: Mapping[str, str] | None = None) -> float:
+        """Open a page at an address, as typed into the browser; the seconds until it stood there."""
+        if page is not None:
+            self._page, self._hash = page, ""
+        if query is not None:
+            self.query = urlencode(query)
+        return self._timed(BackMsg())
+
+    def type(self, text: str, *, wait: bool = True) -> float:
+        """Write another sentence; without ``wait`` nobody reads the answer yet."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.string_value = self._box.id, text
+        if not wait:
+            self._send(message)
+            return 0.0
+        return self._timed(message)
+
+    @property
+    def text(self) -> str:
+        """The sentence that the page is about, as its address has it."""
+        return parse_qs(self.query).get("text", [""])[0]
+
+    @property
+    def language(self) -> str:
+        return parse_qs(self.query).get("lang", [""])[0]
+
+    def pictures(self) -> dict[str, bytes]:
+        """Everything drawn on the page, by place and kind: each figure and component, byte for byte."""
+        found = {}
+        for place, element in sorted(self.elements.items()):
+            kind = element.WhichOneof("type")
+            if kind == "plotly_chart":
+                found[f"{place} figure"] = element.plotly_chart.spec.encode()
+            elif kind == "bidi_component":
+                part = element.bidi_component
+                data = part.WhichOneof("data")
+                value = getattr(part, data) if data else b""
+                name = part.component_name.rpartition(".")[2]
+                found[f"{place} {name}"] = value if isinstance(value, bytes) else str(value).encode()
+        return found
+
+    def digest(self) -> dict[str, str]:
+        """:meth:`pictures`, each as a short fingerprint."""
+        return {place: hashlib.sha256(drawn).hexdigest()[:16] for place, drawn in self.pictures().items()}
+
+    @property
+    def _box(self) -> Any:
+        boxes = [e.text_input for e in self.elements.values() if e.WhichOneof("type") == "text_input"]
+        return next(box for box in boxes if "frame.text" in box.id)
+
+    def _timed(self, message: BackMsg) -> float:
+        began = time.perf_counter()
+        self._send(message)
+        self.read()
+        return time.perf_counter() - began
+
+    def _send(self, message: BackMsg) -> None:
+        assert self._connection is not None
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash, rerun.page_name = self.query, self._hash, self._page
+        self._connection.send(message.SerializeToString())
+
+    def read(self) -> None:
+        """Read on until the page stands, whatever other runs were given up on the way."""
+        assert self._connection is not None
+        while True:
+            raw = self._connection.recv(timeout=PATIENCE)
+            assert isinstance(raw, bytes)
+            self.n_bytes += len(raw)
+            self.largest = max(self.largest, len(raw))
+            message = ForwardMsg.FromString(raw)
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.elements.clear()
+            elif kind == "navigation":
+                self._hash = message.navigation.page_script_hash
+            elif kind == "page_info_changed":
+                self.query = message.page_info_changed.query_string
+            elif kind == "page_not_found":
+                self.errors.append(f"page not found: {self._page}")
+            elif kind == "delta":
+                self._place(tuple(message.metadata.delta_path), message.delta)
+            elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    self.errors.append("the page does not compile")
+                return
+
+    def _place(self, place: tuple[int, ...], delta: Any) -> None:
+        if delta.WhichOneof("type") != "new_element":
+            return
+        self.elements[place] = delta.new_element
+        if delta.new_element.WhichOneof("type") == "exception":
+            told = delta.new_element.exception
+            self.errors.append(f"{self._page or 'overview'}?{self.query}: {told.type}: {told.message}")
+
+
+@contextlib.contextmanager
+def server(script: str, port: int | None = None, **environment: str) -> Iterator[tuple[str, int]]:
+    """A server of one's own on loopback, stopped at the end: its address and its process.
+
+    Raises:
+        RuntimeError: it ended, or was not ready within :data:`PATIENCE`; the message holds its log.
+    """
+    if port is None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+    command = [*(sys.executable, "-m", "streamlit", "run", script), "--server.headless=true"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
+    url, until = f"http://127.0.0.1:{port}", time.monotonic() + PATIENCE
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(tempfile.TemporaryFile())
+        app = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=log)
+        stack.callback(stop, app)
+        while not answers(f"{url}/_stcore/health"):
+            if app.poll() is not None or time.monotonic() > until:
+                log.seek(0)
+                raise RuntimeError(f"the app did not start:\n{log.read().decode(errors='replace')}")
+            time.sleep(0.1)
+        yield url, app.pid
+
+
+def stop(app: subprocess.Popen[bytes]) -> None:
+    """End a process, at once where it does not end by itself."""
+    app.terminate()
+    try:
+        app.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        app.kill()
+        app.wait()
+
+
+def answers(url: str) -> bool:
+    """Whether an address answers with 200."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def resident(pid: int) -> float:
+    """Megabytes of memory that a process holds (Linux)."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
