@@ -39,9 +39,10 @@ def test_the_tail_is_the_whole_distribution_in_falling_order(asked: vm.Sampling,
     view, logits = tail(trace, asked), trace["logits"][-1].double()
     ordered = (logits / (asked.temperature or 1.0)).softmax(-1).sort(descending=True).values
     assert view.ranks[0] == 1 and view.ranks[-1] == view.n_vocab == len(logits)
-    np.testing.assert_allclose(10**view.probs, ordered[view.ranks - 1], rtol=1e-6)
-    np.testing.assert_allclose(view.mass, ordered.cumsum(-1)[view.ranks - 1], rtol=1e-6)
-    np.testing.assert_allclose(10**view.model, logits.softmax(-1).sort(descending=True).values[view.ranks - 1])
+    np.testing.assert_allclose(10**view.probs, ordered[view.ranks - 1], rtol=1e-5)
+    np.testing.assert_allclose(view.mass, ordered.cumsum(-1)[view.ranks - 1], rtol=1e-5)
+    model = logits.softmax(-1).sort(descending=True).values
+    np.testing.assert_allclose(10**view.model, model[view.ranks - 1], rtol=1e-5)
     found = distribution(trace["logits"][-1], asked)
     assert view.n_kept == int(found.kept.sum()) and view.kept_mass == pytest.approx(found.kept_mass, abs=1e-6)
     assert view.n_kept in view.ranks

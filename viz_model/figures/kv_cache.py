@@ -217,7 +217,7 @@ def _grid_height(n_layers: int) -> int:
 def _cells(
     figure: go.Figure, keys: np.ndarray, values: np.ndarray, columns: Sequence[str], words: Words, row: int
 ) -> None:
-    """Two rows a layer: its keys, then its values. The longest vector of a row has the full colour; empty places are grey."""
+    """Two rows a layer: its keys, then its values. A row's longest vector has the full colour; empty places are grey."""
     n_layers, n_tokens = keys.shape
     for offset, (name, lengths) in enumerate((("key", keys), ("value", values))):
         rows = np.full((2, 2 * n_layers, n_tokens), np.nan, dtype=np.float32)
