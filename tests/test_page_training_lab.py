@@ -221,7 +221,3 @@ def test_a_visitor_is_here_while_the_session_is_connected(monkeypatch: pytest.Mo
 
 def test_streamlit_still_tells_who_is_connected() -> None:
     assert callable(st.runtime.Runtime.is_active_session)
-
-
-def test_rows_of_samples_are_cells_whatever_the_model_wrote() -> None:
-    assert "|" not in part._cell("a|b\n|`c`")

@@ -79,3 +79,14 @@ def test_a_literal_is_one_code_span(text: str) -> None:
     assert "\n" not in span
     # The fence ends where it should: no run of backticks inside is as long as it.
     assert all(len(run) != len(fence[0]) for run in re.findall("`+", inner))
+
+
+def test_a_cell_of_a_table_holds_what_would_end_it() -> None:
+    assert texts.row(["1", texts.literal("a|b\n|`c`")]) == r"| 1 | `` a\|b \|`c` `` |"
+
+
+def test_a_message_that_quotes_somebody_cannot_be_markup() -> None:
+    assert texts.quoting("try a shorter one: it's 'too long', or so") == "try a shorter one: it's 'too long', or so"
+    typed = "'![](//a.b/c)' **is** $no$ :id: <b> www.a.org, `x"
+    shown = "`'![](//a.b/c)'` `**is**` `$no$` `:id`: `<b>` `www.a.org`, `` `x ``"
+    assert texts.quoting(typed) == shown

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from viz_model.sites import Site
@@ -73,6 +74,27 @@ def snippet(stage: str, /, *, run: str = "", **values: object) -> str:
 
 def fill(template: str, values: dict[str, object]) -> str:
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+
+
+# Letters and digits, with the signs of prose around or between them. No markup is made of such words.
+_PLAIN_WORD = re.compile(r"""['"‘“(]?[^\W_]+(?:['’-][^\W_]+)*['"’”)]?[.,:;…]?|[–—]""")
+
+
+def quoting(message: object) -> str:
+    """A message that may quote what a visitor typed, for Markdown: words that could be markup become code."""
+
+    def shown(word: str) -> str:
+        if _PLAIN_WORD.fullmatch(word):
+            return word
+        end = word.rstrip(".,:;")
+        return literal(end) + word[len(end) :] if end else literal(word) if word else ""
+
+    return " ".join(map(shown, str(message).split(" ")))
+
+
+def row(cells: Iterable[str]) -> str:
+    """A row of a Markdown table. A | in a cell would otherwise end it, even within a code span."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def literal(text: str) -> str:

@@ -15,7 +15,7 @@ from viz_model.figures.next_token import percent
 from viz_model.figures.tokens import chip
 from viz_model.ui import components, controls, runs
 from viz_model.ui.stage import Stage
-from viz_model.ui.texts import literal
+from viz_model.ui.texts import literal, quoting
 
 _PICKED = "architectures.token"
 
@@ -68,7 +68,7 @@ def second(stage: Stage) -> Beside | None:
         try:
             trace = _run(lm, name, stage).at(side)
         except vm.TextError as error:
-            st.info(f"{literal(name)}: {error}")
+            st.info(f"{literal(name)}: {quoting(error)}")
             return Beside(lm, side, layer, head, None, 0)
     token = architectures.same_place(stage.trace.tokens, stage.token, trace.tokens)
     asked, picked = st.session_state.get(_PICKED, (None, 0))

@@ -12,7 +12,7 @@ from viz_model.training import lab
 from viz_model.training.checkpoint import TrainingError
 from viz_model.ui import components, controls, jobs, runs, state
 from viz_model.ui.stage import Stage
-from viz_model.ui.texts import literal
+from viz_model.ui.texts import literal, row
 
 EVERY_SECONDS = 1.0
 _RUN, _KEPT, _BUSY = "training_lab.run", "training_lab.kept", "training_lab.busy"
@@ -204,13 +204,8 @@ def _samples(stage: Stage, experiment: lab.Experiment) -> None:
     st.markdown(f"#### {stage.words('samples_title')}")
     st.caption(stage.words("samples_prompt", prompt=literal(experiment.plan.prompt)))
     lines = [f"| {stage.words('samples_step')} | {stage.words('samples_text')} |", "|--:|:--|"]
-    lines += [f"| {at} | {_cell(written[at]) if at in written else '…'} |" for at in rows]
+    lines += [row((str(at), literal(written[at]) if at in written else "…")) for at in rows]
     st.markdown("\n".join(lines))
-
-
-def _cell(text: str) -> str:
-    """Text that a model wrote, in a cell of a table: there a bar would end it, even in a code span."""
-    return literal(text.replace("|", "¦"))
 
 
 def explain(stage: Stage) -> None:

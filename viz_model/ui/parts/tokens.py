@@ -13,7 +13,7 @@ from viz_model.tokenizer import IdTokenizer, Tokenizer, make_visible
 from viz_model.ui import components, controls, runs
 from viz_model.ui.stage import Stage
 from viz_model.ui.state import CL100K
-from viz_model.ui.texts import literal
+from viz_model.ui.texts import literal, quoting, row
 
 MOST_SPELT = 6
 SHOWN_TRIES = 4
@@ -53,7 +53,7 @@ def beside(stage: Stage, text: str) -> Tokenizer:
         found = runs.vocabulary(asked)
         found.encode(text)
     except (vm.ModelError, vm.TextError) as error:
-        st.info(f"{literal(names[asked])}: {error}")
+        st.info(f"{literal(names[asked])}: {quoting(error)}")
         return runs.vocabulary(CL100K)
     return found
 
@@ -89,7 +89,7 @@ def word(stage: Stage, text: str, other: Tokenizer) -> None:
     try:
         found = splitting.splits(tokenizer, typed or longest)
     except vm.TextError as error:
-        st.info(str(error))
+        st.info(quoting(error))
         return
     if not found:
         return
@@ -143,7 +143,7 @@ def _joins(stage: Stage, tokenizer: Tokenizer, split: splitting.Split, said: dic
         for place, pair in by_rank:
             rank = words("word_no_join") if pair.rank is None else f"{pair.rank:,}"
             mark = ("**", " ←**") if place == next_ else ("", "")
-            lines.append(f"| {literal(pair.left)} + {literal(pair.right)} | {mark[0]}{rank}{mark[1]} |")
+            lines.append(row((f"{literal(pair.left)} + {literal(pair.right)}", f"{mark[0]}{rank}{mark[1]}")))
         if pairs:
             with st.container(height=320 if len(pairs) > 8 else "content", border=False):
                 st.markdown("\n".join(lines))
@@ -159,7 +159,7 @@ def _longest(stage: Stage, tokenizer: Tokenizer, split: splitting.Split, said: d
         more = f" … (+{len(taken.tried) - SHOWN_TRIES})" if len(taken.tried) > SHOWN_TRIES else ""
         id = "–" if taken.entry is None or tokenizer.rule is None else f"{tokenizer.rule.ids[taken.entry]:,}"
         entry = words("word_nothing") if taken.entry is None else f"**{literal(taken.entry)}**"
-        lines.append(f"| {vain or '–'}{more} | {entry} | {id} |")
+        lines.append(row((f"{vain or '–'}{more}", entry, id)))
     st.markdown("\n".join(lines))
     stage.see("word_longest", lookups=str(sum(len(t.tried) + (t.entry is not None) for t in split.taken)), **said)
 
@@ -172,7 +172,7 @@ def _unigram(stage: Stage, tokenizer: Tokenizer, split: splitting.Split, said: d
     for n, (way, share) in enumerate(zip(split.ways, splitting.shares(split.ways), strict=True)):
         pieces = " ".join(f"{literal(piece)} {score:.2f}" for piece, score in way.pieces)
         mark = "**" if n == 0 else ""
-        lines.append(f"| {pieces} | {mark}{way.total:.2f}{mark} | {percent(share)} |")
+        lines.append(row((pieces, f"{mark}{way.total:.2f}{mark}", percent(share))))
     st.markdown("\n".join(lines))
     stage.see("word_unigram", ways=str(len(split.ways)), **said)
 
@@ -198,8 +198,7 @@ def odd(stage: Stage, text: str, other: Tokenizer) -> None:
         st.markdown(f"**{words('odd_yours', name=literal(own.name))}**")
         lines = [f"| {' | '.join(words(f'odd_{form}') for form in splitting.FORMS)} |", "|---|---|---|---|"]
         for one in rows:
-            cells = [f"**{len(labels)}** {' '.join(map(literal, labels))}" for labels in one.pieces]
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(row(f"**{len(labels)}** {' '.join(map(literal, labels))}" for labels in one.pieces))
         st.markdown("\n".join(lines))
 
 
