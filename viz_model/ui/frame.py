@@ -23,7 +23,7 @@ from viz_model.figures.tokens import chip
 from viz_model.tokenizer import END_OF_TEXT, IdTokenizer
 from viz_model.ui import components, interventions, runs, state
 from viz_model.ui.state import ViewState
-from viz_model.ui.texts import LANGUAGES, Texts, literal
+from viz_model.ui.texts import LANGUAGES, Texts, literal, quoting
 
 SECTIONS = {
     "": ("overview",),
@@ -227,7 +227,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     try:
         trace = _run(view, lm, text, t)
     except vm.TextError as error:
-        st.info(str(error), icon=":material/edit:")
+        st.info(quoting(error), icon=":material/edit:")
         return None
     with columns[1]:
         _count(typed, trace, t)
