@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
@@ -64,9 +65,10 @@ class Visitor:
         parts = urlsplit(self._url)
         self._connection = connect(
             f"ws://{parts.netloc}{parts.path.rstrip('/')}/_stcore/stream",
-            subprotocols=["streamlit"],  # type: ignore[list-item]
+            subprotocols=[Subprotocol("streamlit")],
             additional_headers=self._headers,
-            origin=self.origin or f"{parts.scheme}://{parts.netloc}",  # type: ignore[arg-type]
+            origin=Origin(self.origin or f"{parts.scheme}://{parts.netloc}"),
+            proxy=None,
             open_timeout=PATIENCE,
             max_size=None,
         )

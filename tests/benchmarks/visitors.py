@@ -76,7 +76,7 @@ def plans(count: int) -> list[Plan]:
     return found
 
 
-def walk(url: str, plan: Plan, think: float, wait: float = 0.0) -> tuple[list[Seen], list[str]]:
+def walk(url: str, plan: Plan, think: float, n_steps: int, wait: float = 0.0) -> tuple[list[Seen], list[str]]:
     """One visitor's steps; what was seen at each, and what went wrong."""
     seen: list[Seen] = []
     time.sleep(wait)
@@ -84,20 +84,20 @@ def walk(url: str, plan: Plan, think: float, wait: float = 0.0) -> tuple[list[Se
         steps = [lambda: visitor.open()]
         steps += [lambda text=text: visitor.type(text) for text in plan.sentences]  # type: ignore[misc]
         steps += [lambda: visitor.open(plan.then, {**plan.query, "text": plan.sentences[-1]})]
-        for step in steps:
+        for step in steps[:n_steps]:
             seconds = step()
             seen.append(Seen(seconds, visitor.text, visitor.language, visitor.digest()))
             time.sleep(think)
         return seen, visitor.errors
 
 
-def together(url: str, which: Sequence[Plan], think: float) -> list[tuple[list[Seen], list[str]]]:
+def together(url: str, which: Sequence[Plan], think: float, n_steps: int) -> list[tuple[list[Seen], list[str]]]:
     """All visitors at once, their first steps spread over the time between two of one."""
     found: dict[int, tuple[list[Seen], list[str]]] = {}
 
     def one(i: int) -> None:
         try:
-            found[i] = walk(url, which[i], think, wait=think * i / len(which))
+            found[i] = walk(url, which[i], think, n_steps, wait=think * i / len(which))
         except Exception as error:
             found[i] = [], [f"{type(error).__name__}: {error}"]
 
@@ -111,7 +111,7 @@ def together(url: str, which: Sequence[Plan], think: float) -> list[tuple[list[S
 
 def strangers(plan: Plan, alone: Sequence[Seen], crowd: Sequence[Seen]) -> Iterator[str]:
     """Where a visitor saw something that is not their own."""
-    texts = (plan.query["text"], *plan.sentences, plan.sentences[-1])
+    texts = (plan.query["text"], *plan.sentences, plan.sentences[-1])[: max(len(alone), len(crowd))]
     for n, (text, mine, other) in enumerate(itertools.zip_longest(texts, alone, crowd)):
         if mine is None or other is None:
             yield f"step {n} of {plan.query}: not reached"
@@ -160,6 +160,7 @@ def main() -> int:
     parse.add_argument("--visitors", type=int, default=30)
     parse.add_argument("--interactions", type=int, default=2000)
     parse.add_argument("--think", type=float, default=10.0)
+    parse.add_argument("--steps", type=int, default=4, help="of each visitor, before the long run")
     parse.add_argument("--url")
     parse.add_argument("--serve", default="app.py")
     told = parse.parse_args()
@@ -171,10 +172,10 @@ def main() -> int:
             with Visitor(url, "", {"model": model}) as visitor:
                 print(f"{model}: first page after {visitor.open():.1f} s")
         before = resident(pid) if pid else float("nan")
-        alone = [walk(url, plan, 0.0) for plan in which]
+        alone = [walk(url, plan, 0.0, told.steps) for plan in which]
         lone = [seen.seconds for steps, _ in alone for seen in steps]
         print(f"alone: median {statistics.median(lone):.2f} s, nine of ten within {tenth(lone):.2f} s")
-        crowd = together(url, which, told.think)
+        crowd = together(url, which, told.think, told.steps)
         busy = [seen.seconds for steps, _ in crowd for seen in steps]
         print(
             f"{told.visitors} at once: median {statistics.median(busy):.2f} s, nine of ten within {tenth(busy):.2f} s,"
@@ -185,8 +186,7 @@ def main() -> int:
         print(f"{len(lone)} pages compared, {sum(len(s.pictures) for steps, _ in crowd for s in steps)} pictures")
         if pid:
             print(f"memory: {before:.0f} MB with all models loaded, {resident(pid):.0f} MB after the visitors")
-        measured = list(soak(url, which, told.interactions, pid)) if told.interactions else []
-        for count, megabytes in measured:
+        for count, megabytes in soak(url, which, told.interactions, pid) if told.interactions else ():
             print(f"after {count} interactions: {megabytes:.0f} MB")
     for line in wrong:
         print("WRONG:", line)
