@@ -84,7 +84,7 @@ class LanguageModel:
             ids = self.tokenizer.encode(text) if text else []
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
-            run = self._shorten(ids, most)
+            run = self.shortened(ids, most)
         else:
             assert ids is not None
             run = [int(id) for id in ids][:most]
@@ -198,7 +198,7 @@ class LanguageModel:
             vectors[edit] = run[edit.site][edit.read_at].clone()
         return vectors
 
-    def _shorten(self, ids: list[int], most: int) -> list[int]:
+    def shortened(self, ids: list[int], most: int) -> list[int]:
         """At most so many ids of a text: the control tokens at its end stand behind whatever is left."""
         if len(ids) <= most:
             return ids
