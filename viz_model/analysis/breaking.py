@@ -81,8 +81,8 @@ def cost(before: Trace, after: Trace, at: Place) -> Cost:
         amount = (logs[0].exp() * (logs[0] - logs[1])).sum().item() / math.log(2)
         was, now = (int(log.argmax()) for log in logs)
         return Cost(_finite(max(amount, 0.0) if amount == amount else amount), was != now, now)
-    vectors = [run[change.last_site(run)][at.position].double() for run in (a, b)]
-    amount = _finite(1 - F.cosine_similarity(*vectors, dim=0).item())
+    was_at, now_at = (run[change.last_site(run)][at.position].double() for run in (a, b))
+    amount = _finite(1 - F.cosine_similarity(was_at, now_at, dim=0).item())
     return Cost(max(amount, 0.0), amount > TURNED, None)
 
 

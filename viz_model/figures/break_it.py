@@ -101,13 +101,13 @@ def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]
     return figure
 
 
-def _ticks(view: SeriesView) -> dict[str, object]:
+def _ticks(view: SeriesView) -> dict[str, list[object]]:
     ticks = theme.ticks(view.labels, MOST_LABELS)
     texts = [
         f"<b>{text}</b>" if n in view.marked else text
         for n, text in zip(ticks["tickvals"], ticks["ticktext"], strict=True)
     ]
-    return ticks | {"ticktext": texts}
+    return {**ticks, "ticktext": list(texts)}
 
 
 def _finish(figure: go.Figure, view: SeriesView, axes: tuple[str, str], top: float | None) -> None:

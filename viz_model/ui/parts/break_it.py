@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from viz_model.analysis import breaking
-from viz_model.edits import Edit
 from viz_model.figures import break_it, change, heatmap
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
@@ -26,11 +25,11 @@ def lab(stage: Stage) -> Lab:
     return Lab(stage, plain, breaking.place(plain, min(stage.token, len(plain) - 1)))
 
 
-def belongs(edits: Sequence[Edit]) -> Experiment | None:
-    """The experiment that a view's only change belongs to."""
-    if len(edits) != 1:
+def belongs(lab: Lab) -> Experiment | None:
+    """The experiment that the view's only change belongs to."""
+    if (edit := lab.tried) is None:
         return None
-    return next((each for each in EXPERIMENTS.values() if isinstance(edits[0], each.edit)), None)
+    return next((each for each in EXPERIMENTS.values() if each.fits(lab, edit)), None)
 
 
 def choose(lab: Lab) -> Experiment:
@@ -38,7 +37,7 @@ def choose(lab: Lab) -> Experiment:
     edits = lab.stage.trace.edits
     if st.session_state.get(_SEEN) != edits:
         st.session_state[_SEEN] = edits
-        if found := belongs(edits):
+        if found := belongs(lab):
             st.session_state[_CHOSEN] = found.name
     first = next(name for name, each in EXPERIMENTS.items() if name == "head" or each.missing(lab) is None)
     return EXPERIMENTS[controls.choose(lab.stage, "experiment", list(EXPERIMENTS), first)]
@@ -48,7 +47,7 @@ def ask(lab: Lab, experiment: Experiment) -> Finding | None:
     """The question with its guesses and its button, and the answer once it was tried."""
     stage, name = lab.stage, experiment.name
     edits = stage.trace.edits
-    tried = edits[0] if belongs(edits) is experiment else None
+    tried = lab.tried if belongs(lab) is experiment else None
     st.subheader(stage.words(f"title_{name}"), anchor=False)
     if why := experiment.missing(lab):
         st.info(stage.words(f"missing_{why}"), icon=":material/info:")
@@ -152,13 +151,13 @@ def compare(lab: Lab) -> None:
 
 def _guesses(lab: Lab, after: Trace) -> None:
     stage = lab.stage
-    runs_ = [run.at(lab.at.side) for run in (lab.plain, after)]
-    view = change.GuessesView.of(*runs_, lab.at.position)
+    was, now = (run.at(lab.at.side) for run in (lab.plain, after))
+    view = change.GuessesView.of(was, now, lab.at.position)
     facts = view.facts()
     titles = {
         "before": literal(view.labels[view.best[0]]),
         "after": literal(view.labels[view.best[1]]),
-        "token": literal(runs_[0].tokens[lab.at.position].label),
+        "token": literal(was.tokens[lab.at.position].label),
         **facts,
     }
     st.markdown(f"**{stage.words(f'guesses_{view.outcome}', **titles)}**")
@@ -227,8 +226,8 @@ def numbers(lab: Lab, finding: Finding | None) -> None:
         names = {key: _column(lab, key) for key in finding.table}
         stage.records("experiment", {names[key]: values for key, values in finding.table.items()})
     if lab.plain.config.has_logits:
-        runs_ = [run.at(lab.at.side) for run in (lab.plain, stage.trace)]
-        view = change.GuessesView.of(*runs_, lab.at.position)
+        was, now = (run.at(lab.at.side) for run in (lab.plain, stage.trace))
+        view = change.GuessesView.of(was, now, lab.at.position)
         columns = {stage.words("column_token"): list(view.labels)}
         for key, values in (("before", view.before), ("after", view.after)):
             columns[stage.words(f"series_{key}")] = [percent(value) for value in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Lab:
         """The stack for an edit; None is the one that the output comes from."""
         side = self.plain.stack.side
         return None if side == self.plain.config.sides[-1] else side
+
+    @property
+    def tried(self) -> Edit | None:
+        """The view's change, where it has a single one."""
+        made = self.stage.trace.edits
+        return made[0] if len(made) == 1 else None
 
     @property
     def layer(self) -> int:
@@ -139,16 +146,14 @@ class Lab:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _kept(key: Hashable, _make: Callable[[], Iterator[T]]) -> tuple[T, ...]:
     """One run at a time, so that other visitors' runs come in between."""
-    found, going = [], _make()
+    found: list[T] = []
+    going = _make()
     while True:
         with runs.alone():
-            one = next(going, _DONE)
-        if one is _DONE:
+            some = list(itertools.islice(going, 1))
+        if not some:
             return tuple(found)
-        found.append(one)  # type: ignore[arg-type]
-
-
-_DONE = object()
+        found += some
 
 
 class Finding(NamedTuple):
@@ -181,6 +186,11 @@ class Experiment(ABC):
     def missing(self, lab: Lab) -> str | None:
         """Why it cannot be tried on this model or text: a key of the page's words."""
         return "few_tokens" if len(lab.plain) < self.least else None
+
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        """Whether an edit is one that this experiment asks about, in the stack that is looked at."""
+        side = getattr(edit, "side", None) or lab.plain.config.sides[-1]
+        return isinstance(edit, self.edit) and side == lab.plain.stack.side
 
     def controls(self, lab: Lab) -> None:  # noqa: B027
         """What a visitor may choose before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -33,7 +33,7 @@ class Head(Experiment):
 
     def _tried(self, lab: Lab) -> list[AblateHead]:
         """All heads of the stack, or where that is too much those of the chosen layer."""
-        at = [cast(At, part) for part in parts(lab) if part != "ffn"]
+        at: list[At] = [part for part in parts(lab) if part != "ffn"]
         n_heads, depth = lab.plain.config.n_heads, lab.plain.n_layers
         layers = range(depth) if lab.affordable(depth * len(at) * n_heads) >= depth * len(at) * n_heads else [lab.layer]
         return [
@@ -81,7 +81,9 @@ class Head(Experiment):
             "least": _head_name(tried[order[0]], lab),
             "least_cost": lab.amount(_amount(found[order[0]])),
         }
-        costs = {(e.layer, e.attention, e.head): _amount(cost) for e, cost in zip(tried, found, strict=True)}
+        costs: dict[tuple[int, str, int], float] = {
+            (e.layer, e.attention, e.head): _amount(cost) for e, cost in zip(tried, found, strict=True)
+        }
 
         def draw() -> None:
             names = {
@@ -151,6 +153,9 @@ class FixedPattern(Experiment):
 
     name, edit, options = "pattern", FixPattern, PATTERNS
 
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        return super().fits(lab, edit) and isinstance(edit, FixPattern) and edit.attention == "attn"
+
     def _measured(self, lab: Lab, layer: int, head: int) -> list[breaking.Cost | None]:
         tried: list[Edit] = [FixPattern(layer=layer, head=head, pattern=p, side=lab.side) for p in PATTERNS]
         tried.append(AblateHead(layer=layer, head=head, side=lab.side))
@@ -159,7 +164,8 @@ class FixedPattern(Experiment):
         return lab.several(key, len(tried), lambda: breaking.costs(lab.plain, tried, lab.at)) or []
 
     def ask(self, lab: Lab) -> dict[str, object]:
-        return {"head": lab.head, "layer": lab.layer, "subject": lab.subject}
+        of = lab.tried if isinstance(lab.tried, FixPattern) else lab
+        return {"head": of.head, "layer": of.layer, "subject": lab.subject}
 
     def make(self, lab: Lab, guess: str | None) -> Edit | None:
         found = self._measured(lab, lab.layer, lab.head)
@@ -167,7 +173,7 @@ class FixedPattern(Experiment):
         if not possible:
             return None
         chosen = guess if guess in possible else min(possible, key=lambda name: possible[name].amount)
-        return FixPattern(layer=lab.layer, head=lab.head, pattern=cast("Named", chosen), side=lab.side)
+        return FixPattern(layer=lab.layer, head=lab.head, pattern=chosen, side=lab.side)
 
     def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
         assert isinstance(edit, FixPattern)
@@ -244,7 +250,7 @@ class Layer(Experiment):
         kinds = parts(lab)
         layers = sorted({skip.layer for skip in tried})
         amounts = np.array([_amount(cost) for cost in found]).reshape(len(layers), len(kinds))
-        series = {kind: amounts[:, n] for n, kind in enumerate(kinds)}
+        series: dict[str, np.ndarray] = {kind: amounts[:, n] for n, kind in enumerate(kinds)}
         view = break_it.SeriesView(tuple(map(str, layers)), series, "", (layers.index(most.layer),))
 
         def draw() -> None:
@@ -278,6 +284,10 @@ class Neuron(Experiment):
     name, edit, options, least = "neuron", SetNeuron, ("stays", "changes"), 1
 
     def _dose(self, lab: Lab) -> Dose:
+        if isinstance(tried := lab.tried, SetNeuron):
+            position = lab.token if tried.position is None else tried.position
+            own = float(lab.plain[f"blocks.{tried.layer}.ffn.act"][position, tried.neuron])
+            return Dose(tried.layer, tried.neuron, position, own)
         acts = lab.plain[f"blocks.{lab.layer}.ffn.act"][lab.token]
         neuron = int(acts.abs().argmax())
         return Dose(lab.layer, neuron, lab.token, float(acts[neuron]))
@@ -287,7 +297,7 @@ class Neuron(Experiment):
         return {
             "neuron": dose.neuron,
             "layer": dose.layer,
-            "token": lab.token_name(lab.token),
+            "token": lab.token_name(dose.position),
             "value": f"{dose.value:.2f}".replace("-", "−"),
             "times": TIMES,
             "to": f"{dose.strong:.2f}".replace("-", "−"),

@@ -37,6 +37,9 @@ class Order(Experiment):
             text = literal("".join(read.tokens[i].text for i in order))
         return {"text": text, "enters": lab.words(f"enters_{config.position.acts_on}")}
 
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        return isinstance(edit, ShuffleTokens)
+
     def _source(self, lab: Lab) -> Trace:
         return lab.plain.at(lab.plain.config.sides[0])
 
@@ -79,8 +82,16 @@ class Cell(Measure):
     def missing(self, lab: Lab) -> str | None:
         return super().missing(lab) or (None if self.make(lab, None) else "sees_one")
 
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        """One cell of every layer, and one that is hidden by it, not shown."""
+        if not (super().fits(lab, edit) and isinstance(edit, FlipMask)) or edit.key is None or edit.layer is not None:
+            return False
+        return bool(breaking.mean_row(lab.plain, edit.query)[edit.key] > 0)
+
     def _cell(self, lab: Lab) -> tuple[int, int]:
-        """The selected query, and of what it sees beside itself the key that it reads most."""
+        """What was tried; else the selected query, and of what it sees beside itself the key that it reads most."""
+        if isinstance(tried := lab.tried, FlipMask) and tried.key is not None and self.fits(lab, tried):
+            return tried.query, tried.key
         row = breaking.mean_row(lab.plain, lab.token).copy()
         row[lab.token] = 0.0
         return lab.token, int(row.argmax())
@@ -148,6 +159,9 @@ class Sentence(Experiment):
             return "patch_source"
         return super().missing(lab) or (None if self._words(lab) else "no_words")
 
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        return isinstance(edit, PatchResidual)
+
     def _words(self, lab: Lab) -> list[int]:
         """Positions of whole words of the text, save where the answer is read."""
         controls = lab.plain.tokenizer.controls
@@ -185,7 +199,10 @@ class Sentence(Experiment):
         st.session_state["break_it.other"] = st.session_state[box]
 
     def ask(self, lab: Lab) -> dict[str, object]:
-        return {"subject": lab.subject, "other": literal(str(st.session_state.get("break_it.other", "")))}
+        typed = str(st.session_state.get("break_it.other", ""))
+        if isinstance(lab.tried, PatchResidual):
+            typed = lab.tried.from_text or lab.plain.tokenizer.decode(lab.tried.from_ids or ())
+        return {"subject": lab.subject, "other": literal(typed)}
 
     def make(self, lab: Lab, guess: str | None) -> Edit | None:
         text, _ = runs.readable(str(st.session_state.get("break_it.other", "")))

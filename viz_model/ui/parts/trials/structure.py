@@ -23,7 +23,14 @@ def _percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-class Scale(Measure):
+class Part(Measure):
+    """A part left out everywhere, in every stack."""
+
+    def fits(self, lab: Lab, edit: Edit) -> bool:
+        return isinstance(edit, self.edit)
+
+
+class Scale(Part):
     """Without ÷√d_k: how sharp is a head's pattern?"""
 
     name, edit, options = "scale", edits.NoScale, ("sharper", "flatter", "same")
@@ -62,7 +69,7 @@ class Scale(Measure):
         return outcome, {"after": f"{means[1]:.2f}"}
 
 
-class Position(Measure):
+class Position(Part):
     """Without positions: does the head that looks one place back still find its place?"""
 
     name, edit, options = "position", edits.NoPosition, ("loses", "keeps")
@@ -107,7 +114,7 @@ class Position(Measure):
         return outcome, {"after": _percent(after[0])}
 
 
-class Mask(Measure):
+class Mask(Part):
     """Without the mask: how much attention goes to the future?"""
 
     name, edit, options = "mask", edits.NoMask, ("little", "some", "most")
@@ -137,10 +144,19 @@ class Mask(Measure):
         return "little" if share < 0.1 else "some" if share <= 0.5 else "most", {"after": _percent(share)}
 
 
-class Residual(Measure):
+class ByDepth(Part):
+    """A measure of the stream at every depth."""
+
+    is_line = True
+
+    def view(self, lab: Lab, series: Mapping[str, np.ndarray], edit: Edit | None) -> SeriesView:
+        return SeriesView(tuple(map(depth.short, twins.stream_sites(lab.plain))), series, "resid")
+
+
+class Residual(ByDepth):
     """Without the additions: how alike do the tokens become?"""
 
-    name, edit, options, is_line = "residual", edits.NoResidual, ("alike", "apart", "same"), True
+    name, edit, options = "residual", edits.NoResidual, ("alike", "apart", "same")
 
     def missing(self, lab: Lab) -> str | None:
         return super().missing(lab) or (None if lab.plain.config.residual else "no_residual")
@@ -154,9 +170,6 @@ class Residual(Measure):
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
         return twins.stream_similarity(trace)
 
-    def view(self, lab: Lab, series: Mapping[str, np.ndarray], edit: Edit | None) -> SeriesView:
-        return SeriesView(tuple(map(depth.short, twins.stream_sites(lab.plain))), series, "resid")
-
     def axes(self, lab: Lab) -> tuple[str, str]:
         return lab.words("axis_depth"), lab.words("axis_similarity")
 
@@ -165,7 +178,7 @@ class Residual(Measure):
         return "alike" if gap > CLEAR else "apart" if gap < -CLEAR else "same", {"after": f"{after[-1]:.2f}"}
 
 
-class Norm(Residual):
+class Norm(ByDepth):
     """Without the norms: how long do the vectors of the stream become?"""
 
     name, edit, options, least = "norm", edits.NoNorm, ("longer", "shorter", "same"), 1
