@@ -28,6 +28,8 @@ from websockets.typing import Origin, Subprotocol
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
+STARTING = 300.0
+"""Seconds that a server may take to start, on a machine that has other things to do."""
 
 
 class Visitor:
@@ -51,6 +53,7 @@ class Visitor:
         self.errors: list[str] = []
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
+        self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         self.connect()
@@ -63,7 +66,8 @@ class Visitor:
         """Open the connection; a visitor who had one before comes back with the address alone."""
         self._url = url or self._url
         parts = urlsplit(self._url)
-        self._connection = connect(
+        self.close()
+        asked = connect(
             f"ws://{parts.netloc}{parts.path.rstrip('/')}/_stcore/stream",
             subprotocols=[Subprotocol("streamlit")],
             additional_headers=self._headers,
@@ -72,10 +76,10 @@ class Visitor:
             open_timeout=PATIENCE,
             max_size=None,
         )
+        self._connection = self._open.enter_context(asked)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self._open.close()
 
     @property
     def answer_headers(self) -> Mapping[str, str]:
@@ -185,7 +189,7 @@ def server(script: str, port: int | None = None, **environment: str) -> Iterator
     """A server of one's own on loopback, stopped at the end: its address and its process.
 
     Raises:
-        RuntimeError: it ended, or was not ready within :data:`PATIENCE`; the message holds its log.
+        RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
     """
     if port is None:
         with socket.socket() as free:
@@ -193,7 +197,7 @@ def server(script: str, port: int | None = None, **environment: str) -> Iterator
             port = free.getsockname()[1]
     command = [*(sys.executable, "-m", "streamlit", "run", script), "--server.headless=true"]
     command += [f"--server.port={port}", "--server.address=127.0.0.1"]
-    url, until = f"http://127.0.0.1:{port}", time.monotonic() + PATIENCE
+    url, until = f"http://127.0.0.1:{port}", time.monotonic() + STARTING
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(tempfile.TemporaryFile())
         app = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=log)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
-import sys
 import threading
 import tomllib
 import urllib.error
@@ -194,10 +194,9 @@ def test_typing_on_overtakes_the_request_before(served: str) -> None:
         assert other.digest() == drawn
 
 
+@pytest.mark.slow
 def test_visitors_of_a_killed_replica_go_on_at_another() -> None:
     if shutil.which("nginx") is None:
         pytest.skip("no nginx on the PATH")
-    sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
-    import replicas
-
+    replicas = importlib.import_module("benchmarks.replicas")
     assert replicas.trial(4, replicas.free_ports()) == []

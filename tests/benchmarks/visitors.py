@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import itertools
 import statistics
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,9 +82,9 @@ def walk(url: str, plan: Plan, think: float, n_steps: int, wait: float = 0.0) ->
     seen: list[Seen] = []
     time.sleep(wait)
     with Visitor(url, plan.page, plan.query) as visitor:
-        steps = [lambda: visitor.open()]
-        steps += [lambda text=text: visitor.type(text) for text in plan.sentences]  # type: ignore[misc]
-        steps += [lambda: visitor.open(plan.then, {**plan.query, "text": plan.sentences[-1]})]
+        steps: list[Callable[[], float]] = [visitor.open]
+        steps += [functools.partial(visitor.type, text) for text in plan.sentences]
+        steps += [functools.partial(visitor.open, plan.then, {**plan.query, "text": plan.sentences[-1]})]
         for step in steps[:n_steps]:
             seconds = step()
             seen.append(Seen(seconds, visitor.text, visitor.language, visitor.digest()))

@@ -132,7 +132,7 @@ def check_first() -> health.Health:
     """The health of the first model on offer, as visitors share it."""
     from viz_model.ui import runs
 
-    return health.check(runs.model(vm.models()[0]))
+    return health.check(runs.loaded(vm.models()[0]))
 
 
 @contextlib.asynccontextmanager

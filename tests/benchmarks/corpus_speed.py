@@ -1,0 +1,95 @@
+"""How fast a pass over a corpus is: ours beside transformers in eager attention, one text after the other.
+
+    python tests/benchmarks/corpus_speed.py [--models story gpt2] [--texts 48] [--rounds 3] [--threads 1]
+
+Both have the same random weights and read the same texts, of the lengths that stories and sentences
+have. Ours does all of its work: every statistic of every head, and the texts that fire each neuron
+most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
+without (as the bare model), and nothing is made of the attentions: whatever anybody computes from
+them comes on top. Printed are our tokens a second of processor time, and the median of the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import viz_model as vm
+from viz_model.analysis import corpus
+
+SHAPES: dict[str, dict[str, int]] = {
+    "story": {"vocab_size": 8192, "n_positions": 256, "n_embd": 192, "n_layer": 4, "n_head": 6},
+    "gpt2": {},
+}
+LENGTHS = {"stories": 180, "sentences": 12}
+"""Median tokens."""
+
+
+def texts_like(length: int, n: int, n_vocab: int, most: int) -> list[list[int]]:
+    """Random tokens, the frequent ones often, as in natural text; lengths as spread as those of stories."""
+    rng = np.random.default_rng(length)
+    lengths = np.clip(rng.lognormal(np.log(length), 0.3, n).astype(int), 2, most)
+    return [(rng.zipf(1.2, size=size) % n_vocab).tolist() for size in lengths]
+
+
+def seconds(run: Callable[[], object]) -> float:
+    began = time.process_time()
+    run()
+    return time.process_time() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--texts", type=int, default=48)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batch-tokens", type=int, default=corpus.Settings().batch_tokens)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    print(f"{'':22}{'tokens/s':>9}{'to eager':>10}{'to eager without logits':>25}")
+    for name in args.models:
+        eager, lm = models(SHAPES[name])
+        for kind, length in LENGTHS.items():
+            texts = texts_like(length, args.texts, lm.config.n_vocab, lm.config.n_context)
+            settings = corpus.Settings(batch_tokens=args.batch_tokens)
+            n_tokens = sum(map(len, texts))
+            ours, with_logits, without = [], [], []
+            for n in range(args.rounds + 1):
+                own = seconds(lambda: corpus.measure(lm, texts, settings))  # noqa: B023
+                whole, bare = (seconds(lambda: one_by_one(model, texts)) for model in (eager, eager.transformer))  # noqa: B023
+                if n:  # the first round warms up
+                    ours.append(n_tokens / own)
+                    with_logits.append(whole / own)
+                    without.append(bare / own)
+            cells = [statistics.median(found) for found in (ours, with_logits, without)]
+            print(f"{name + ', ' + kind:22}{cells[0]:>9.0f}{cells[1]:>9.2f}×{cells[2]:>24.2f}×", flush=True)
+
+
+def models(shape: dict[str, int]) -> tuple[Any, vm.LanguageModel]:
+    """The same random weights in transformers and here."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    eager: Any = GPT2LMHeadModel(GPT2Config(**shape)).eval()
+    eager.set_attn_implementation("eager")
+    with tempfile.TemporaryDirectory() as folder:
+        eager.save_pretrained(folder)
+        return eager, vm.load(folder)
+
+
+@torch.inference_mode()
+def one_by_one(model: Any, texts: list[list[int]]) -> None:
+    for ids in texts:
+        model(torch.tensor([ids]), output_attentions=True, use_cache=False)
+
+
+if __name__ == "__main__":
+    main()
