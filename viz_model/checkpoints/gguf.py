@@ -232,6 +232,8 @@ class GgufArchive:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            if path.exists() and not path.is_file():
+                raise ModelError(f"{path}: not a file")
             with path.open("rb") as file:
                 magic = file.read(4)
                 if magic != b"GGUF":

@@ -263,6 +263,8 @@ class SafetensorsArchive:
 
     def _open(self, path: Path) -> set[str]:
         try:
+            if path.exists() and not path.is_file():
+                raise ModelError(f"{path}: not a file")
             file: Any = safe_open(path, framework="pt")
             names = set(file.keys())
         except (OSError, SafetensorError) as error:
@@ -293,19 +295,32 @@ def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
     Raises:
         ModelError: the file cannot be read, is longer than ``limit`` bytes, or holds something else.
     """
+    data = read_file(path, limit)
     try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-        if len(data) > limit:
-            raise ModelError(f"{path}: longer than {limit} bytes")
         value = json.loads(data)
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, ModelError):
-            raise
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path}: {one_line(error)}") from None
     if not isinstance(value, dict):
         raise ModelError(f"{path}: expected a JSON object")
     return value
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        ModelError: the file cannot be read, is longer than ``limit`` bytes, or is a pipe or device: they may never end.
+    """
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ModelError(f"{path}: not a file")
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise ModelError(f"{path}: {one_line(error)}") from None
+    if len(data) > limit:
+        raise ModelError(f"{path}: longer than {limit} bytes")
+    return data
 
 
 def one_line(error: BaseException) -> str:

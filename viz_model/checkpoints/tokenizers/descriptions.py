@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from viz_model.checkpoints.tokenizers.bounds import check_bounds
 from viz_model.checkpoints.tokenizers.files import BYTE_PIECE, ENDS, MASKS, Settings, check_ids, package, surround
 from viz_model.checkpoints.weights import ModelError, one_line
 from viz_model.tokenizer import Rule, Token, byte_symbols, is_panic, token_of
@@ -28,11 +29,13 @@ class Description:
         library: the ``tokenizers.Tokenizer``, for which control tokens in a text are text.
 
     Raises:
-        ModelError: damaged, or written in another way than the library writes it.
+        ModelError: damaged, written in another way than the library writes it, or with rules that make much of little
+            (:mod:`.bounds`).
     """
 
     def __init__(self, path: Path, plain: dict[str, Any], settings: Settings) -> None:
         self.path = path
+        check_bounds(path, plain)
         model, added = plain.get("model"), plain.get("added_tokens") or []
         if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
             raise ModelError(f"{path}: model.vocab: expected the tokens")

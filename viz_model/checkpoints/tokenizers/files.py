@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.tokenizers.rules import BY_GPT2, PRE_TOKENIZERS
-from viz_model.checkpoints.weights import ModelError, one_line, read_json
+from viz_model.checkpoints.weights import ModelError, one_line, read_file, read_json
 
 MAX_BYTES = 2**26
 MASKS = ("[MASK]", "<mask>")
@@ -91,11 +91,7 @@ def added_token(id: int, content: str, *, special: bool = True, lstrip: bool = F
 
 
 def read_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{path}: longer than {MAX_BYTES} bytes")
-    return data
+    return read_file(path, MAX_BYTES)
 
 
 def _read_text(path: Path) -> str:
