@@ -11,7 +11,7 @@ stage = open_stage("attention")
 trace, words, config = stage.trace, stage.words, stage.lm.config
 layer, head, token = stage.view.layer, stage.view.head, stage.token
 sight = attention.sight(trace, layer)
-grid = attention.GridView.of(trace, layer)
+grid = heads.of_layer(stage.asked, trace.stack.side, layer)
 steps = attention.StepsView.of(trace, layer, head, token)
 strongest = int(steps.pattern.argmax())
 said = {"head": head, "layer": layer, "token": stage.token_name(), "key": stage.token_name(strongest)}
@@ -39,13 +39,13 @@ with see:
 st.subheader(words("one_head", **said), anchor=False)
 matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
 axes = stage.t("common.axis_query"), stage.t("common.axis_key")
-large = attention.head_view(trace, layer, head, token, axes, matrix)
+large = attention.head_view(trace, layer, head, token, axes, matrix, most := heads.span(stage))
 wide, narrow = st.columns([3, 2], gap="medium")
 drawn = heatmap.draw(large, square=True)
 with wide:
     stage.figure(drawn, "head", words("head_alt", **said))
     stage.source(stage.at(f"attn.{matrix}"))
-    heads.part(stage, "shown_part", attention.around(token, len(trace), attention.LARGEST))
+    heads.part(stage, "shown_part", attention.around(token, len(trace), most))
 with narrow:
     lines = attention.LinesView.of(trace, layer, head, token)
     stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))

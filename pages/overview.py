@@ -4,12 +4,13 @@ import streamlit as st
 
 from viz_model.figures import overview
 from viz_model.ui import components, derivation, frame, runs, state, texts
+from viz_model.ui.parts import whole as parts
 from viz_model.ui.stage import open_stage
 
 stage = open_stage("overview")
 view, trace, lm = stage.view, stage.trace, stage.lm
 
-whole = overview.OverviewView.of(trace, stage.token, view.layer)
+whole = parts.picture(stage)
 said = {"token": stage.token_name(), "guess": "", "chance": ""}
 if whole.next_tokens:
     best, probability = whole.next_tokens[0]
@@ -58,7 +59,8 @@ for column, (name, values, change) in zip(st.columns(3), cards, strict=False):
         st.button(stage.words(f"try_{name}"), key=f"overview.{name}", on_click=state.update, kwargs=change)
 
 formula, hand, code, table = stage.tabs()
-path = overview.PathView.of(trace, stage.token, dimension=0)
+along = parts.along(stage)
+path = overview.PathView.of(along, stage.token)
 steps = "\n".join(
     f"| {texts.literal(site)} | {value:+.4f} |" for site, value in zip(path.sites, path.values, strict=True)
 )
@@ -70,7 +72,7 @@ with hand:
 with code:
     stage.code(k=overview.N_NEXT)
 with table:
-    norms = overview.NormsView.of(trace)
+    norms = overview.NormsView.of(along)
     stage.table("resid.norms", norms.values, norms.sites, stage.token_labels, "norms")
 two_way = "" if trace.side == "decoder" else "_two_way"
 stage.question(f"question{two_way}", f"answer{two_way}")

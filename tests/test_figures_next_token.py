@@ -42,7 +42,7 @@ def trace(lm: vm.LanguageModel) -> vm.Trace:
 )
 def test_a_choice_is_the_distribution_in_falling_order(sampling: vm.Sampling, trace: vm.Trace) -> None:
     view = next_token.ChoiceView.of(trace, 2, sampling)
-    expected = distribution(trace["logits"][2], sampling)
+    expected = distribution(trace.row("logits", 2), sampling)
     back = np.argsort(view.order)
     np.testing.assert_array_equal(view.probs[back], expected.probs.numpy())
     np.testing.assert_array_equal(view.kept[back], expected.kept.numpy())

@@ -97,6 +97,16 @@ def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
     assert len(numbers) == strips * rows * header["width"] + len(header["blocks"]) * (rows * rows + rows)
 
 
+def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
+    trace = run_both(language_model(tiny_config(d_model=6000, n_heads=2, d_ffn=8))).at("decoder")
+    view = overview.OverviewView.of(trace, 1)
+    header, numbers = overview.scene(view)
+    every, rows = header["every"], header["rows"]
+    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 6000
+    first = numbers[: rows * header["width"]].reshape(rows, -1)
+    np.testing.assert_array_equal(first, trace["embed.token"].numpy()[:, ::every])
+
+
 @every
 def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
     run = run_both(language_model(config))
@@ -127,7 +137,7 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
     run = run_both(language_model(config))
     for side in config.sides:
         trace = run.at(side)
-        path = overview.PathView.of(trace, 3, dimension=5)
+        path = overview.PathView.of(overview.Along.of(trace, dimension=5), 3)
         value = {site.removeprefix(trace.prefix): number for site, number in zip(path.sites, path.values, strict=True)}
         parts = [value[name] for name in ("embed.token", "embed.segment", "embed.position") if name in value]
         if not config.embedding_norm:
@@ -142,6 +152,6 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
 
 
 def test_norms_are_lengths(trace: vm.Trace) -> None:
-    view = overview.NormsView.of(trace)
+    view = overview.NormsView.of(overview.Along.of(trace))
     for name, row in zip(view.sites, view.values, strict=True):
         np.testing.assert_allclose(row, np.linalg.norm(trace[name].numpy(), axis=-1), rtol=1e-5)

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from viz_model import sites
+from viz_model import ops, sites
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import ValueEdit
 from viz_model.model import Source, Transformer
@@ -103,24 +103,28 @@ class Replay(Mapping[str, Tensor]):
         return {name: value[0] for name, value in tap.values.items()}
 
     @torch.inference_mode()
-    def queries_and_keys(self, at: str, head: int) -> tuple[Tensor, Tensor]:
-        """What the scores of one query head of a self-attention are made of: [1, T, K] each.
+    def queries_and_keys(self, at: str, head: int | None) -> tuple[Tensor, Tensor]:
+        """What the scores of a self-attention are made of: of all heads [H, T, K] and [G, T, K]; of one [1, T, K] each.
 
-        They come from the vectors that enter the block, without the other heads. ``at`` is like
-        ``decoder.blocks.0``.
+        They come from the vectors that enter the block, without the rest of it. ``head`` is a query
+        head, ``at`` is like ``decoder.blocks.0``.
         """
         side, name = sites.split_side(f"{at}.attn")
         layer, _ = sites.split_name(name)
         assert layer is not None
         stack = self._model.stack(side or self._model.config.sides[0])
         block = stack.block(layer)
-        group = head * block.attn.n_kv_heads // block.attn.n_heads
+        group = 0 if head is None else head * block.attn.n_kv_heads // block.attn.n_heads
         if self._last[0] == at or any(change.startswith(f"{at}.") for change in self._changes):
             values = self.block(f"{at}.attn.q")
             q, k = (values[last_form(values, f"{at}.attn", letter)] for letter in ("q", "k"))
-            return q[head : head + 1], k[group : group + 1]
+            return (q, k) if head is None else (q[head : head + 1], k[group : group + 1])
         x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
-        q, k = block.attn.project("q", x, head), block.attn.project("k", x, group)
+        if head is None:
+            q = ops.split_heads(block.attn.q(x), block.attn.n_heads)
+            k = ops.split_heads(block.attn.k(x), block.attn.n_kv_heads)
+        else:
+            q, k = block.attn.project("q", x, head), block.attn.project("k", x, group)
         q, k = block.attn.qk_norm(q, k, NO_TAP)
         return stack.position.rotate(q, k, 0)
 

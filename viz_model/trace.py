@@ -212,6 +212,24 @@ class Trace:
         found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
         return found if head is None else found[0]
 
+    def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
+        """``trace[name]`` of a site without heads, some positions at a time: [≤ rows, …], in order.
+
+        For what is taken of every row of the logits: all of them at once are T×V.
+
+        Raises:
+            KeyError: no such site. ValueError: the site has heads.
+        """
+        full = self.full_name(name)
+        if sites.find(full, self.config).axes[0] in ("H", "G"):
+            raise ValueError(f"site {name!r} has heads: read them one by one")
+        if full in self.values:
+            yield from self.values[full].split(rows)
+            return
+        count = self._length(full)
+        for start in range(0, count, rows):
+            yield self._derive(full, None, slice(start, min(start + rows, count)))
+
     def _head_number(self, head: int) -> int:
         if not -self.config.n_heads <= head < self.config.n_heads:
             raise IndexError(f"head {head}: this model has {self.config.n_heads}")
@@ -332,8 +350,9 @@ class Trace:
 
     def _queries_and_keys(self, at: str, head: int | None) -> tuple[Tensor, Tensor]:
         """What scores are made of, for every query head [H, T, K] or for one [1, T, K]."""
-        if isinstance(self.values, Replay) and head is not None and at.endswith("attn"):
-            return self.values.queries_and_keys(at.removesuffix(".attn"), head)
+        if isinstance(self.values, Replay) and at.endswith("attn"):
+            q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head)
+            return q, ops.share_heads(k, self.config.n_heads) if head is None else k
         heads = slice(None) if head is None else slice(head, head + 1)
         q, k = (last_form(self.values, at, letter) for letter in "qk")
         return self.values[q][heads], self._shared(k, head)

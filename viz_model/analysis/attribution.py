@@ -282,7 +282,7 @@ def of_logit(trace: Trace, found: Way, token: int, against: Against = None) -> A
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding = trace.model.unembedding
-    logits = trace["logits"][found.position].double()
+    logits = trace.row("logits", found.position).double()
     rows, bias = unembedding.weight.detach(), unembedding.bias
     direction, total = rows[token].double(), logits[token]
     prior = None if bias is None else bias.detach()[token].double()

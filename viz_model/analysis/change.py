@@ -28,7 +28,7 @@ class Guesses(NamedTuple):
 
 def guesses(before: Trace, after: Trace, position: int) -> Guesses:
     """Compare what two runs predict at ``position`` of their logits, over the full vocabulary."""
-    logs = [run["logits"][position].double().log_softmax(-1) for run in (before, after)]
+    logs = [run.row("logits", position).double().log_softmax(-1) for run in (before, after)]
     probs = [log.exp() for log in logs]
     entropies = [-(p * log).sum().item() / np.log(2) + 0.0 for p, log in zip(probs, logs, strict=True)]
     return Guesses(
@@ -43,7 +43,7 @@ def guesses(before: Trace, after: Trace, position: int) -> Guesses:
 def divergences(before: Trace, after: Trace) -> np.ndarray:
     """KL(before ‖ after) in bits at every position of the logits, [T]."""
     found = []
-    for rows in zip(before["logits"].split(32), after["logits"].split(32), strict=True):  # bounds the memory
+    for rows in zip(before.chunks("logits"), after.chunks("logits"), strict=True):
         found.append(_divergence(*(row.log_softmax(-1) for row in rows)))
     return torch.cat(found).numpy()
 
@@ -77,4 +77,4 @@ def vectors(before: Trace, after: Trace) -> Vectors:
 
 def written(trace: Trace, layer: int, position: int) -> np.ndarray:
     """‖what each head writes‖ into the stream at one position, [H]."""
-    return trace[f"blocks.{layer}.attn.head_out"][:, position].norm(dim=-1).numpy()
+    return trace.row(f"blocks.{layer}.attn.head_out", position).norm(dim=-1).numpy()

@@ -110,7 +110,7 @@ def predictions(before: Trace, after: Trace, k: int = 5) -> Predictions:
         raise ValueError("runs: without logits nothing is predicted; their vectors can be compared")
     k = min(k, before.config.n_vocab)
     found: list[tuple[Tensor, ...]] = []
-    for rows in zip(before["logits"].split(_ROWS), after["logits"].split(_ROWS), strict=True):
+    for rows in zip(before.chunks("logits", _ROWS), after.chunks("logits", _ROWS), strict=True):
         logs = torch.stack([row.double().log_softmax(-1) for row in rows])  # [2, t, V]
         probs = logs.exp()
         ids = probs.topk(k).indices  # [2, t, k]

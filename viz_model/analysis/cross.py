@@ -6,6 +6,7 @@ Tq positions of the target, Ts of the source.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -203,17 +204,19 @@ def decoding(trace: Trace, k: int = 5) -> tuple[Step, ...]:
     it would have predicted had the target ended there. This is what makes training with the true
     target as input ("teacher forcing") a single run.
     """
-    logits, read = trace["logits"], trace.target_tokens
-    best = logits.topk(min(k, logits.shape[-1]))
-    total = logits.logsumexp(-1, keepdim=True)  # [Tq, 1]
-    chances = (best.values - total).exp().tolist()
+    read = trace.target_tokens
     following = torch.tensor([token.id for token in read[1:]], dtype=torch.long)[:, None]
-    came = logits[:-1].gather(1, following)  # [Tq - 1, 1]
-    probabilities = (came - total[:-1]).exp()[:, 0].tolist()
-    ranks = (1 + (logits[:-1] > came).sum(-1)).tolist()
+    parts: list[tuple[Tensor, ...]] = []
+    for logits, came in itertools.zip_longest(trace.chunks("logits"), following.split(64), fillvalue=following[:0]):
+        total = logits.logsumexp(-1, keepdim=True)  # [≤ 64, 1]
+        top = logits.topk(min(k, logits.shape[-1]))
+        own = logits[: len(came)].gather(1, came)  # the last position has nothing that came
+        chance = (own - total[: len(came)]).exp()[:, 0]
+        parts.append((top.indices, (top.values - total).exp(), chance, 1 + (logits[: len(came)] > own).sum(-1)))
+    ids, chances, probabilities, ranks = (torch.cat(each).tolist() for each in zip(*parts, strict=True))
     found = []
     for i, token in enumerate(read):
-        labels = map(trace.tokenizer.token, best.indices[i].tolist())
+        labels = map(trace.tokenizer.token, ids[i])
         guesses = tuple(zip(labels, chances[i], strict=True))
         if i + 1 < len(read):
             found.append(Step(token, guesses, read[i + 1], probabilities[i], ranks[i]))

@@ -71,16 +71,20 @@ def cover(trace: Trace, positions: Sequence[int], mask_id: int) -> Covered:
     """
     chosen = [position for position in positions if trace.ids[position] != mask_id]
     ids, places = torch.tensor(trace.ids), torch.tensor(chosen, dtype=torch.long)
-    logits = [_logits(trace, ids, at, mask_id) for at in places.split(BATCH)] if chosen else [trace["logits"][:0]]
+    logits = (
+        [_logits(trace, ids, at, mask_id) for at in places.split(BATCH)]
+        if chosen
+        else [trace.row("logits", 0)[None][:0]]
+    )
     expected = torch.cat(logits).double().log_softmax(-1)  # [n, V]
     own = expected.gather(1, ids[places, None])  # [n, 1]
     best = expected.topk(min(GUESSES, expected.shape[-1]))
-    seen = trace["logits"][places].double().log_softmax(-1).gather(1, ids[places, None])
+    visible = [trace.row("logits", n).double().log_softmax(-1)[trace.ids[n]].exp().item() for n in chosen]
     return Covered(
         positions=np.array(chosen, dtype=np.int64),
         nats=-own[:, 0].numpy(),
         ranks=1 + (expected > own).sum(-1).numpy(),
-        visible=seen[:, 0].exp().numpy(),
+        visible=np.array(visible),
         guesses=best.indices.numpy(),
         guess_probs=best.values.exp().numpy(),
     )

@@ -31,7 +31,7 @@ def strongest_look(trace: Trace, query: int, attention: str = "attn") -> Look | 
     """
     looks = []
     for layer in range(trace.n_layers):
-        rows = trace[f"blocks.{layer}.{attention}.pattern"][:, query].clone()  # [H, Tk]
+        rows = trace.row(f"blocks.{layer}.{attention}.pattern", query).clone()  # [H, Tk]
         if attention == "attn":
             rows[:, query] = 0
         head, position = divmod(int(rows.argmax()), rows.shape[-1])

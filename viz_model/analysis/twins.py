@@ -79,9 +79,22 @@ def logits_without_final_norm(trace: Trace, position: int | None = None) -> Tens
     return logits if position is None else logits[0]
 
 
+@torch.inference_mode()
 def bare_top_changes(trace: Trace) -> int:
-    """At how many positions the first choice would be another without the final norm."""
-    return int((logits_without_final_norm(trace).argmax(-1) != trace["logits"].argmax(-1)).sum())
+    """At how many positions the first choice would be another without the final norm.
+
+    Raises:
+        ValueError: this stack's vectors are not turned into logits.
+    """
+    if not ends_in_logits(trace):
+        raise ValueError("no logits are made of these vectors")
+    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
+    n_changed, start = 0, 0
+    for rows in trace.chunks("logits"):
+        bare = trace.model.head(last[start : start + len(rows)])
+        n_changed += int((bare.argmax(-1) != rows.argmax(-1)).sum())
+        start += len(rows)
+    return n_changed
 
 
 def final_lengths(trace: Trace) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,7 +19,10 @@ from viz_model.trace import Trace
 
 KINDS = heads.KINDS
 GRID_SIZE = 64
-"""Cells along a side of a small map; longer texts are pooled, so the payload stays the same."""
+"""Cells along a side of a small map at the most; longer texts are pooled, so the payload stays the same."""
+
+GRID_CELLS = 64_000
+"""Cells of all small maps together: 4 bytes each on their way to the browser."""
 
 
 class GridView(NamedTuple):
@@ -42,21 +46,26 @@ class GridView(NamedTuple):
     @classmethod
     def of(cls, trace: Trace, layer: int) -> GridView:
         site, config = f"blocks.{layer}.attn.pattern", trace.config
-        full = trace[site].numpy()
         visible, marks = masks.of_run(trace, layer).numpy(), heads.marks(trace)
-        pool = -(-len(trace) // GRID_SIZE)
+        size = min(GRID_SIZE, math.isqrt(GRID_CELLS // config.n_heads))
+        pool = -(-len(trace) // size)
+        patterns, summaries = [], []
+        for head in range(config.n_heads):  # one T×T matrix at a time
+            pattern = trace.head(site, head).numpy()
+            patterns.append(pool_max(pattern, pool).astype(np.float32))
+            summaries.append(heads.summarise(pattern, visible, marks))
         labels = tuple(token.label for token in trace.tokens)
         if pool > 1:
             spans = [labels[i : i + pool] for i in range(0, len(labels), pool)]
             labels = tuple(f"{span[0]} … {span[-1]}" if len(span) > 1 else span[0] for span in spans)
-        size = config.n_heads // config.n_kv_heads
+        shared = config.n_heads // config.n_kv_heads
         return cls(
-            patterns=np.stack([pool_max(pattern, pool) for pattern in full]).astype(np.float32),
+            patterns=np.stack(patterns),
             hidden=~pool_max(visible, pool),
             labels=labels,
             marks=tuple(dict.fromkeys(trace.tokens[position].label for position in marks)),
-            summaries=tuple(heads.summarise(pattern, visible, marks) for pattern in full),
-            groups=tuple(range(first, first + size) for first in range(0, config.n_heads, size)),
+            summaries=tuple(summaries),
+            groups=tuple(range(first, first + shared) for first in range(0, config.n_heads, shared)),
             pool=pool,
             site=site,
         )
@@ -93,8 +102,8 @@ def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
 MATRICES = ("scores", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
 
-LARGEST = 256
-"""Positions along a side of the large map; of longer texts those around the chosen token are shown."""
+LARGEST = 104
+"""Positions along a side of the large map; of longer texts those around the chosen token are shown, or all, pooled."""
 
 
 def matrices(trace: Trace, layer: int) -> tuple[str, ...]:
@@ -117,15 +126,23 @@ def around(token: int, length: int, most: int) -> slice:
 
 
 def head_view(
-    trace: Trace, layer: int, head: int, token: int, axes: tuple[str, str], matrix: str = "pattern"
+    trace: Trace,
+    layer: int,
+    head: int,
+    token: int,
+    axes: tuple[str, str],
+    matrix: str = "pattern",
+    most: int = LARGEST,
 ) -> heatmap.HeatmapView:
-    """One of a head's :data:`MATRICES`, [Tq, Tk]. ``axes`` names rows and columns.
+    """One of a head's :data:`MATRICES`, [Tq, Tk], of up to ``most`` positions around the chosen token.
+
+    ``axes`` names rows and columns.
 
     In the pattern, masked cells are exactly 0 and shown as masked, because they are no small
     weights: the softmax never had a choice there.
     """
     site = f"blocks.{layer}.attn.{matrix}"
-    shown = around(token, len(trace), LARGEST)
+    shown = around(token, len(trace), most)
     values = trace.head(site, head).numpy()[shown, shown]
     if matrix == "pattern":
         values = np.where(masks.of_run(trace, layer).numpy()[shown, shown], values, np.nan)

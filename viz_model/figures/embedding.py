@@ -12,11 +12,16 @@ import plotly.graph_objects as go
 from viz_model.analysis import embedding as tables
 from viz_model.analysis.embedding import Geometry
 from viz_model.figures import heatmap, theme
+from viz_model.figures.attention import around
 from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.tokenizer import Tokenizer
 from viz_model.trace import Trace
 
 MAX_NAMED_ROWS = 28
+MAX_ROWS = 64
+"""Tokens whose rows are drawn beside the table at the most."""
+MAX_CELLS = 14_000
+"""Cells of those rows; of wider models neighbouring dimensions share one."""
 """Rows of the picked matrix that are named; beyond, the names would touch."""
 
 
@@ -27,7 +32,9 @@ class LookupView(NamedTuple):
     """The table and the rows that a sentence picks from it.
 
     ``strip`` is the table [V, D] with groups of neighbouring rows and columns averaged; ``ids``
-    [T] are the picked rows and ``rows`` [T, D] their values, as they stand in the table.
+    [N] are the picked rows and ``rows`` [N, D] their values, as they stand in the table: of all T
+    tokens, or of a long text of the N around the ``selected`` one, from position ``first`` on.
+    ``selected`` counts among them.
     """
 
     strip: np.ndarray
@@ -36,6 +43,8 @@ class LookupView(NamedTuple):
     rows: np.ndarray
     labels: tuple[str, ...]
     selected: int
+    first: int = 0
+    n_tokens: int = 0
 
     @property
     def strip_top(self) -> float:
@@ -49,14 +58,17 @@ class LookupView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, geometry: Geometry, token: int) -> LookupView:
-        ids = np.array(trace.own_ids)
+        shown = around(token, len(trace), MAX_ROWS)
+        ids = np.array(trace.own_ids[shown])
         return cls(
             strip=geometry.strip,
             n_vocab=len(geometry.table),
             ids=ids,
             rows=geometry.table[ids],
-            labels=tuple(t.label for t in trace.tokens),
-            selected=token,
+            labels=tuple(t.label for t in trace.tokens[shown]),
+            selected=token - shown.start,
+            first=shown.start,
+            n_tokens=len(trace),
         )
 
 
@@ -72,6 +84,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     # Rows of a short text stay as flat as those of a longer one, in the middle of the picture.
     half = min(0.5, 18 * length / height)
     top = heatmap_limit(view.rows)
+    pool = heatmap.Pool(1, -(-view.rows.size // MAX_CELLS))
     strip_top = view.strip_top
     step = view.n_vocab / len(view.strip)
     figure = go.Figure()
@@ -89,7 +102,8 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     )
     figure.add_trace(
         go.Heatmap(
-            z=view.rows,
+            z=heatmap.extremes(view.rows, pool).astype(np.float32),
+            x=np.arange(0, width, pool.columns),
             zmin=-top,
             zmax=top,
             colorscale=theme.diverging(),
@@ -97,7 +111,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             xaxis="x3",
             yaxis="y3",
             ygap=2 if named else 0,
-            y=theme.unique(view.labels),
+            y=[f"{view.first + n}: {theme.plain(label)}" for n, label in enumerate(view.labels)],
             hovertemplate=f"<b>%{{z:.4f}}</b><br>{theme.plain(words['token'])} %{{y}}"
             f"<br>{theme.plain(words['dimension'])} %{{x}}<extra>E</extra>",
         )
@@ -108,7 +122,8 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     # The lines of one colour are one trace, as a trace each would be slow for long texts.
     lines: dict[tuple[bool, str], list[int]] = {}
     for position in range(length):
-        lines.setdefault((position == view.selected, theme.token_colour(position)), []).append(position)
+        colour = theme.token_colour(view.first + position)
+        lines.setdefault((position == view.selected, colour), []).append(position)
     for (chosen, colour), positions in sorted(lines.items()):
         x, y, ids = _curves(view, positions, end, half)
         figure.add_trace(
@@ -149,8 +164,14 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         x1=width - 0.5,
         y0=view.selected - 0.5,
         y1=view.selected + 0.5,
-        line={"color": theme.token_colour(view.selected), "width": 2},
+        line={"color": theme.token_colour(view.first + view.selected), "width": 2},
     )
+    said: dict[str, object] = {}
+    if length < view.n_tokens:
+        said["part"] = {"first": view.first, "last": view.first + length - 1, "n": view.n_tokens}
+    if pool.columns > 1:
+        said["pool"] = pool._asdict()
+    figure.update_layout(meta=said or None)
     for side, anchor, text in ((0.0, "left", "table"), (1.0, "right", "rows")):
         figure.add_annotation(
             x=side,
@@ -223,6 +244,7 @@ def matrix_view(trace: Trace, token: int, axes: tuple[str, str]) -> heatmap.Heat
 
 def draw_matrix(view: heatmap.HeatmapView) -> go.Figure:
     """The heatmap with so few dimensions named that they also fit a narrow screen."""
+    view = heatmap.fitted(view)
     named = range(0, len(view.columns), max(1, len(view.columns) // 6))
     figure = heatmap.draw(view)
     figure.update_xaxes(tickvals=list(named), ticktext=[view.columns[d] for d in named], tickangle=0)

@@ -12,12 +12,20 @@ from viz_model.figures import theme
 from viz_model.figures.cells import Cells
 
 
+class Pool(NamedTuple):
+    """How many rows and columns of a matrix share one cell of its picture."""
+
+    rows: int = 1
+    columns: int = 1
+
+
 class HeatmapView(NamedTuple):
     """A matrix with names for its rows and columns.
 
     ``values`` is [rows, columns]; NaN or −∞ cells are masked. ``site`` names the values in the
     hover text. Scale "signed" is symmetric about 0; "probability" runs from 0 to 1;
-    "positive" from 0 to the largest value. ``cells`` says which numbers of the run these are.
+    "positive" from 0 to the largest value. ``cells`` says which numbers of the run these are, and
+    ``pool`` how many of them share a cell (:func:`fitted`).
     """
 
     values: np.ndarray
@@ -31,6 +39,59 @@ class HeatmapView(NamedTuple):
     selected_row: int | None = None
     limit: float | None = None
     cells: Cells | None = None
+    pool: Pool = Pool()
+
+
+MOST_CELLS = 24_000
+"""Cells of one picture, 5.3 bytes each on their way to the browser; where some are masked, half as many."""
+
+
+def pool_of(view: HeatmapView) -> Pool:
+    """The pooling that brings a matrix within :data:`MOST_CELLS`; a square stays one."""
+    most = MOST_CELLS if np.isfinite(view.values).all() else MOST_CELLS // 2
+    n_rows, n_columns = view.values.shape
+    rows = columns = 1
+    while (height := -(-n_rows // rows)) * (width := -(-n_columns // columns)) > most:
+        rows += n_rows == n_columns or height >= width
+        columns += n_rows == n_columns or height < width
+    return Pool(rows, columns)
+
+
+def fitted(view: HeatmapView) -> HeatmapView:
+    """The matrix, pooled to :data:`MOST_CELLS` where it is larger."""
+    pool = pool_of(view)
+    if pool == Pool():
+        return view
+    return view._replace(
+        values=extremes(view.values, pool),
+        rows=_spans(view.rows, pool.rows),
+        columns=_spans(view.columns, pool.columns),
+        selected_row=None if view.selected_row is None else view.selected_row // pool.rows,
+        cells=None,
+        pool=pool,
+    )
+
+
+def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
+    """[R, C] -> of each pool of cells the value of largest magnitude, with its sign, so that no spike is lost.
+
+    A cell is NaN where all that it stands for is NaN or infinite: masked.
+    """
+    short = [-size % each for size, each in zip(values.shape, pool, strict=True)]
+    known = np.where(np.isfinite(values), values, np.nan)
+    padded = np.pad(known, [(0, n) for n in short], constant_values=np.nan)
+    height, width = (size // each for size, each in zip(padded.shape, pool, strict=True))
+    groups = padded.reshape(height, pool.rows, width, pool.columns).swapaxes(1, 2).reshape(height, width, -1)
+    largest = np.where(np.isnan(groups), -1.0, np.abs(groups)).argmax(-1)[..., None]
+    found: np.ndarray = np.take_along_axis(groups, largest, -1)[..., 0]
+    return found
+
+
+def _spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
+    if pool == 1:
+        return tuple(names)
+    groups = [names[start : start + pool] for start in range(0, len(names), pool)]
+    return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
 
 
 def draw(
@@ -44,7 +105,11 @@ def draw(
     colour_bar: bool = True,
     square: bool = False,
 ) -> go.Figure:
-    """Every cell with its row, column and value on hover. Rows read downwards, as in print."""
+    """Every cell with its row, column and value on hover. Rows read downwards, as in print.
+
+    A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
+    """
+    view = fitted(view)
     masked = ~np.isfinite(view.values)
     values = np.where(masked, np.nan, view.values).astype(np.float32)
     top = view.limit or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
@@ -98,6 +163,8 @@ def draw(
             line={"color": theme.HIGHLIGHT, "width": 2},
         )
     tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
+    if view.pool != Pool():
+        figure.update_layout(meta={"pool": view.pool._asdict()})
     return theme.layout(figure, height=tall, title=title)
 
 

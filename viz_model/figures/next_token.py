@@ -64,7 +64,7 @@ class ChoiceView(NamedTuple):
         cls, trace: Trace, position: int, sampling: Sampling, most: int = 500, marked_id: int | None = None
     ) -> ChoiceView:
         """``tokens`` are the first ``most`` of the order."""
-        logits = trace["logits"][position]
+        logits = trace.row("logits", position)
         choice = distribution(logits, sampling)
         order = np.argsort(-logits.numpy(), kind="stable")
         arrays = (logits, logits.softmax(-1), choice.probs, choice.kept, choice.final)
@@ -281,22 +281,26 @@ class ArrivalsView(NamedTuple):
     def of(cls, trace: Trace) -> ArrivalsView:
         """Each of the T − 1 tokens after the first, as the position before it expected it."""
         tokens = trace.tokens
-        logits = trace["logits"][: len(tokens) - 1]  # [T - 1, V]
         came = np.array([token.id for token in tokens[1:]], dtype=np.int64)
-        rows = np.arange(len(came))
-        own = logits[rows, came].double().numpy()
-        # A part at a time: in double precision a large vocabulary takes a lot of memory.
-        total = np.concatenate([part.double().logsumexp(-1).numpy() for part in logits.split(32)])
-        best = logits.topk(min(GUESSES, logits.shape[-1]))
-        shares = np.exp(best.values.double().numpy() - total[:, None])
-        nats = np.maximum(0.0, total - own)
+        found, start = [], 0
+        for logits in trace.chunks("logits", 32):  # of a large vocabulary all rows at once are a lot of memory
+            following = came[start : start + len(logits)]
+            start += len(logits)
+            logits = logits[: len(following)]  # nothing has come after the last token
+            own = logits[np.arange(len(following)), following][:, None]
+            best = logits.topk(min(GUESSES, logits.shape[-1]))
+            ranks = 1 + (logits > own).sum(-1)
+            found.append((own[:, 0], logits.double().logsumexp(-1), best.values, best.indices, ranks))
+        own, total, values, ids, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        shares = np.exp(values.astype(np.float64) - total[:, None])
+        nats = np.maximum(0.0, total - own.astype(np.float64))
         return cls(
-            positions=rows + 1,
+            positions=np.arange(len(came)) + 1,
             labels=tuple(token.label for token in tokens[1:]),
             probs=np.exp(-nats),
             bits=nats / np.log(2),
-            ranks=1 + (logits > logits[rows, came][:, None]).sum(-1).numpy(),
-            guesses=_named(trace.tokenizer, best.indices.numpy(), shares),
+            ranks=ranks,
+            guesses=_named(trace.tokenizer, ids, shares),
             before=tuple(token.label for token in tokens[:-1]),
             ids=span_of(came),
         )
@@ -516,7 +520,7 @@ class LogitView(NamedTuple):
         vector = trace[read_site(trace)][position].numpy().astype(np.float64) * scale
         row = unembedding.weight[token.id].detach().numpy().astype(np.float64)
         bias = None if unembedding.bias is None else float(unembedding.bias[token.id])
-        return cls(vector * row, vector, row, bias, scale, float(trace["logits"][position, token.id]))
+        return cls(vector * row, vector, row, bias, scale, float(trace.row("logits", position)[token.id]))
 
 
 def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +14,9 @@ from viz_model.figures.attention import pool_max
 from viz_model.tokenizer import ByteLevel
 from viz_model.trace import Trace
 
-MAX_ROWS = 64
+MAX_ROWS = 56
+MOST_NUMBERS = 34_000
+"""Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
 MAX_BLOCKS = 6
 N_NEXT = 8
 HIDDEN = -1.0
@@ -55,6 +59,25 @@ class BlockView(NamedTuple):
     pattern: np.ndarray
     norm: np.ndarray
 
+    @classmethod
+    def of(cls, trace: Trace, layer: int, pool: int) -> BlockView:
+        site = f"blocks.{layer}.attn.pattern"
+        # One T×T matrix at a time: all heads of a long text are a lot of memory.
+        sharp = [float(story.sharpness(trace.head(site, h).numpy()[None])[0]) for h in range(trace.config.n_heads)]
+        head = int(np.argmax(sharp))
+        pattern = trace.head(site, head).numpy()
+        hidden = np.isneginf(trace.head(f"blocks.{layer}.attn.mask", head).numpy())
+        shown = np.where(hidden, HIDDEN, pattern).astype(np.float32)
+        missing = -len(shown) % pool  # the last group is filled up with nothing to see
+        norms = trace[f"blocks.{layer}.resid.out"].norm(dim=-1).numpy()
+        return cls(
+            layer=layer,
+            head=head,
+            kind=heads.summarise(pattern).kind,
+            pattern=pool_max(np.pad(shown, (0, missing), constant_values=HIDDEN), pool),
+            norm=_pad_rows(norms[:, None], pool).mean(axis=1)[:, 0],
+        )
+
 
 class OverviewView(NamedTuple):
     """The stages of one run. S rows stand for T tokens, ``pool`` tokens each.
@@ -81,7 +104,17 @@ class OverviewView(NamedTuple):
     next_ids: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, trace: Trace, token: int, layer: int = 0) -> OverviewView:
+    def of(
+        cls,
+        trace: Trace,
+        token: int,
+        layer: int = 0,
+        block: Callable[[int, int], BlockView] | None = None,
+        look: Callable[[str], story.Look | None] | None = None,
+    ) -> OverviewView:
+        """``block`` and ``look`` give what is known already: a block by layer and pool, a look by kind of attention."""
+        block = block or functools.partial(BlockView.of, trace)
+        look = look or functools.partial(story.strongest_look, trace, token)
         pool = -(-len(trace) // MAX_ROWS)
         labels = tuple(t.label for t in trace.tokens)
         parts = [("embedding", "embed.token"), ("position", "embed.position")]
@@ -92,12 +125,12 @@ class OverviewView(NamedTuple):
             labels=labels,
             ids=tuple(t.id for t in trace.tokens),
             strips=tuple(_strip(trace, part, part, site, pool) for part, site in parts if site in trace),
-            blocks=tuple(_block(trace, i, pool) for i in story.evenly(trace.n_layers, layer, MAX_BLOCKS)),
+            blocks=tuple(block(i, pool) for i in story.evenly(trace.n_layers, layer, MAX_BLOCKS)),
             vectors=None if predicts else _strip(trace, "vectors", "next_token", last, pool),
             next_tokens=tuple((t.label, p) for t, p in guesses),
             next_ids=tuple(t.id for t, _ in guesses),
-            look=story.strongest_look(trace, token),
-            read=story.strongest_look(trace, token, "cross") if "blocks.0.cross.pattern" in trace else None,
+            look=look("attn"),
+            read=look("cross") if "blocks.0.cross.pattern" in trace else None,
             token=token,
             pool=pool,
             n_layers=trace.n_layers,
@@ -106,22 +139,6 @@ class OverviewView(NamedTuple):
 
 def _strip(trace: Trace, part: str, page: str, site: str, pool: int) -> StripView:
     return StripView(part, page, trace.full_name(site), _extremes(trace[site].numpy(), pool))
-
-
-def _block(trace: Trace, layer: int, pool: int) -> BlockView:
-    patterns = trace[f"blocks.{layer}.attn.pattern"].numpy()
-    head = int(story.sharpness(patterns).argmax())
-    hidden = np.isneginf(trace.head(f"blocks.{layer}.attn.mask", head).numpy())
-    shown = np.where(hidden, HIDDEN, patterns[head]).astype(np.float32)
-    missing = -len(shown) % pool  # the last group is filled up with nothing to see
-    norms = trace[f"blocks.{layer}.resid.out"].norm(dim=-1).numpy()
-    return BlockView(
-        layer=layer,
-        head=head,
-        kind=heads.summarise(patterns[head]).kind,
-        pattern=pool_max(np.pad(shown, (0, missing), constant_values=HIDDEN), pool),
-        norm=_pad_rows(norms[:, None], pool).mean(axis=1)[:, 0],
-    )
 
 
 def _pad_rows(values: np.ndarray, pool: int) -> np.ndarray:
@@ -144,17 +161,23 @@ def scene(view: OverviewView, prefix: str = "") -> tuple[dict[str, Any], np.ndar
     The array holds the strips, then pattern and norms of every block, then the vectors that the
     run ends in, where it does. ``prefix`` stands before the names of the blocks' sites.
     """
-    arrays = [strip.values for strip in view.strips]
+    ends = () if view.vectors is None else (view.vectors,)
+    rows, width = view.strips[0].values.shape
+    left = MOST_NUMBERS - len(view.blocks) * rows * (rows + 1)
+    every = -(-width * rows * len((*view.strips, *ends)) // left)
+    arrays = [strip.values[:, ::every] for strip in view.strips]
     for block in view.blocks:
         arrays += [block.pattern, block.norm]
-    ends = () if view.vectors is None else (view.vectors,)
-    arrays += [strip.values for strip in ends]
+    arrays += [strip.values[:, ::every] for strip in ends]
     header = {
-        "rows": len(view.strips[0].values),
-        "width": view.strips[0].values.shape[-1],
+        "rows": rows,
+        "width": arrays[0].shape[-1],
+        "dimensions": width,
+        "every": every,
         "prefix": prefix,
         "labels": view.labels[:: view.pool],
-        "all_labels": view.labels,
+        "tokens": len(view.labels),
+        "after": view.labels[view.token],
         "ids": view.ids[:: view.pool],
         "colours": [theme.token_colour(position) for position in range(0, len(view.labels), view.pool)],
         "token": view.token // view.pool,
@@ -224,6 +247,34 @@ def things_to_try(trace: Trace, token: int) -> dict[str, dict[str, object]]:
     return found
 
 
+class Along(NamedTuple):
+    """One dimension of every token, and the length of its vector, on their way up: [S, T] each, at S named sites."""
+
+    sites: tuple[str, ...]
+    values: np.ndarray
+    norms: np.ndarray
+    dimension: int
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, trace: Trace, dimension: int = 0) -> Along:
+        """The embedding's parts, then what every sub-layer wrote and the stream after it.
+
+        Block by block, so that each of a long run is computed again once.
+        """
+        names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
+        for layer in range(trace.n_layers):
+            steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
+            names += [f"blocks.{layer}.{step}" for step in steps]
+        names = [name for name in (*names, "final.norm.out") if name in trace]
+        found = [
+            (vectors[:, dimension].numpy().copy(), vectors.norm(dim=-1).numpy())
+            for vectors in map(trace.__getitem__, names)
+        ]
+        values, norms = (np.stack(rows) for rows in zip(*found, strict=True))
+        return cls(tuple(names), values, norms, dimension, trace.prefix)
+
+
 class PathView(NamedTuple):
     """One number on its way up: the value of one dimension of one token at each named site."""
 
@@ -232,15 +283,9 @@ class PathView(NamedTuple):
     dimension: int
 
     @classmethod
-    def of(cls, trace: Trace, token: int, dimension: int) -> PathView:
-        """The embedding's parts, then what every sub-layer wrote and the stream after it."""
-        names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
-        for layer in range(trace.n_layers):
-            steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
-            names += [f"blocks.{layer}.{step}" for step in steps]
-        names = [name for name in (*names, "final.norm.out") if name in trace]
-        values = tuple(trace[name][token, dimension].item() for name in names)
-        return cls(tuple(trace.full_name(name) for name in names), values, dimension)
+    def of(cls, along: Along, token: int) -> PathView:
+        sites = tuple(along.prefix + name for name in along.sites)
+        return cls(sites, tuple(along.values[:, token].tolist()), along.dimension)
 
 
 class NormsView(NamedTuple):
@@ -250,10 +295,6 @@ class NormsView(NamedTuple):
     values: np.ndarray
 
     @classmethod
-    def of(cls, trace: Trace) -> NormsView:
-        names = ["embed.out"]
-        for layer in range(trace.n_layers):
-            names += [f"blocks.{layer}.resid.{place}" for place in ("mid", "cross", "out")]
-        names = [name for name in names if name in trace]
-        values = np.stack([trace[name].norm(dim=-1).numpy() for name in names])
-        return cls(tuple(trace.full_name(name) for name in names), values)
+    def of(cls, along: Along) -> NormsView:
+        stream = [n for n, name in enumerate(along.sites) if name == "embed.out" or ".resid." in name]
+        return cls(tuple(along.prefix + along.sites[n] for n in stream), along.norms[stream])

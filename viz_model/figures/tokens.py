@@ -174,6 +174,20 @@ def _lines(raw: bytes, width: np.ndarray, spans: Sequence[list[tuple[int, int]]]
     return line
 
 
+MOST_BOXES = 300
+"""Tokens of a vocabulary that are drawn at the most; of longer texts the lines around the selected one are shown."""
+
+
+def _lines_shown(view: CutsView) -> range:
+    """The lines that are drawn: all of them, or as many around the selected token as hold :data:`MOST_BOXES`."""
+    per_line = max(1, MOST_BOXES * view.n_lines // max(len(view.upper.tokens), len(view.lower.tokens)))
+    if per_line >= view.n_lines:
+        return range(view.n_lines)
+    chosen = int(view.line[view.upper.starts[view.selected or 0]])
+    first = max(0, min(chosen - per_line // 2, view.n_lines - per_line))
+    return range(first, first + per_line)
+
+
 class _Box(NamedTuple):
     """A token, or the part of it that stands in one line: its bytes from ``start``, within [left, right]."""
 
@@ -237,14 +251,16 @@ def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
     ``words`` names ``position``, ``id`` and ``bytes`` for the hover text, and the two rows as
     ``upper`` and ``lower``.
     """
+    lines = _lines_shown(view)
     widest = max(float((view.x + view.width).max()), SHORTEST)
-    text_size, band, gap = (19, 46, 18) if widest <= 24 else (15, 42, 16) if view.n_lines <= 6 else (13, 36, 12)
+    text_size, band, gap = (19, 46, 18) if widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
     step, head = 2 * band + 3 + gap, 20
     figure = go.Figure()
     for cut, offset, name in ((view.upper, 0, words["upper"]), (view.lower, band + 3, words["lower"])):
-        boxes = _boxes(view, cut)
+        boxes = [box for box in _boxes(view, cut) if box.line in lines]
         # The name of the lower row stands beneath the first line and pushes the others down.
-        tops = [head + b.line * step + (head if b.line else 0) + offset for b in boxes]
+        rows = [b.line - lines.start for b in boxes]
+        tops = [head + row * step + (head if row else 0) + offset for row in rows]
         middles = [-(top + band / 2) for top in tops]
         owners = [b.token if cut is view.upper else int(cut.origin[b.token]) for b in boxes]
         colours = [theme.token_colour(owner) if owner >= 0 else theme.ROLES["token"] for owner in owners]
@@ -289,7 +305,10 @@ def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
             xanchor="left",
             yanchor="top" if under else "bottom",
         )
-    bottom = 2 * head + view.n_lines * step - gap + 4
+        if len(lines) < view.n_lines and cut is view.upper:
+            part = {"first": boxes[0].token, "last": boxes[-1].token, "n": len(cut.tokens)}
+            figure.update_layout(meta={"part": part})
+    bottom = 2 * head + len(lines) * step - gap + 4
     figure.update_xaxes(range=[0, widest], visible=False, fixedrange=True)
     figure.update_yaxes(range=[-bottom, 0], visible=False, fixedrange=True)
     figure.update_layout(barmode="overlay")

@@ -443,14 +443,16 @@ class PredictionsView(NamedTuple):
     def twins(cls, traces: Mapping[str, Trace], position: int, k: int = 5) -> PredictionsView:
         """What each twin expects after ``position``."""
         return cls._of(
-            traces["pre"], {side: trace["logits"][position].softmax(-1).numpy() for side, trace in traces.items()}, k
+            traces["pre"],
+            {side: trace.row("logits", position).softmax(-1).numpy() for side, trace in traces.items()},
+            k,
         )
 
     @classmethod
     def final_norm(cls, trace: Trace, position: int, k: int = 5) -> PredictionsView:
         """A Pre-LN model "with" its final norm and "without": the same stream, unembedded as it is."""
         bare = twins.logits_without_final_norm(trace, position).softmax(-1).numpy()
-        return cls._of(trace, {"with": trace["logits"][position].softmax(-1).numpy(), "without": bare}, k)
+        return cls._of(trace, {"with": trace.row("logits", position).softmax(-1).numpy(), "without": bare}, k)
 
     @classmethod
     def _of(cls, trace: Trace, probs: Mapping[str, np.ndarray], k: int) -> PredictionsView:
@@ -510,7 +512,7 @@ NORM_MARKS = {"with": _fill("pre"), "without": _fill("pre", hatched=True)}
 def logit_ranges(trace: Trace, position: int) -> dict[str, str]:
     """For prose: the least and the largest logit at a position, with the final norm and without."""
     bare = twins.logits_without_final_norm(trace, position)
-    found = {"with": trace["logits"][position], "without": bare}
+    found = {"with": trace.row("logits", position), "without": bare}
     return {
         f"{name}_{end}": f"{value:.1f}"
         for name, logits in found.items()

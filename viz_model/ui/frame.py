@@ -19,6 +19,7 @@ from viz_model import edits, sites
 from viz_model.analysis import architectures
 from viz_model.config import ModelConfig, Side
 from viz_model.figures import theme
+from viz_model.figures.attention import around
 from viz_model.figures.tokens import chip
 from viz_model.tokenizer import END_OF_TEXT, IdTokenizer
 from viz_model.ui import components, interventions, runs, state
@@ -54,6 +55,8 @@ WITH_A_GAP = (
     "从前，有一只小{mask}住在森林里。",
 )
 MAX_MAP_LAYERS = 6
+MOST_CHIPS = 400
+"""Tokens in the ribbon at the most; of longer texts those around the selected one."""
 _STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
 
 
@@ -312,17 +315,29 @@ def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
     """
     sides = trace.config.sides
     for side in sides:
-        tokens = trace.at(side).tokens
+        tokens, own = trace.at(side).tokens, side == trace.side
+        shown = around(selected if own else 0, len(tokens), MOST_CHIPS)
         label = t(f"common.tokens_{side}", start=start(trace, t)) if len(sides) > 1 else t("common.tokens")
         if len(sides) > 1:
             st.caption(label)
         components.ribbon(
-            [chip(token, position, under=token.id) for position, token in enumerate(tokens)],
-            selected=selected if side == trace.side else None,
+            [
+                chip(tokens[position], position, under=tokens[position].id)
+                for position in range(shown.start, shown.stop)
+            ],
+            selected=selected if own else None,
             label=label,
+            first=shown.start,
+            ends=[
+                {"position": position, "label": t("common.ribbon_to", position=position)}
+                for position in (shown.start - 1, shown.stop)
+                if 0 <= position < len(tokens)
+            ],
             key=f"{key}.{side}",
             on_pick=functools.partial(_follow, side),
         )
+        if shown.stop - shown.start < len(tokens):
+            st.caption(t("common.tokens_part", first=shown.start, last=shown.stop - 1, n=len(tokens)))
 
 
 def start(trace: vm.Trace, t: Texts) -> str:

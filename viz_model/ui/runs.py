@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import logging
 import math
 import threading
@@ -16,7 +17,7 @@ import streamlit as st
 import torch
 
 import viz_model as vm
-from viz_model import sites
+from viz_model import replay, sites
 from viz_model.analysis import depth, kv_cache, masks, splitting, twins
 from viz_model.analysis.embedding import Geometry, geometry
 from viz_model.analysis.gradients import StreamGradients, stream_gradients
@@ -24,22 +25,29 @@ from viz_model.analysis.masked import Covered, cover
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.edits import AblateHead, Edit
+from viz_model.figures.next_token import MOST_DRAWN
 from viz_model.generation import Decoder, Step, steps
+from viz_model.replay import Replay
 from viz_model.tokenizer import Tokenizer
 from viz_model.tokenizer import cl100k_base as cl100k_base
+from viz_model.trace import bytes_kept
 from viz_model.training import log
 from viz_model.ui.state import CL100K
+from viz_model.ui.store import kept as kept_in
+from viz_model.ui.store import store
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
 MAX_CHARACTERS = 20_000
 
-# What one trace may keep: 320 MB. A bundled model never comes near it.
-MAX_TRACE_FLOATS = 80_000_000
+MOST_RUN = 100_000_000
+"""Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
 
-# Characters from which on a text fills much of that, with a model whose whole context would not fit:
-# of such traces only the last two are kept.
-LONG_TEXT = 240
+MOST_KEPT_RUNS = 400_000_000
+"""Bytes of all runs together that are kept for when they are asked for again, whoever asked first."""
+
+MOST_KEPT_MODELS = 1_200_000_000
+"""Bytes of the weights of all loaded models together."""
 
 # Tokens that an encoder–decoder says unasked: twice as many as there are in a long sentence.
 MAX_SAID = 64
@@ -133,13 +141,26 @@ def model(name: str) -> vm.LanguageModel:
     return own[name].lm if name in own else loaded(name)
 
 
-# 135 million parameters take 540 MB.
-@st.cache_resource(show_spinner=False, max_entries=4)
+def _weights(lm: vm.LanguageModel) -> int:
+    """Bytes of a model: 540 MB where it has 135 million parameters."""
+    return sum(parameter.nbytes for parameter in lm.model.parameters())
+
+
+def _let_go(name: str) -> None:
+    """Forget the runs of a model that has left: each of them would hold its weights."""
+    store("runs", MOST_KEPT_RUNS).forget(lambda call: call.args[0].model == name)
+
+
+@kept_in("models", most=MOST_KEPT_MODELS, size=_weights, leave=lambda call: _let_go(call.args[0]))
 def loaded(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
     torch.set_num_threads(1)
-    return vm.load(name)
+    lm = vm.load(name)
+    # The libraries and the weights stay: Python's collector need not go through them again and again.
+    gc.collect()
+    gc.freeze()
+    return lm
 
 
 @st.cache_resource(show_spinner=False)
@@ -206,19 +227,29 @@ def trace(asked: Asked) -> vm.Trace:
         TextError: the text cannot be written in the model's vocabulary.
         ValueError: an edit names a place that the model or the text does not have.
     """
-    config = model(asked.model).config
-    is_large = most_tokens(config) < config.n_context and len(asked.text) > LONG_TEXT
-    return (_long_trace if is_large else _short_trace)(asked)
+    return _traced(asked)
 
 
-# A full context of a bundled model keeps about 16 MB, most of it logits.
-@st.cache_resource(show_spinner=False, max_entries=12)
-def _short_trace(asked: Asked) -> vm.Trace:
-    return _run(asked)
+def _bytes(run: vm.Trace | StreamGradients | Drawing) -> int:
+    """What a run keeps, and of a long one the block that may be computed again beside it."""
+    if isinstance(run, Drawing):
+        return run.nbytes
+    if isinstance(run, StreamGradients):
+        return sum(gradient.nbytes for gradient in run.gradients)
+    lengths: dict[Side, int] = {side: len(run.at(side)) for side in run.config.sides}
+    if not isinstance(run.values, Replay):
+        return bytes_kept(run.config, lengths)
+    blocks = sum(run.config.depth(side) for side in run.config.sides)
+    storages = [value.untyped_storage() for value in run.values.kept.values()]
+    stored = {storage.data_ptr(): storage.nbytes() for storage in storages}  # one may have two names
+    return sum(stored.values()) + bytes_kept(run.config, lengths) // blocks
 
 
-@st.cache_resource(show_spinner=False, max_entries=2)
-def _long_trace(asked: Asked) -> vm.Trace:
+_kept_run = kept_in("runs", most=MOST_KEPT_RUNS, size=_bytes)
+
+
+@_kept_run
+def _traced(asked: Asked) -> vm.Trace:
     return _run(asked)
 
 
@@ -235,7 +266,7 @@ def _run(asked: Asked, mask: Mapping[Side, torch.Tensor] | None = None, edits: S
         )
 
 
-@st.cache_resource(show_spinner=False, max_entries=3)
+@_kept_run
 def changed(asked: Asked, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]) -> vm.Trace:
     """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
     visible = masks.build(mask, side, len(trace(asked).at(side)))
@@ -253,10 +284,15 @@ def said(name: str, text: str, to: str | None = None) -> str:
 
 @functools.cache
 def most_tokens(config: ModelConfig) -> int:
-    """How many tokens of a text are run: the whole context, where its trace is not too large to keep."""
-    recorded = [site for _, site in sites.in_order(config) if not site.derived]
-    floats = sum(math.prod(site.shape(config, 1)) for site in recorded)
-    return max(1, min(config.n_context, MAX_TRACE_FLOATS // floats))
+    """How many tokens of a text are run: the whole context, where the run's residual stream is not too large to keep.
+
+    The rest of a run follows from its stream (:mod:`viz_model.replay`).
+    """
+    own = replay.kept(config)
+    # The stream that enters a block is the one that left the block below: one tensor under two names.
+    rows = [(name, site) for name, site in sites.rows(config) if name in own and not name.endswith("resid.in")]
+    vectors = sum(math.prod(site.shape(config, 1)) for _, site in rows)
+    return max(1, min(config.n_context, MOST_RUN // (4 * vectors)))
 
 
 def readable(text: str) -> tuple[str, int]:
@@ -269,7 +305,7 @@ def readable(text: str) -> tuple[str, int]:
     return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@_kept_run
 def gradients(asked: Asked, side: Side) -> StreamGradients:
     """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
     run = trace(asked).at(side)
@@ -310,9 +346,13 @@ def training_log(name: str) -> list[dict[str, Any]]:
 
 
 class Drawing:
-    """The tokens drawn so far after one text, what the cache held when each was drawn, and the run that draws on."""
+    """The tokens drawn so far after one text, what the cache held when each was drawn, and the run that draws on.
 
-    def __init__(self, decoder: Decoder, going: Iterator[Step], end: int | None) -> None:
+    ``nbytes`` is what its cache takes at the longest.
+    """
+
+    def __init__(self, decoder: Decoder, going: Iterator[Step], end: int | None, nbytes: int) -> None:
+        self.nbytes = nbytes
         self._decoder = decoder
         self._going = going
         self._end = end
@@ -332,12 +372,15 @@ class Drawing:
 
 
 # Each keeps a KV cache, so that one more token costs one position.
-@st.cache_resource(show_spinner=False, max_entries=8)
+@_kept_run
 def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
     lm, run = model(asked.model), trace(asked)
     with _RUNNING:
         decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
-    return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text)
+    positions = len(run.at(run.config.sides[-1])) + MOST_DRAWN
+    pair = 2 * lm.config.n_kv_heads * lm.config.d_head  # a key and a value of every head
+    nbytes = 4 * positions * lm.config.depth(run.config.sides[-1]) * pair
+    return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text, nbytes)
 
 
 def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
@@ -360,7 +403,7 @@ def held(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> kv_cache
         return drawing.held(count)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@_kept_run
 def masked(asked: Asked, position: int) -> vm.Trace:
     """The trace of a text in which the mask token stands at ``position``.
 

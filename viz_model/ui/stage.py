@@ -22,7 +22,8 @@ from viz_model.ui import derivation, frame, interventions, runs, state, texts
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import Texts, literal
 
-MAX_TABLE_CELLS = 50_000
+MAX_TABLE_CELLS, MAX_TABLE_COLUMNS = 16_000, 256
+"""What a table shows at the most; its file has everything."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,11 @@ class Stage:
                 part.meta = None
                 part.hoverinfo = "skip" if part.hoverinfo == "none" else part.hoverinfo
         st.plotly_chart(figure, key=f"{self.name}.{key}", alt=alt, config={"displayModeBar": False})
+        said = figure.layout.meta or {}
+        if part := said.get("part"):
+            st.caption(self.t("common.tokens_part", **part))
+        if pool := said.get("pool"):
+            st.caption(self.t("common.pooled", **pool))
 
     def source(self, *names: str) -> None:
         """Under a picture: which sites it shows, their shapes, and how to get them."""
@@ -183,15 +189,24 @@ class Stage:
 
     def table(self, site: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], key: str) -> None:
         """A matrix as a table, and as a CSV file with every digit."""
-        shown = values[: max(1, MAX_TABLE_CELLS // max(1, values.shape[1]))]
-        cells = pd.DataFrame(shown, columns=_distinct(columns))
+        shown = values[:, :MAX_TABLE_COLUMNS]
+        shown = shown[: max(1, MAX_TABLE_CELLS // max(1, shown.shape[1]))]
+        cells = pd.DataFrame(shown, columns=_distinct(columns[: shown.shape[1]]))
         cells.insert(0, " ", _distinct(rows[: len(shown)]))
+        if shown.shape != values.shape:
+            sizes = (*shown.shape, *values.shape)
+            names = ("rows", "columns", "all_rows", "all_columns")
+            st.caption(self.t("common.table_part", **dict(zip(names, map("{:,}".format, sizes), strict=True))))
         self._table(cells, site, lambda: _csv(values, rows, columns), key)
 
     def records(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
         """Columns of any kind as a table, and as a CSV file."""
         cells = pd.DataFrame(columns)
-        self._table(cells, name, lambda: cells.to_csv(index=False), name)
+        shown = cells.head(max(1, MAX_TABLE_CELLS // 4 // max(1, cells.shape[1])))  # words take more than numbers
+        if len(shown) < len(cells):
+            sizes = {"rows": f"{len(shown):,}", "all_rows": f"{len(cells):,}"}
+            st.caption(self.t("common.records_part", **sizes))
+        self._table(shown, name, lambda: cells.to_csv(index=False), name)
 
     def _table(self, cells: pd.DataFrame, name: str, csv_text: Callable[[], str], key: str) -> None:
         """The CSV is only written when somebody asks for it."""

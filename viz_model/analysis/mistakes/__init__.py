@@ -602,7 +602,7 @@ class Untied(Slip):
 
     def traced(self, place: Place) -> Tensor | None:
         bias = place.trace.model.unembedding.bias
-        logits = place.trace["logits"][place.output : place.output + 1]
+        logits = place.trace.row("logits", place.output)[None]
         return logits if bias is None else logits - bias
 
     def effect(self, place: Place, function: Function) -> Effect | None:

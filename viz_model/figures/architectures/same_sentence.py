@@ -30,7 +30,7 @@ class ChoicesView(NamedTuple):
 
 def own_probability(trace: Trace, position: int) -> float:
     """What an encoder gives, at a position, to the token that stands there."""
-    return trace["logits"][position].softmax(-1)[trace.tokens[position].id].item()
+    return trace.row("logits", position).softmax(-1)[trace.tokens[position].id].item()
 
 
 def draw_choices(view: ChoicesView, which: int) -> go.Figure:

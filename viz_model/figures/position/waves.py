@@ -15,14 +15,14 @@ from viz_model.figures import heatmap, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.trace import Trace
 
-MAX_CELLS = 2**16
+MAX_CELLS = 24_000
 """Cells of a matrix that go to the browser; of a longer text every n-th position is drawn."""
 SHORTEST_AXIS = 16
 WINDOW = 48
 """Positions along the axis at the most, unless the whole context is asked for."""
 POINTS_PER_POSITION = 8
 MAX_TICKS = 24
-MAX_SIDE = 256
+MAX_SIDE = 150
 """Tokens along a side of the square of similarities; of a longer text every n-th."""
 PARTS = ("embed.token", "embed.segment", "embed.position")
 """The sites that are added up, where a model has them."""

@@ -68,10 +68,21 @@ def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, 
 
 
 def ribbon(
-    chips: Sequence[dict[str, Any]], *, selected: int | None, label: str, key: str, on_pick: Callable[[int], None]
+    chips: Sequence[dict[str, Any]],
+    *,
+    selected: int | None,
+    label: str,
+    key: str,
+    on_pick: Callable[[int], None],
+    first: int = 0,
+    ends: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """The sentence as chips, one or none selected. Chips are those of :func:`viz_model.figures.tokens.chip`."""
-    data = {"chips": list(chips), "selected": selected, "label": label}
+    """The sentence as chips, one or none selected. Chips are those of :func:`viz_model.figures.tokens.chip`.
+
+    Where they are part of a long text, they count from ``first``; ``ends`` are ``position`` and
+    ``label`` of the tokens just beyond, which lead on.
+    """
+    data = {"chips": list(chips), "selected": selected, "label": label, "first": first, "ends": list(ends)}
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 

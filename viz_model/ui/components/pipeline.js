@@ -12,7 +12,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   const [header, numbers] = unframe(data)
-  const { rows, width: dims, words, palette } = header
+  const { rows, width: sent, dimensions: dims, every: thinned, words, palette } = header
 
   const readout = document.createElement("div")
   readout.className = "readout"
@@ -24,9 +24,9 @@ export default function (component) {
 
   let offset = 0
   const take = count => numbers.subarray(offset, (offset += count))
-  const strips = header.strips.map(part => ({ ...part, values: take(rows * dims) }))
+  const strips = header.strips.map(part => ({ ...part, values: take(rows * sent) }))
   const blocks = header.blocks.map(block => ({ ...block, pattern: take(rows * rows), norm: take(rows) }))
-  const ends = header.ends.map(part => ({ ...part, values: take(rows * dims) }))
+  const ends = header.ends.map(part => ({ ...part, values: take(rows * sent) }))
 
   const style = getComputedStyle(root)
   const ink = style.color, font = style.fontFamily
@@ -39,14 +39,15 @@ export default function (component) {
 
   // Where a strip has fewer pixels than dimensions it shows every n-th of them, and says so: an
   // average or a maximum would be a colour that no single value of the run has.
-  const stride = width => Math.max(1, Math.ceil(dims / (width * (devicePixelRatio || 1))))
+  // A wide one came thinned out already. The stride counts the columns that came.
+  const stride = width => Math.max(1, Math.ceil(sent / (width * (devicePixelRatio || 1))))
 
   function strip(context, values, x, width, limit) {
-    const step = stride(width), count = Math.ceil(dims / step)
+    const step = stride(width), count = Math.ceil(sent / step)
     const image = context.createImageData(count, rows)
     for (let row = 0; row < rows; row++) {
       for (let c = 0; c < count; c++) {
-        const share = Math.max(-1, Math.min(1, values[row * dims + c * step] / limit))
+        const share = Math.max(-1, Math.min(1, values[row * sent + c * step] / limit))
         const [r, g, b] = share < 0 ? palette.negative : palette.positive
         image.data.set([r, g, b, Math.round(255 * Math.abs(share))], 4 * (row * count + c))
       }
@@ -104,7 +105,7 @@ export default function (component) {
     }
 
     // Tokens and their ids, a row each where there is room for letters.
-    head(words.tokens, `${header.all_labels.length}`, 0, names + ids)
+    head(words.tokens, `${header.tokens}`, 0, names + ids)
     for (let row = 0; row < rows; row++) {
       const y = HEAD + row * rowHeight
       context.fillStyle = header.colours[row]
@@ -130,7 +131,7 @@ export default function (component) {
     let x = names + ids + gap
     const largest = values => values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-9)
     function vectors(part, title, limit, width) {
-      const every = stride(width)
+      const every = stride(width) * thinned
       head(title, every > 1 ? words.every.replace("#", every).replace("@", dims) : words.dimensions.replace("#", dims), x, width)
       areas.push({ kind: "strip", ...strip(context, part.values, x, width, limit), values: part.values, name: part.site, page: part.page, x, width })
       x += width + gap
@@ -159,7 +160,7 @@ export default function (component) {
       ends.forEach(part => vectors(part, words[part.part], largest(part.values), next))
       return
     }
-    head(words.next, cut(context, words.after + " " + header.all_labels[header.picked], next), x, next)
+    head(words.next, cut(context, words.after + " " + header.after, next), x, next)
     const step = Math.min(28, bodyHeight / header.next.length)
     header.next.forEach((guess, n) => {
       const y = HEAD + n * step
@@ -194,7 +195,7 @@ export default function (component) {
     strip: ({ area, x, row }) => {
       if (row === null) return null
       const d = dimension({ area, x })
-      return `${area.name} · ${label(row)} · ${words.dimension} ${d} · ${area.values[row * dims + d].toFixed(4)}`
+      return `${area.name} · ${label(row)} · ${words.dimension} ${d} · ${area.values[row * sent + d / thinned].toFixed(4)}`
     },
     map: ({ area, x, row }) => {
       if (row === null) return null
@@ -210,7 +211,7 @@ export default function (component) {
     },
   }
   // Which number of the run a cell is; what is above and below the cells opens the stage.
-  const dimension = ({ area, x }) => area.step * Math.max(0, Math.min(area.count - 1, Math.floor(x / area.width * area.count)))
+  const dimension = ({ area, x }) => thinned * area.step * Math.max(0, Math.min(area.count - 1, Math.floor(x / area.width * area.count)))
   const cell = {
     strip: hit => hit.row === null ? null : { site: hit.area.name, index: [hit.row, dimension(hit)] },
     map: ({ area, x, row }) => row === null ? null : {

@@ -6,7 +6,20 @@ export default function (component) {
   list.className = "chips"
   list.setAttribute("role", "group")
   list.setAttribute("aria-label", data.label)
-  data.chips.forEach((chip, position) => {
+  // Before and after a part of a long text, a way on: to the token just beyond.
+  const onward = end => {
+    const button = document.createElement("button")
+    button.type = "button"
+    button.className = "end"
+    button.textContent = end.position < data.first ? `‹ ${end.position}` : `${end.position} ›`
+    button.title = end.label
+    button.setAttribute("aria-label", end.label)
+    button.onclick = () => setTriggerValue("picked", end.position)
+    return button
+  }
+  list.append(...data.ends.filter(end => end.position < data.first).map(onward))
+  data.chips.forEach((chip, n) => {
+    const position = data.first + n
     const button = document.createElement("button")
     button.type = "button"
     button.className = "chip"
@@ -23,11 +36,12 @@ export default function (component) {
     button.onclick = () => setTriggerValue("picked", position)
     list.append(button)
   })
+  list.append(...data.ends.filter(end => end.position >= data.first).map(onward))
   const before = root.querySelector(".chips")
   const scrolled = before ? before.scrollTop : 0
   root.replaceChildren(list)
   list.scrollTop = scrolled
-  const chosen = list.children[data.selected]
+  const chosen = list.querySelector('[aria-pressed="true"]')
   if (!chosen) return
   const above = chosen.offsetTop - list.offsetTop
   if (above < list.scrollTop || above + chosen.offsetHeight > list.scrollTop + list.clientHeight) {

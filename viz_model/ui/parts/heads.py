@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz_model.config import Side
 from viz_model.figures import attention
-from viz_model.ui import components, derivation, state
+from viz_model.ui import components, controls, derivation, runs, state
 from viz_model.ui.stage import Stage
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def of_layer(asked: runs.Asked, side: Side, layer: int) -> attention.GridView:
+    """The grid of a layer, which stays as it is whatever head and token are looked at."""
+    run = runs.trace(asked).at(side)
+    with runs.alone():
+        return attention.GridView.of(run, layer)
+
+
+def span(stage: Stage) -> int:
+    """How many positions the large map shows: of a long text, a choice."""
+    length = len(stage.trace)
+    if length <= attention.LARGEST:
+        return length
+    return length if controls.choose(stage, "span", ("near", "whole"), "near") == "whole" else attention.LARGEST
 
 
 def grid(stage: Stage, view: attention.GridView) -> None:

@@ -88,7 +88,7 @@ class Page:
         }
         if self.target is None:
             return found
-        logits = self.trace["logits"][self.position]
+        logits = self.trace.row("logits", self.position)
         rival = self.against if isinstance(self.against, int) else self.target
         where = "at" if self.stage.lm.config.kind == "encoder" else "after"
         return found | {

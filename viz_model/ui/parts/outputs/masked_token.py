@@ -38,7 +38,7 @@ def show(stage: Stage) -> None:
         stage.see("greedy" if sampling.temperature == 0 else "kept_all" if choice.kept.all() else "kept_some", **said)
         if covers:
             guesses = seen.next_tokens(stage.token, GUESSES_SEEN)
-            share = next_token.percent(float(seen["logits"][stage.token].softmax(-1)[own_id]))
+            share = next_token.percent(float(seen.row("logits", stage.token).softmax(-1)[own_id]))
             stage.see("beside", share=share, **said)
             stage.figure(next_token.draw_guesses(guesses, own_id), "visible", words("visible_alt", **said))
     draws.tail(stage, choice, sampling)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_model.figures import next_token
 from viz_model.generation import Sampling
+from viz_model.trace import Trace
 from viz_model.ui import controls, runs, state
 from viz_model.ui.parts.outputs import cache, draws
 from viz_model.ui.parts.outputs import choice as chosen
@@ -37,7 +38,7 @@ def show(stage: Stage) -> None:
     _draw(stage, sampling)
     cache.section(stage, sampling)
     if len(trace) > 1:
-        came = next_token.ArrivalsView.of(trace)
+        came = _arrivals(stage.asked, trace)
         st.subheader(words("arrivals_title", **came.facts()), anchor=False)
         stage.see("arrivals_target" if config.kind == "encoder_decoder" else "arrivals_text")
         chosen.arrivals(stage, came, stage.token + 1)
@@ -61,6 +62,12 @@ def show(stage: Stage) -> None:
     with numbers:
         chosen.numbers(stage, choice, said)
     stage.question()
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _arrivals(asked: runs.Asked, _trace: Trace) -> next_token.ArrivalsView:
+    with runs.alone():
+        return next_token.ArrivalsView.of(_trace)
 
 
 def _draw(stage: Stage, sampling: Sampling) -> None:
