@@ -24,7 +24,7 @@ import torch
 import viz_model as vm
 from viz_model.analysis import corpus
 
-SHAPES: dict[str, dict[str, int]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "story": {"vocab_size": 8192, "n_positions": 256, "n_embd": 192, "n_layer": 4, "n_head": 6},
     "gpt2": {},
 }
@@ -73,13 +73,14 @@ def main() -> None:
             print(f"{name + ', ' + kind:22}{cells[0]:>9.0f}{cells[1]:>9.2f}×{cells[2]:>24.2f}×", flush=True)
 
 
-def models(shape: dict[str, int]) -> tuple[Any, vm.LanguageModel]:
+def models(shape: dict[str, Any]) -> tuple[Any, vm.LanguageModel]:
     """The same random weights in transformers and here."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
-    eager: Any = GPT2LMHeadModel(GPT2Config(**shape)).eval()
+    eager: Any = GPT2LMHeadModel(GPT2Config(**shape))
     eager.set_attn_implementation("eager")
+    eager.eval()
     with tempfile.TemporaryDirectory() as folder:
         eager.save_pretrained(folder)
         return eager, vm.load(folder)

@@ -73,12 +73,12 @@ def main() -> None:
 
 
 def summary(found: Survey) -> str:
-    """What was read, and the strongest head of each measure."""
+    """What was read, and the strongest head of each measure that any head has some of."""
     natural = found.natural
     lines = [f"{natural.n_texts} texts, {natural.n_tokens} tokens read, {natural.n_dropped} beyond the context dropped"]
     for kind, heads in {"on these texts": natural.heads, "on repeated random tokens": found.repeated}.items():
         if heads is not None:
-            lines += [f"  {_strongest(heads, n)} {kind}" for n in range(len(MEASURES)) if heads.counts[n]]
+            lines += [f"  {_strongest(heads, n)} {kind}" for n in range(len(MEASURES)) if heads.sums[..., n].any()]
     return "\n".join(lines)
 
 

@@ -95,7 +95,11 @@ class Firings(NamedTuple):
         text = np.concatenate((self.text, other.text), axis=-1)
         position = np.concatenate((self.position, other.position), axis=-1)
         best = np.lexsort((text, -value), axis=-1)[..., : self.value.shape[-1]]
-        return Firings(*(np.take_along_axis(array, best, axis=-1) for array in (value, text, position)))
+        return Firings(
+            np.take_along_axis(value, best, axis=-1),
+            np.take_along_axis(text, best, axis=-1),
+            np.take_along_axis(position, best, axis=-1),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
