@@ -73,6 +73,7 @@ class Visitor:
             additional_headers=self._headers,
             origin=Origin(self.origin or f"{parts.scheme}://{parts.netloc}"),
             proxy=None,
+            ping_interval=None,  # a busy machine is no broken connection
             open_timeout=PATIENCE,
             max_size=None,
         )
