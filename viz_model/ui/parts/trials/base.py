@@ -127,6 +127,11 @@ class Lab:
         with st.spinner(self.words("measuring", n=n)):
             return list(_kept(full, make))
 
+    def once(self, name: Hashable, trace: Trace, make: Callable[[], T]) -> T:
+        """A number of a run that takes reading all of its patterns, or all of its stream: computed once."""
+        run = runs.Asked.of(self.stage.view.model, trace), trace.stack.side, name
+        return _kept(run, lambda: iter((make(),)))[0]
+
     def allow(self, key: Hashable) -> None:
         """A press of the button asks for the runs, too."""
         full = (self.stage.asked.plain, self.plain.stack.side, self.at, key)

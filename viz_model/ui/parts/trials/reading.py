@@ -86,19 +86,19 @@ class Cell(Measure):
         """One cell of every layer, and one that is hidden by it, not shown."""
         if not (super().fits(lab, edit) and isinstance(edit, FlipMask)) or edit.key is None or edit.layer is not None:
             return False
-        return bool(breaking.mean_row(lab.plain, edit.query)[edit.key] > 0)
+        return bool(_row(lab, lab.plain, edit.query)[edit.key] > 0)
 
     def _cell(self, lab: Lab) -> tuple[int, int]:
         """What was tried; else the selected query, and of what it sees beside itself the key that it reads most."""
         if isinstance(tried := lab.tried, FlipMask) and tried.key is not None and self.fits(lab, tried):
             return tried.query, tried.key
-        row = breaking.mean_row(lab.plain, lab.token).copy()
+        row = _row(lab, lab.plain, lab.token).copy()
         row[lab.token] = 0.0
         return lab.token, int(row.argmax())
 
     def ask(self, lab: Lab) -> dict[str, object]:
         query, key = self._cell(lab)
-        row = breaking.mean_row(lab.plain, query)
+        row = _row(lab, lab.plain, query)
         return {
             "query": lab.token_name(query),
             "key": lab.token_name(key),
@@ -109,13 +109,13 @@ class Cell(Measure):
 
     def make(self, lab: Lab, guess: str | None) -> Edit | None:
         query, key = self._cell(lab)
-        if breaking.mean_row(lab.plain, query)[key] == 0 or key == query:
+        if _row(lab, lab.plain, query)[key] == 0 or key == query:
             return None
         return FlipMask(query=query, key=key, side=lab.side)
 
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
         query = edit.query if isinstance(edit, FlipMask) else lab.token
-        return breaking.mean_row(trace, query)
+        return _row(lab, trace, query)
 
     def view(self, lab: Lab, series: Mapping[str, np.ndarray], edit: Edit | None) -> break_it.SeriesView:
         key = edit.key if isinstance(edit, FlipMask) else self._cell(lab)[1]
@@ -135,8 +135,8 @@ class Cell(Measure):
         found = super().answer(lab, edit, after)
         here = breaking.cost(lab.plain, after, lab.at)
         outcome = "changes" if here.changed else "stays"
-        row = breaking.mean_row(lab.plain, edit.query)
-        weights = (row, breaking.mean_row(after, edit.query))
+        row = _row(lab, lab.plain, edit.query)
+        weights = (row, _row(lab, after, edit.query))
         key = self._cell(lab)[1] if edit.key is None else edit.key
         facts = dict(found.facts) | {
             "query": lab.token_name(edit.query),
@@ -287,6 +287,11 @@ class Sentence(Experiment):
 def _near(asked: runs.Asked, position: int, _plain: Trace) -> str | None:
     with runs.alone():
         return breaking.neighbour(_plain, position)
+
+
+def _row(lab: Lab, trace: Trace, query: int) -> np.ndarray:
+    """Where a query looks, on the mean of all layers and heads, [Tk]."""
+    return lab.once(("row", query), trace, lambda: breaking.mean_row(trace, query))
 
 
 def _neighbour(lab: Lab, position: int) -> str | None:

@@ -79,7 +79,7 @@ class Position(Part):
         return super().missing(lab) or ("no_position" if isinstance(lab.plain.config.position, NoPosition) else None)
 
     def ask(self, lab: Lab) -> dict[str, object]:
-        shares = breaking.previous_shares(lab.plain)
+        shares = self._shares(lab, lab.plain)
         layer, head = self._heads(lab)[0]
         even = float(breaking.even_previous(lab.plain, layer))
         return {
@@ -93,14 +93,17 @@ class Position(Part):
     def make(self, lab: Lab, guess: str | None) -> Edit:
         return edits.NoPosition()
 
+    def _shares(self, lab: Lab, trace: Trace) -> np.ndarray:
+        return lab.once(self.name, trace, lambda: breaking.previous_shares(trace))
+
     def _heads(self, lab: Lab) -> list[tuple[int, int]]:
         """The heads that look one place back most, in falling order."""
-        shares = breaking.previous_shares(lab.plain)
+        shares = self._shares(lab, lab.plain)
         order = np.argsort(-shares, axis=None, kind="stable")[: self.most]
         return [(int(n) // shares.shape[1], int(n) % shares.shape[1]) for n in order]
 
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
-        shares = breaking.previous_shares(trace)
+        shares = self._shares(lab, trace)
         return np.array([shares[layer, head] for layer, head in self._heads(lab)])
 
     def view(self, lab: Lab, series: Mapping[str, np.ndarray], edit: Edit | None) -> SeriesView:
@@ -131,7 +134,7 @@ class Mask(Part):
         return edits.NoMask(side="decoder" if len(lab.plain.config.sides) > 1 else None)
 
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
-        return breaking.future_shares(trace)
+        return lab.once(self.name, trace, lambda: breaking.future_shares(trace))
 
     def view(self, lab: Lab, series: Mapping[str, np.ndarray], edit: Edit | None) -> SeriesView:
         return SeriesView(tuple(map(str, range(lab.plain.n_layers))), series, "attn.pattern")
@@ -168,7 +171,7 @@ class Residual(ByDepth):
         return edits.NoResidual()
 
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
-        return twins.stream_similarity(trace)
+        return lab.once(self.name, trace, lambda: twins.stream_similarity(trace))
 
     def axes(self, lab: Lab) -> tuple[str, str]:
         return lab.words("axis_depth"), lab.words("axis_similarity")
@@ -194,7 +197,7 @@ class Norm(ByDepth):
         return edits.NoNorm()
 
     def values(self, lab: Lab, trace: Trace, edit: Edit | None) -> np.ndarray:
-        return breaking.lengths_by_depth(trace)
+        return lab.once(self.name, trace, lambda: breaking.lengths_by_depth(trace))
 
     def axes(self, lab: Lab) -> tuple[str, str]:
         return lab.words("axis_depth"), lab.words("axis_length")
