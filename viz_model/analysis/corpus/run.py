@@ -35,14 +35,15 @@ class Settings:
     Attributes:
         top: how many texts are kept for each neuron.
         max_tokens: of each text, where that is less than the context; the rest is dropped.
-        batch_tokens: of a batch, its padding included.
+        batch_tokens: of a batch, its padding included. On a CPU small batches are faster: their patterns
+            stay in its cache. A GPU wants thousands.
         job_texts: consecutive texts that are sorted by length together; after each job the numbers so
             far are written down.
     """
 
     top: int = 8
     max_tokens: int | None = None
-    batch_tokens: int = 2048
+    batch_tokens: int = 512
     job_texts: int = 128
 
 
