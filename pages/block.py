@@ -1,6 +1,7 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
 from viz_model.figures.block import lengths, neurons, norm, strips, weights
+from viz_model.ui import runs
 from viz_model.ui.parts import block
 from viz_model.ui.stage import open_stage
 
@@ -9,7 +10,7 @@ layer, trace, token = stage.view.layer, stage.trace, stage.token
 
 way = strips.StripsView.of(trace, layer, token)
 dimension = block.way_up(stage, way)
-by_depth = lengths.LengthsView.of(trace, layer, token)
+by_depth = lengths.LengthsView.of(trace, layer, token, runs.along_the_stream(stage.asked, trace.stack.side)[0])
 block.long_way(stage, way, by_depth)
 normed = block.one_norm(stage, way, dimension)
 hidden = neurons.NeuronsView.of(trace, layer, token)

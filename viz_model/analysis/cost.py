@@ -449,13 +449,13 @@ def _storages(value: Any) -> list[torch.UntypedStorage]:
 def kinds(trace: Trace) -> tuple[tuple[heads.HeadSummary, ...], ...]:
     """Every head of every layer, summed up on this run: [L][H]."""
     marks = heads.marks(trace)
-    return tuple(
-        tuple(
-            heads.summarise(pattern, seen.of_run(trace, layer).numpy(), marks)
-            for pattern in trace[f"blocks.{layer}.attn.pattern"].numpy()
-        )
-        for layer in range(trace.n_layers)
-    )
+    found = []
+    for layer in range(trace.n_layers):
+        visible, site = seen.of_run(trace, layer).numpy(), f"blocks.{layer}.attn.pattern"
+        # One T×T matrix at a time: all of a long text are a lot of memory.
+        patterns = (trace.head(site, head).numpy() for head in range(trace.config.n_heads))
+        found.append(tuple(heads.summarise(pattern, visible, marks) for pattern in patterns))
+    return tuple(found)
 
 
 # Fitted

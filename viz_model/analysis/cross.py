@@ -151,7 +151,7 @@ def written(trace: Trace, layer: int, query: int) -> Written:
     bias = cross_block(trace, layer).cross.o.bias
     return Written(
         before=trace[at + "resid.mid"][query].numpy(),
-        heads=trace[at + "cross.head_out"][:, query].numpy(),
+        heads=trace.row(at + "cross.head_out", query).numpy(),
         bias=np.zeros(trace.config.d_model, np.float32) if bias is None else bias.detach().numpy(),
         out=trace[at + "cross.out"][query].numpy(),
         after=trace[at + "resid.cross"][query].numpy(),

@@ -102,7 +102,7 @@ def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
 MATRICES = ("scores", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
 
-LARGEST = 104
+LARGEST = 88
 """Positions along a side of the large map; of longer texts those around the chosen token are shown, or all, pooled."""
 
 
@@ -597,7 +597,7 @@ def by_hand(view: StepsView, key: int) -> dict[str, str]:
 def heads_by_hand(trace: Trace, layer: int, query: int) -> dict[str, str]:
     """The sum over heads, for prose: what each writes into dimension 0 of the query's stream."""
     at = f"blocks.{layer}.attn."
-    written = trace[at + "head_out"][:, query, 0].numpy()
+    written = trace.row(at + "head_out", query)[:, 0].numpy()
     o = trace.stack.block(layer).attn.o
     bias = 0.0 if o.bias is None else o.bias[0].item()
     return {

@@ -42,7 +42,7 @@ class HeatmapView(NamedTuple):
     pool: Pool = Pool()
 
 
-MOST_CELLS = 24_000
+MOST_CELLS = 16_000
 """Cells of one picture, 5.3 bytes each on their way to the browser; where some are masked, half as many."""
 
 

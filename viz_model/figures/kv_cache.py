@@ -18,6 +18,12 @@ from viz_model.figures.next_token import percent
 FRAME = 10
 """Places for tokens to come that the picture shows: it moves on when they are full."""
 MOST_LABELS = 24
+MOST_PLACES = 160
+"""Tokens of the cache that are drawn at the most: those at its end, where new ones come."""
+MOST_CELLS = 2_400
+"""Tokens times layers that are drawn at the most."""
+MOST_COLUMNS = 300
+"""Columns of the staircases; of longer texts neighbouring positions share one."""
 BYTES = 4
 """Of one number in single precision."""
 
@@ -128,13 +134,22 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
     ``words`` has "key", "value", "layer", "token", "source_token", "length", "bytes" and "source"; ``size`` writes
     bytes.
     """
+    n_tokens, first = len(view.labels), max(0, view.places - _most(view.n_layers))
+    counts = np.arange(first + 1, view.places + 1)
+    view = view._replace(
+        keys=view.keys[:, first:],
+        values=view.values[:, first:],
+        labels=view.labels[first:],
+        n_new=min(view.n_new, n_tokens - first),
+        places=view.places - first,
+    )
     height = _grid_height(view.n_layers)
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=[110, height], vertical_spacing=26 / (height + 136)
     )
-    counts = np.arange(1, view.places + 1)
-    columns = [*theme.unique(view.labels), *(f"{place}:" for place in range(len(view.labels), view.places))]
-    opacity = np.where(counts <= len(view.labels), 1.0, _FAINT)
+    columns = [f"{first + n}: {theme.plain(label)}" for n, label in enumerate(view.labels)]
+    columns += [f"{first + place}:" for place in range(len(view.labels), view.places)]
+    opacity = np.where(counts <= n_tokens, 1.0, _FAINT)
     parts = [(name, counts * view.n_layers * view.a_cell, theme.ROLES[name]) for name in ("key", "value")]
     if view.n_source_bytes:
         parts.insert(0, ("source", np.full(len(counts), view.n_source_bytes), theme.ROLES["residual"]))
@@ -195,18 +210,29 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
     figure.update_xaxes(range=[-0.6, view.places - 0.4], fixedrange=True)
     figure.update_xaxes(row=1, col=1, showticklabels=False)
     _tokens(figure, view.labels, words["token"], row=2)
+    if first:
+        figure.update_layout(meta={"part": {"first": first, "last": n_tokens - 1, "n": n_tokens}})
     return figure
+
+
+def _most(n_layers: int) -> int:
+    """How many tokens of a cache are drawn."""
+    return min(MOST_PLACES, MOST_CELLS // n_layers)
 
 
 def draw_source(view: CacheView, words: Words) -> go.Figure:
     """The keys and values of the source, which cross-attention reads; ``words`` as for :func:`draw_cache`."""
-    height = _grid_height(view.n_layers)
+    height, n_tokens = _grid_height(view.n_layers), len(view.source_labels)
+    shown = min(n_tokens, _most(view.n_layers))
+    labels, keys, values = view.source_labels[:shown], view.source_keys[:, :shown], view.source_values[:, :shown]
     figure = make_subplots(rows=1, cols=1)
-    _cells(figure, view.source_keys, view.source_values, theme.unique(view.source_labels), words, row=1)
+    _cells(figure, keys, values, theme.unique(labels), words, row=1)
     theme.layout(figure, height=height + 80)
     _layers(figure, view.n_layers, words, row=1)
-    figure.update_xaxes(range=[-0.6, len(view.source_labels) - 0.4], fixedrange=True)
-    _tokens(figure, view.source_labels, words["source_token"], row=1)
+    figure.update_xaxes(range=[-0.6, shown - 0.4], fixedrange=True)
+    _tokens(figure, labels, words["source_token"], row=1)
+    if shown < n_tokens:
+        figure.update_layout(meta={"part": {"first": 0, "last": shown - 1, "n": n_tokens}})
     return figure
 
 
@@ -217,7 +243,7 @@ def _grid_height(n_layers: int) -> int:
 def _cells(
     figure: go.Figure, keys: np.ndarray, values: np.ndarray, columns: Sequence[str], words: Words, row: int
 ) -> None:
-    """Two rows a layer: its keys, then its values. A row's longest vector has the full colour; empty places are grey."""
+    """Two rows a layer: keys, then values. A row's longest vector has the full colour; empty places are grey."""
     n_layers, n_tokens = keys.shape
     for offset, (name, lengths) in enumerate((("key", keys), ("value", values))):
         rows = np.full((2, 2 * n_layers, n_tokens), np.nan, dtype=np.float32)
@@ -333,10 +359,14 @@ def draw_work(view: WorkView, words: Words) -> go.Figure:
     ]
     figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.05, subplot_titles=titles)
     n_rows = len(view.cached)
+    pool = -(-view.cached.shape[1] // MOST_COLUMNS)
     for column, cells in ((1, view.cached), (2, view.fresh)):
+        padded = np.pad(cells, ((0, 0), (0, -cells.shape[1] % pool)))
+        pooled = padded.reshape(n_rows, -1, pool).max(-1)
         figure.add_trace(
             go.Heatmap(
-                z=np.where(cells > 0, cells, np.nan).astype(np.float32),
+                z=np.where(pooled > 0, pooled, np.nan).astype(np.float32),
+                x=np.arange(pooled.shape[1]) * pool + (pool - 1) / 2,
                 y=list(range(1, n_rows + 1)),
                 zmin=1,
                 zmax=2,

@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
 from viz_model.figures import theme
+from viz_model.figures.attention import around
 from viz_model.figures.cells import BESIDE, COLUMN, ROW, Cells, span_of
 from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step, distribution
@@ -20,6 +21,8 @@ from viz_model.trace import Trace
 
 SHOWN = 20
 GUESSES = 3
+MOST_ARRIVED = 160
+"""Tokens of a text whose surprise is drawn at the most; the table has all of them."""
 MOST_DRAWN = 100
 """Tokens that are drawn on a page at the most."""
 
@@ -319,6 +322,15 @@ class ArrivalsView(NamedTuple):
             visible=found.visible,
         )
 
+    def near(self, position: int | None, most: int = MOST_ARRIVED) -> ArrivalsView:
+        """Of a long text ``most`` tokens around a position; around the end without one."""
+        if len(self.labels) <= most:
+            return self
+        at = len(self.labels) - 1 if position is None else int(np.abs(self.positions - position).argmin())
+        shown = around(at, len(self.labels), most)
+        parts = {name: value[shown] for name, value in self._asdict().items() if value is not None}
+        return self._replace(**parts)
+
     def columns(self) -> dict[str, list[object]]:
         """The rows of a table, by column."""
         found: dict[str, list[object]] = {} if self.before is None else {"before": list(self.before)}
@@ -358,9 +370,12 @@ def _named(tokenizer: Tokenizer, ids: np.ndarray, probs: np.ndarray) -> tuple[tu
 def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | None = None) -> go.Figure:
     """A strip of the probabilities that the tokens which came had had, and their surprise as bars.
 
+    Of a long text those around the marked token, which ``layout.meta`` then says.
+
     ``selected`` is the position of a token to be marked. ``names`` has "probability", "bits",
     "rank" and "guesses", and "visible" where the view has that row.
     """
+    n_tokens, view = len(view.labels), view.near(selected)
     columns = [f"{position}: {theme.plain(label)}" for position, label in zip(view.positions, view.labels, strict=True)]
     said = ["<br>".join(f"{theme.plain(label)}  {percent(p)}" for label, p in guesses) for guesses in view.guesses]
     asked = [f"{theme.plain(label)} → " for label in view.before] if view.before is not None else [""] * len(columns)
@@ -417,6 +432,9 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
     frame = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
     figure.add_shape(type="rect", **frame, line={"color": theme.rgba(theme.ROLES["residual"], 0.5), "width": 1})
     theme.layout(figure, height=220 + 50 * len(strips))
+    if len(view.labels) < n_tokens:
+        first, last = (int(view.positions[end]) for end in (0, -1))
+        figure.update_layout(meta={"part": {"first": first, "last": last, "n": n_tokens + 1}})
     if selected in view.positions:
         column = int((view.positions == selected).argmax())
         for row in (1, 2):

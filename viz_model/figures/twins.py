@@ -201,14 +201,22 @@ class DepthView(NamedTuple):
     untrained: Numbers
 
     @classmethod
-    def of(cls, traces: Mapping[str, Trace], token: int, untrained: Numbers | None = None) -> DepthView:
+    def of(
+        cls,
+        traces: Mapping[str, Trace],
+        token: int,
+        untrained: Numbers | None = None,
+        known: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
+    ) -> DepthView:
+        """``known`` are lengths and similarities of a trace by side, where they are known already."""
         some = next(iter(traces.values()))
-        norms = {side: twins.stream_norms(trace) for side, trace in traces.items()}
+        known = known or {side: (twins.stream_norms(t), twins.stream_similarity(t)) for side, t in traces.items()}
+        norms = {side: lengths for side, (lengths, _) in known.items()}
         return cls(
             sites=twins.stream_sites(some),
             middle={side: np.median(values, axis=1) for side, values in norms.items()},
             token={side: values[:, token] for side, values in norms.items()},
-            similarity={side: twins.stream_similarity(trace) for side, trace in traces.items()},
+            similarity={side: alike for side, (_, alike) in known.items()},
             label=some.tokens[token].label,
             level=some.config.d_model**0.5,
             untrained=untrained or {},

@@ -322,6 +322,14 @@ def bare_top_changes(asked: Asked) -> int:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
+def along_the_stream(asked: Asked, side: Side) -> tuple[np.ndarray, np.ndarray]:
+    """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
+    run = trace(asked).at(side)
+    with _RUNNING:
+        return twins.stream_norms(run), twins.stream_similarity(run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
 def untrained_similarity(asked: Asked, side: Side) -> np.ndarray:
     """How alike the tokens are by depth in a model like this one before any training."""
     run = trace(asked).at(side)

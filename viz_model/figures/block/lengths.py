@@ -15,7 +15,7 @@ from viz_model.trace import Trace
 
 LEVEL = 1.25
 """Lengths that differ by no more than this factor count as level."""
-MAX_POINTS = 3_000
+MAX_POINTS = 1_800
 MOST_NUMBERS = 7
 OUTLIER = 5.0
 """How many times the median a vector's length must be to be worth a sentence of its own."""
@@ -46,11 +46,12 @@ class LengthsView(NamedTuple):
     norm_at: str
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, token: int) -> LengthsView:
+    def of(cls, trace: Trace, layer: int, token: int, lengths: np.ndarray | None = None) -> LengthsView:
+        """``lengths`` are :func:`viz_model.analysis.twins.stream_norms`, where they are known already."""
         return cls(
             sites=analysis.stream_sites(trace),
             labels=tuple(t.label for t in trace.tokens),
-            lengths=analysis.stream_norms(trace),
+            lengths=analysis.stream_norms(trace) if lengths is None else lengths,
             token=token,
             layer=layer,
             # Without norms nothing on the stream is brought to a length, wherever they stood.

@@ -129,7 +129,8 @@ def predictions(page: Comparison) -> None:
 def by_depth(page: Comparison, place: Any, beside: Any) -> twins.DepthView:
     """Lengths and likeness of the tokens' vectors."""
     few = len(page.stage.trace) < 2
-    view = twins.DepthView.of(page.traces, page.stage.token, {} if few else untrained(page, beside))
+    known = {place: runs.along_the_stream(asked, page.side) for place, asked in page.asked.items()}
+    view = twins.DepthView.of(page.traces, page.stage.token, {} if few else untrained(page, beside), known)
     stream = ["embed.out", *page.sites(*STREAM)]
     length = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
     end = page.alone and f"_{page.own}"
