@@ -15,7 +15,7 @@ from viz_model.tokenizer import ByteLevel
 from viz_model.trace import Trace
 
 MAX_ROWS = 56
-MOST_NUMBERS = 34_000
+MOST_NUMBERS = 32_000
 """Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
 MAX_BLOCKS = 6
 N_NEXT = 8

@@ -47,9 +47,9 @@ def section(stage: Stage) -> None:
 def _one_head(stage: Stage) -> None:
     """The chosen head: one query's keys, and every pair."""
     words, head = stage.words, stage.view.head
-    found = care.arriving(stage.trace, stage.view.layer)
+    found = care.arriving(stage.trace, stage.view.layer, head)
     labels = stage.token_labels
-    row = figures.RowView.of(found, labels, head, stage.token)
+    row = figures.RowView.of(found, labels, 0, stage.token)
     far = row.furthest
     said = {
         "layer": stage.view.layer,
@@ -69,7 +69,7 @@ def _one_head(stage: Stage) -> None:
         if len(row.keys) < row.n_seen:
             st.caption(words("row_part", **said))
     with right:
-        pairs = figures.PairsView.of(found, labels, head)
+        pairs = figures.PairsView.of(found, labels, 0)
         st.markdown(f"#### {words('pairs_title', **said)}")
         stage.figure(figures.draw_pairs(pairs, names, stage.token), "pairs", words("pairs_alt"))
         st.caption(words("pairs_note", shown=len(pairs.weights), n=pairs.n_pairs, token=stage.token_name()))
