@@ -62,7 +62,7 @@ def test_a_typed_word_is_cut_step_by_step(app: None) -> None:
     said = "\n".join(part.value for part in page.markdown)
     assert f"The lowest rank is {split.joins[2].rank:,}" in said
     assert " · ".join(f"`{story_tokenizer().token(id).label}` {id:,}" for id in split.ids) in said
-    slider = page.slider(key="tokens.step.story-8k.unbelievable").set_value(len(split.joins)).run()
+    page.slider(key="tokens.step.story-8k.unbelievable").set_value(len(split.joins)).run()
     assert "nothing is left to do" in "\n".join(part.value for part in page.markdown)
 
 

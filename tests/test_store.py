@@ -13,7 +13,8 @@ from viz_model.ui.store import Call, Store
 
 
 def test_what_was_used_least_recently_leaves_first() -> None:
-    held, left = Store(100), []
+    held = Store(100)
+    left: list[Call] = []
     keys = [Call("f", (n,)) for n in range(4)]
     for key in keys[:3]:
         held.get(key, lambda: "value", lambda _: 40, left.append)

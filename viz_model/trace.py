@@ -354,8 +354,8 @@ class Trace:
             q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head)
             return q, ops.share_heads(k, self.config.n_heads) if head is None else k
         heads = slice(None) if head is None else slice(head, head + 1)
-        q, k = (last_form(self.values, at, letter) for letter in "qk")
-        return self.values[q][heads], self._shared(k, head)
+        queries, keys = (last_form(self.values, at, letter) for letter in "qk")
+        return self.values[queries][heads], self._shared(keys, head)
 
 
 def _existing(norm: Norm | None) -> Norm:

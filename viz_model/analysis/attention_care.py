@@ -76,7 +76,9 @@ def arriving(trace: Trace, layer: int, head: int | None = None) -> Arriving:
     """
     at, n_heads = f"blocks.{layer}.attn", trace.config.n_heads
     heads = range(n_heads) if head is None else range(head, head + 1)
-    w_o = trace.stack.block(layer).attn.o.weight.detach().T.unflatten(0, (n_heads, -1))[heads.start : heads.stop]  # [H, K, D]
+    w_o = (
+        trace.stack.block(layer).attn.o.weight.detach().T.unflatten(0, (n_heads, -1))[heads.start : heads.stop]
+    )  # [H, K, D]
     # The Gram matrix spares the vectors themselves: ‖vW‖² = v (W Wᵀ) vᵀ, K × K a head.
     gram = (w_o @ w_o.mT).double()
     values = torch.stack([trace.head(f"{at}.v", each) for each in heads]).double()  # [H, T, K]

@@ -292,11 +292,11 @@ class ArrivalsView(NamedTuple):
             logits = logits[: len(following)]  # nothing has come after the last token
             own = logits[np.arange(len(following)), following][:, None]
             best = logits.topk(min(GUESSES, logits.shape[-1]))
-            ranks = 1 + (logits > own).sum(-1)
-            found.append((own[:, 0], logits.double().logsumexp(-1), best.values, best.indices, ranks))
-        own, total, values, ids, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            rank = 1 + (logits > own).sum(-1)
+            found.append((own[:, 0], logits.double().logsumexp(-1), best.values, best.indices, rank))
+        said, total, values, ids, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
         shares = np.exp(values.astype(np.float64) - total[:, None])
-        nats = np.maximum(0.0, total - own.astype(np.float64))
+        nats = np.maximum(0.0, total - said.astype(np.float64))
         return cls(
             positions=np.arange(len(came)) + 1,
             labels=tuple(token.label for token in tokens[1:]),

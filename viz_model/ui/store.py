@@ -77,8 +77,9 @@ class Store:
                     left = self._make_room()
             finally:
                 self._making.pop(key, None)
-        for gone in left if leave is not None else ():
-            leave(gone)
+        if leave is not None:
+            for gone in left:
+                leave(gone)
         return value
 
     def forget(self, which: Callable[[Call], bool]) -> None:

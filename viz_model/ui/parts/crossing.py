@@ -12,7 +12,7 @@ from viz_model.analysis import cross, parameters
 from viz_model.config import Side
 from viz_model.figures import cross as figures
 from viz_model.figures import heatmap
-from viz_model.figures.cells import COLUMN, ROW, Cells
+from viz_model.figures.cells import COLUMN, ROW, Cells, Index
 from viz_model.figures.next_token import percent
 from viz_model.generation import Sampling
 from viz_model.tokenizer import Token
@@ -123,7 +123,8 @@ def code(stage: Stage) -> tuple[str, ...]:
 
 def step_cells(stage: Stage) -> dict[str, Cells]:
     """Which numbers of the run the rows of the steps show; a product is the first step of its score."""
-    at, index = stage.at("cross."), (stage.view.head, stage.token, COLUMN)
+    at = stage.at("cross.")
+    index: Index = (stage.view.head, stage.token, COLUMN)
     names = {"product": "scores", "scale": "scores", "mask": "masked", "softmax": "pattern"}
     return {row: Cells(at + site, index) for row, site in names.items()}
 
@@ -152,8 +153,8 @@ def decoding(stage: Stage, pattern: np.ndarray, shown: str) -> dict[str, list[ob
 
     ``pattern`` [Tq, Ts] is what is ``shown``: one "head", or the average of all.
     """
-    at, index = stage.at("cross.pattern"), (stage.view.head, stage.token, COLUMN)
-    cells = Cells(at, index) if shown == "head" else None
+    query: Index = (stage.view.head, stage.token, COLUMN)
+    cells = Cells(stage.at("cross.pattern"), query) if shown == "head" else None
     steps, own = cross.decoding(stage.trace), own_words(stage)
     now, same = steps[stage.token], cross.agreement(steps, own)
     source = cross.source_labels(stage.trace)

@@ -85,6 +85,7 @@ def word(stage: Stage, text: str, other: Tokenizer) -> None:
     if st.session_state.get(key) not in vocabularies:
         st.session_state[key] = next(iter(vocabularies))
     name = right.segmented_control(words("word_by"), list(vocabularies), key=key, required=True, wrap=True)
+    assert name is not None  # one is always chosen
     tokenizer = vocabularies[name]
     try:
         found = splitting.splits(tokenizer, typed or longest)
