@@ -12,6 +12,7 @@ from viz_model.analysis.kv_cache import Reading
 from viz_model.figures import kv_cache as figures
 from viz_model.figures.architectures.common import byte_size
 from viz_model.generation import Sampling
+from viz_model.trace import Trace
 from viz_model.ui import runs
 from viz_model.ui.parts.cost import MEASURING
 from viz_model.ui.stage import Stage
@@ -29,7 +30,7 @@ def section(stage: Stage, sampling: Sampling) -> None:
     stage = replace(stage, name="kv_cache")
     trace, config = stage.trace, stage.lm.config
     keeps = not any(edit.reads_whole_text for edit in trace.edits)
-    held = runs.held(*place, len(steps)) if steps else kv_cache.held_after(trace)
+    held = runs.held(*place, len(steps)) if steps else _held_after(stage.asked, trace)
     reads = kv_cache.reads(config.n_context, len(trace), len(steps), keeps=keeps)
     labels = [token.label for token in (*trace.tokens, *(step.token for step in steps))]
     source = trace.at("encoder").tokens if len(config.sides) > 1 else ()
@@ -38,6 +39,12 @@ def section(stage: Stage, sampling: Sampling) -> None:
     _filling(stage, view, keeps=keeps, forgets=reads[-1].first > 0)
     _spared(stage, len(steps), keeps=keeps)
     _measured(stage)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _held_after(asked: runs.Asked, _trace: Trace) -> kv_cache.Held:
+    with runs.alone():
+        return kv_cache.held_after(_trace)
 
 
 def _filling(stage: Stage, view: figures.CacheView, *, keeps: bool, forgets: bool) -> None:
