@@ -7,7 +7,7 @@ import math
 
 import pytest
 import torch
-from tiny_models import close
+from tiny_models import close, language_model, tiny_config
 
 import viz_model as vm
 from viz_model import sites
@@ -214,3 +214,19 @@ def test_the_recorder_refuses_unknown_and_repeated_names() -> None:
         recorder("a.b", value)
     with pytest.raises(ValueError, match="registry"):
         recorder.at("a")("c", value)
+
+
+def test_a_run_can_be_given_up_between_blocks() -> None:
+    lm = language_model(tiny_config(n_layers=3))
+    begun: list[int] = []
+
+    def give_up() -> None:
+        begun.append(len(begun))
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lm.trace(ids=[1, 2, 3], between=give_up)
+    assert begun == [0, 1]
+    lm.trace(ids=[1, 2, 3], between=lambda: begun.append(len(begun)))
+    assert len(begun) == 5

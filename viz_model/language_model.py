@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class LanguageModel:
         max_tokens: int | None = None,
         target_language: str | None = None,
         keep: trace.Keep | None = None,
+        between: Callable[[], None] | None = None,
     ) -> trace.Trace:
         """Run the model over a text, or over token ids, so that every value can be read.
 
@@ -71,6 +72,7 @@ class LanguageModel:
             keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
                 computed again when it is read; by default as the size of the run suggests
                 (:func:`viz_model.trace.record`). The values are the same.
+            between: called where a block begins; what it raises ends the run.
 
         Raises:
             ValueError: neither or both of text and ids were given, there is nothing to run, an id
@@ -105,6 +107,7 @@ class LanguageModel:
             n_dropped=len(ids) - len(run),
             n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
             keep=keep,
+            between=between,
         )
 
     def generate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -20,6 +20,7 @@ class Recorder:
         known: the full names there may be.
         changes: interventions by the full name of the value that they change.
         kept: the full names to be kept, by default all.
+        between: called where a block begins; what it raises ends the run.
 
     Raises:
         ValueError: the forward pass used a name twice, or one that is not known.
@@ -30,11 +31,13 @@ class Recorder:
         known: frozenset[str],
         changes: Mapping[str, Sequence[ValueEdit]] | None = None,
         kept: frozenset[str] | None = None,
+        between: Callable[[], None] | None = None,
     ) -> None:
         self.values: dict[str, Tensor] = {}
         self._known = known
         self._kept = known if kept is None else kept
         self._changes = changes or {}
+        self._between = between
         self._seen: set[str] = set()
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
@@ -43,6 +46,8 @@ class Recorder:
         if name not in self._known:
             raise ValueError(f"site {name!r} is not in the registry")
         self._seen.add(name)
+        if self._between is not None and name.endswith(".resid.in"):
+            self._between()
         value = interventions.apply(self._changes, name, value, self.values)
         if name in self._kept:
             self.values[name] = value.detach()
@@ -71,7 +76,10 @@ class _Scoped:
 
 
 def recorder(
-    config: ModelConfig, changes: Mapping[str, Sequence[ValueEdit]] | None = None, kept: frozenset[str] | None = None
+    config: ModelConfig,
+    changes: Mapping[str, Sequence[ValueEdit]] | None = None,
+    kept: frozenset[str] | None = None,
+    between: Callable[[], None] | None = None,
 ) -> Recorder:
     """A recorder of the values that a run of this config names, and of those that are formed only to be changed.
 
@@ -81,4 +89,4 @@ def recorder(
     for name in changes or {}:
         formed |= {name, f"{name.removesuffix('pattern')}masked"} if name.endswith(".pattern") else set()
     known = sites.recorded(config) | formed
-    return Recorder(known, changes, None if kept is None else kept | formed)
+    return Recorder(known, changes, None if kept is None else kept | formed, between)

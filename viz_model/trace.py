@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -379,6 +379,7 @@ def record(
     n_dropped: int = 0,
     n_target_dropped: int = 0,
     keep: Keep | None = None,
+    between: Callable[[], None] | None = None,
 ) -> Trace:
     """Run ``model`` once over ``ids`` so that every value can be read.
 
@@ -387,6 +388,8 @@ def record(
         keep: "everything" that is recorded; or the residual "stream", from which the rest is
             computed again, a block at a time, when it is read. By default the former where it
             takes at most :data:`MOST_KEPT` bytes. What is read is the same.
+        between: called where a block begins. What it raises ends the run: so somebody who no longer
+            wants a long one can give it up.
 
     Raises:
         ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
@@ -410,7 +413,7 @@ def record(
     built = interventions.rebuilt(model, run.config)
     if keep is None:
         keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
-    tap = recorder(run.config, run.changes, replay.kept(run.config) if keep == "stream" else None)
+    tap = recorder(run.config, run.changes, replay.kept(run.config) if keep == "stream" else None, between)
     source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
     leaving = built.vectors(
         torch.tensor([source]),

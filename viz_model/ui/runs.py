@@ -32,6 +32,7 @@ from viz_model.tokenizer import Tokenizer
 from viz_model.tokenizer import cl100k_base as cl100k_base
 from viz_model.trace import bytes_kept
 from viz_model.training import log
+from viz_model.ui import turns
 from viz_model.ui.state import CL100K
 from viz_model.ui.store import kept as kept_in
 from viz_model.ui.store import store
@@ -55,7 +56,8 @@ MAX_SAID = 64
 _LOG = logging.getLogger(__name__)
 
 # One run at a time: a second thread would only take the cores from the first.
-_RUNNING = threading.Lock()
+# Whoever has typed on stops waiting for it.
+_RUNNING = turns.Turn()
 
 
 def alone() -> contextlib.AbstractContextManager[bool]:
@@ -263,6 +265,7 @@ def _run(asked: Asked, mask: Mapping[Side, torch.Tensor] | None = None, edits: S
             edits=[*vm.edits.parse(asked.edits), *edits],
             max_tokens=most_tokens(lm.config),
             target_language=asked.to,
+            between=turns.check,
         )
 
 
@@ -370,6 +373,7 @@ class Drawing:
     def first(self, count: int) -> tuple[Step, ...]:
         """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
         while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
+            turns.check()
             self._steps.append(next(self._going))
             self._held.append(kv_cache.held(self._decoder.cache))
         return tuple(self._steps[:count])

@@ -107,6 +107,13 @@ class Page:
         return "rival" if isinstance(self.against, int) else self.against or "logit"
 
 
+# Of a long text every block is computed again for it.
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _way(run: tuple[object, ...], position: int, _trace: Trace) -> Way:
+    with runs.alone():
+        return attribution.way(_trace, position)
+
+
 def ask(stage: Stage) -> Page:
     """The question, with its controls: which token, and compared with what."""
     opened, covered = stage, False
@@ -116,7 +123,7 @@ def ask(stage: Stage) -> Page:
         covered = True
         trace = runs.masked(stage.asked, stage.token)
         stage = replace(stage, trace=trace.at(opened.trace.stack.side))
-    way = attribution.way(stage.trace, stage.token)
+    way = _way((opened.asked, stage.trace.side, covered), stage.token, stage.trace)
     if not predicts:
         return Page(opened, stage, way, attribution.of_vector(stage.trace, way), None, None, covered)
     best = stage.trace.next_tokens(stage.token, OFFERED)
