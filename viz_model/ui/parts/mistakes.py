@@ -117,6 +117,10 @@ def _answer(name: str, letter: str) -> None:
     st.session_state[_ANSWERS] = {name: letter} | answers()
 
 
+MOST_TOKENS = 300
+"""Tokens of a text on which a slip is shown: the whole model runs again with it, its T×T values laid open."""
+
+
 def _go_on(name: str) -> None:
     """The next pair without an answer; where none is left, simply the next."""
     names, said = list(SLIPS), answers()
@@ -130,7 +134,7 @@ def _page(stage: Stage, slip: Slip) -> Page:
     for where, candidate in _candidates(stage):
         run, view = candidate.trace, candidate.view
         place = Place(run, view.layer, view.head, candidate.token)
-        missing = slip.lacks(place)
+        missing = "room" if len(run) > MOST_TOKENS else slip.lacks(place)
         if missing is None:
             return Page(stage, candidate, slip, place, where, lack)
         lack = lack or missing
