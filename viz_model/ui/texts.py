@@ -101,9 +101,10 @@ def literal(text: str) -> str:
     """``text`` as a Markdown code span, shown to the letter whatever it holds.
 
     Inside a code span nothing is markup: no HTML, no LaTeX, no emoji names. The fence is longer
-    than any run of backticks in the text, and line breaks have no place in one line.
+    than any run of backticks in the text, and line breaks have no place in one line. Half a
+    surrogate pair, which no message to a browser can hold, becomes U+FFFD.
     """
-    line = " ".join(text.splitlines()) or " "
+    line = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", " ".join(text.splitlines())) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     pad = " " if line[0] in " `" or line[-1] in " `" else ""
     return f"{fence}{pad}{line}{pad}{fence}"
