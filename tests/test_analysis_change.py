@@ -34,7 +34,7 @@ def test_divergence_and_entropy_are_those_of_torch(pair: tuple[Trace, Trace]) ->
     expected = torch.distributions.kl_divergence(p, q) / math.log(2)
     np.testing.assert_allclose(change.divergences(before, after), expected.numpy(), atol=1e-5)
     found = change.guesses(before, after, 2)
-    assert found.divergence == pytest.approx(expected[2].item(), abs=1e-9) and found.divergence > 0
+    assert found.divergence == pytest.approx(expected[2].item(), abs=1e-5) and found.divergence > 0
     assert found.entropies == pytest.approx([p.entropy()[2].item() / math.log(2), q.entropy()[2].item() / math.log(2)])
     np.testing.assert_allclose(found.before, before["probs"][2].numpy(), atol=1e-6)
     np.testing.assert_allclose(found.after, after["probs"][2].numpy(), atol=1e-6)

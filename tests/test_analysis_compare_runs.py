@@ -119,7 +119,7 @@ def test_the_largest_change_is_found_by_hand() -> None:
     found = {each.site: each for each in compare_runs.differences(before, after)}
     ids = found["tokens.ids"]
     assert ids.positions == (0, 1) and ids.largest == abs(before.ids[0] - before.ids[1])
-    for name in ("embed.token", "blocks.0.attn.k", "blocks.1.ffn.act", "logits"):
+    for name in ("embed.token", "blocks.0.attn.k", "blocks.1.ffn.act", "blocks.1.resid.out"):
         gap = (after[name] - before[name]).abs()
         assert found[name].largest == pytest.approx(gap.max().item())
         assert found[name].relative == pytest.approx((gap.norm() / before[name].norm()).item(), rel=1e-5)

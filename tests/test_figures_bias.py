@@ -82,7 +82,7 @@ def test_long_texts_are_thinned_out() -> None:
     trace = lm.trace(ids=[n % 101 for n in range(600)])
     view = bias.AddedView.of(trace, 0, 0, 599)
     matrix = view.matrix("bias", "bias", ("q", "k"))
-    assert matrix.values.shape == (200, 200) and len(matrix.rows) == 200 and matrix.selected_row == 199
+    assert matrix.values.shape == (150, 150) and len(matrix.rows) == 150 and matrix.selected_row == 149
     assert len(bias.draw_row(view, WORDS).data[0].x) == 2 * bias.AROUND
 
 
