@@ -59,7 +59,7 @@ def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opene
     np.testing.assert_allclose(drawn["cross"][1].reshape(pattern.shape[1:]), pattern[2], atol=1e-6)
     assert drawn["cross"][0]["selected"] == 3 and drawn["crossgrid"][0]["selected"] == 2
     lines = run_code(app)
-    assert lines == ["True"] * 4
+    assert lines == ["decoder.blocks.1.cross.pattern", "True"]
     words = said(app)
     # What depends on the kind of model is said only where it is true.
     assert ("does not divide by" in words) == (not config.scale_scores)
