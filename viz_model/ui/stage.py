@@ -263,8 +263,9 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
         if state.from_address():
             st.warning(t("common.token_beyond", asked=view.token, last=last))
         else:  # the sentence was shortened under the chosen token
+            view = replace(view, token=None)
             state.update(token=None)
-            state.write(replace(view, token=None))
+            state.write(view)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
     frame.ribbons(trace, token, t, key="frame.ribbon")
