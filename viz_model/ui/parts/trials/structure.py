@@ -31,7 +31,7 @@ class Part(Measure):
 
 
 class Scale(Part):
-    """Without ÷√d_k: how sharp is a head's pattern?"""
+    """Without ÷√dₖ: how sharp is a head's pattern?"""
 
     name, edit, options = "scale", edits.NoScale, ("sharper", "flatter", "same")
 
