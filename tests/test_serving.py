@@ -144,7 +144,8 @@ def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) 
     with Visitor(served, "", {"text": "The cat sat"}) as visitor, Visitor(served, "", {"text": "A dog"}) as other:
         visitor.open(), other.open()
         with pytest.raises(Exception, match="1009"):
-            visitor.type("x" * 1_100_000)
+            settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+            visitor.type("x" * (settings["server"]["maxWidgetStateSize"] * 1_000_000 + 200_000))
         other.type("A dog ran")
         assert other.text == "A dog ran" and not other.errors
 
