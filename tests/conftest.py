@@ -19,6 +19,7 @@ from typing import Any
 import hypothesis
 import pytest
 import torch
+from socket_visitor import stop
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
@@ -133,12 +134,7 @@ def running_app(log: Path, **environment: str) -> Iterator[str]:
         _wait_until_healthy(f"{url}/_stcore/health", app, log)
         yield url
     finally:
-        app.terminate()
-        try:
-            app.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            app.kill()
-            app.wait()
+        stop(app)
     text = log.read_text(errors="replace")
     assert "Traceback" not in text, f"the app logged an error:\n{text}"
 

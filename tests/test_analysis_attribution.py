@@ -12,7 +12,7 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.analysis import attribution
 from viz_model.analysis.attribution import Attribution, Part
-from viz_model.analysis.output import read_site, vectors_site
+from viz_model.analysis.output import read_site
 from viz_model.config import ModelConfig
 from viz_model.output import MaskedHead
 from viz_model.trace import Trace
@@ -52,7 +52,7 @@ def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> Non
     trace = traced(config)
     found = attribution.way(trace, 2)
     scale = (getattr(config.head, "scale", False) and config.d_model**-0.5) or 1.0
-    end = trace[read_site(trace) if config.has_logits else vectors_site(trace)][2].double() * scale
+    end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
     torch.testing.assert_close(found.end(), end, atol=1e-4, rtol=1e-4)
     carried = sum(found.carry(row, n) for row, n in zip(found.written, found.passed, strict=True))
     assert isinstance(carried, torch.Tensor)

@@ -52,7 +52,7 @@ def test_a_run_does_not_differ_from_itself(pair: tuple[Trace, Trace]) -> None:
 
 def test_vectors_are_compared_by_cosine_and_length(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
-    name = change.last_site(before)
+    name = before.leaving
     found = change.vectors(before, after)
     expected = F.cosine_similarity(before[name].double(), after[name].double(), dim=-1)
     np.testing.assert_allclose(found.cosines, expected.numpy(), atol=1e-6)
@@ -63,7 +63,7 @@ def test_vectors_are_compared_by_cosine_and_length(pair: tuple[Trace, Trace]) ->
 def test_the_last_vectors_are_what_the_output_reads(pair: tuple[Trace, Trace]) -> None:
     before, _ = pair
     names = [name for name in before.sites if before[name].shape == (len(before), before.config.d_model)]
-    assert change.last_site(before) == [name for name in names if not name.startswith("head.")][-1]
+    assert before.leaving == [name for name in names if not name.startswith("head.")][-1]
 
 
 def test_a_head_that_is_off_writes_nothing(pair: tuple[Trace, Trace]) -> None:

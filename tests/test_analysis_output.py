@@ -25,4 +25,4 @@ def test_without_a_head_the_last_vectors_are_the_output(config_: ModelConfig) ->
     lm = language_model(config_)
     trace = run_both(lm)
     with torch.no_grad():
-        close(trace[output.vectors_site(trace)], lm.model(torch.tensor([trace.ids]))[0])
+        close(trace[trace.leaving], lm.model(torch.tensor([trace.ids]))[0])

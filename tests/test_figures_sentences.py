@@ -7,7 +7,6 @@ import pytest
 import torch
 from tiny_models import describe, language_model, run_both, variants
 
-from viz_model.analysis.output import vectors_site
 from viz_model.analysis.sentences import cosines, sentence_vector
 from viz_model.config import ModelConfig
 from viz_model.figures import sentences
@@ -20,7 +19,7 @@ def test_sentences_are_compared_by_the_cosine_of_their_means(config_: ModelConfi
     lm = language_model(config_)
     trace, others = run_both(lm), [lm.trace(ids=[5, 9]), lm.trace(ids=[3, 1, 4, 1]), run_both(lm)]
     view = sentences.SentencesView.of(trace, others)
-    site = vectors_site(trace)
+    site = trace.leaving
     for cosine, other in zip(view.cosines, others, strict=True):
         expected = torch.cosine_similarity(trace[site].mean(0), other[site].mean(0), dim=0)
         assert cosine == pytest.approx(float(expected), abs=1e-5)
@@ -35,7 +34,7 @@ def test_sentences_are_compared_by_the_cosine_of_their_means(config_: ModelConfi
 def test_tokens_against_each_other(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_))
     view = sentences.TokensView.of(trace, 2, "mean")
-    x = trace[vectors_site(trace)]
+    x = trace[trace.leaving]
     expected = torch.cosine_similarity(x[:, None], x[None], dim=-1)
     np.testing.assert_allclose(view.matrix[:-1, :-1], expected, atol=1e-5)
     np.testing.assert_allclose(view.matrix[-1, :-1], torch.cosine_similarity(x, x.mean(0)[None]), atol=1e-5)

@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, random_model, tiny_config, variants
 
 import viz_model as vm
-from viz_model.analysis.output import vectors_site
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.ui import runs, texts
@@ -207,7 +206,7 @@ def test_sentences_are_compared_as_they_are_typed(visit: Visit) -> None:
     key = f"sentence_vectors.sentence_0.{lm.name}"
     app.text_input(key=key).set_value("7 8 9").run()
     assert not app.exception
-    own, other = (trace[vectors_site(trace)].mean(0) for trace in (lm.trace(TEXT), lm.trace("7 8 9")))
+    own, other = (trace[trace.leaving].mean(0) for trace in (lm.trace(TEXT), lm.trace("7 8 9")))
     expected = torch.cosine_similarity(own, other, dim=0)
     assert array(figures(app)[0]["data"][0]["x"])[0] == pytest.approx(float(expected), abs=1e-5)
     assert "predicts no tokens" in said(app)

@@ -111,6 +111,11 @@ class Trace:
         return len(self.stack.blocks)
 
     @property
+    def leaving(self) -> str:
+        """The name of the vectors [T, D] that leave :attr:`stack`: after the final norm, where there is one."""
+        return sites.leaving(self.config, self.stack.side).removeprefix(self.prefix)
+
+    @property
     def sites(self) -> tuple[str, ...]:
         """The names of all values, in the order a token meets them."""
         names = sites.table(self.config)

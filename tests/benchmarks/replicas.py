@@ -50,7 +50,7 @@ class Guest(Visitor):
 def proxy(ports: Sequence[int]) -> Iterator[str]:
     """nginx with the file of the repository, at other ports."""
     with tempfile.TemporaryDirectory() as folder:
-        text = CONFIG.read_text(encoding="utf-8").replace("/tmp/viz-model-nginx.pid", f"{folder}/nginx.pid")
+        text = CONFIG.read_text(encoding="utf-8").replace("/run/viz-model-nginx.pid", f"{folder}/nginx.pid")
         for shipped, port in zip(SHIPPED, ports, strict=True):
             text = text.replace(f"127.0.0.1:{shipped}", f"127.0.0.1:{port}")
             text = text.replace(f"127\\.0\\.0\\.1:{shipped}", f"127\\.0\\.0\\.1:{port}")

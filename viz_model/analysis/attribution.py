@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from viz_model import ops
-from viz_model.analysis.output import vectors_site
 from viz_model.model import CrossBlock
 from viz_model.norms import Norm
 from viz_model.output import MaskedHead
@@ -218,7 +217,7 @@ def _through_head(walk: _Walk) -> None:
     head = walk.trace.model.head
     if isinstance(head, MaskedHead):
         weight, bias = head.dense.weight.detach().double(), head.dense.bias.detach().double()
-        before = weight @ walk.trace[vectors_site(walk.trace)][walk.position].double() + bias
+        before = weight @ walk.trace[walk.trace.leaving][walk.position].double() + bias
         walk.maps.append(Mixed(weight))
         walk.add(Part("dense"), bias)
         # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
@@ -306,7 +305,7 @@ def of_vector(trace: Trace, found: Way) -> Attribution:
     """
     if predicts(trace):
         raise ValueError("these vectors are read by an unembedding: ask for a logit")
-    last = trace[vectors_site(trace)][found.position].double()
+    last = trace[trace.leaving][found.position].double()
     length = last.norm()
     return _along(found, last / length.clamp(min=1e-12), length.item(), None)
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from viz_model import edits as interventions
-from viz_model.analysis import change, masks, twins
+from viz_model.analysis import masks, twins
 from viz_model.config import Side
 from viz_model.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
 from viz_model.trace import Trace, record
@@ -81,7 +81,7 @@ def cost(before: Trace, after: Trace, at: Place) -> Cost:
         amount = (logs[0].exp() * (logs[0] - logs[1])).sum().item() / math.log(2)
         was, now = (int(log.argmax()) for log in logs)
         return Cost(_finite(max(amount, 0.0) if amount == amount else amount), was != now, now)
-    was_at, now_at = (run[change.last_site(run)][at.position].double() for run in (a, b))
+    was_at, now_at = (run[run.leaving][at.position].double() for run in (a, b))
     amount = _finite(1 - F.cosine_similarity(was_at, now_at, dim=0).item())
     return Cost(max(amount, 0.0), amount > TURNED, None)
 
@@ -226,7 +226,7 @@ def reordered(plain: Trace, shuffle: ShuffleTokens, condition: Condition) -> flo
     order = list(came_from(plain, shuffle))
     edits = _WITHOUT[condition]
     stayed, moved = (rerun(plain, (*edits, *more)).at(side) for more in ((), (shuffle,)))
-    a, b = (run[change.last_site(run)].double() for run in (stayed, moved))
+    a, b = (run[run.leaving].double() for run in (stayed, moved))
     return ((b - a[order]).norm() / a.norm()).item()
 
 

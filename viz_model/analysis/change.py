@@ -61,15 +61,9 @@ class Vectors(NamedTuple):
     after: np.ndarray
 
 
-def last_site(trace: Trace) -> str:
-    """The name of the vectors that leave the stack."""
-    final = "final.norm.out"
-    return final if final in trace else f"blocks.{trace.n_layers - 1}.resid.out"
-
-
 def vectors(before: Trace, after: Trace) -> Vectors:
     """Compare the vectors that leave the stack which both runs are seen from."""
-    a, b = (run[last_site(run)].double() for run in (before, after))
+    a, b = (run[run.leaving].double() for run in (before, after))
     lengths = a.norm(dim=-1), b.norm(dim=-1)
     cosines = (a * b).sum(-1) / (lengths[0] * lengths[1])
     return Vectors(cosines.clamp(-1, 1).numpy(), lengths[0].numpy(), lengths[1].numpy())

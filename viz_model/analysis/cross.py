@@ -44,8 +44,7 @@ def patterns(trace: Trace, layer: int) -> np.ndarray:
 
 def encoded_site(trace: Trace) -> str:
     """The name, in the encoder, of what it made of the source: [Ts, D], read by every cross-attention layer."""
-    encoder = trace.at("encoder")
-    return "final.norm.out" if "final.norm.out" in encoder else f"blocks.{encoder.n_layers - 1}.resid.out"
+    return trace.at("encoder").leaving
 
 
 class Steps(NamedTuple):

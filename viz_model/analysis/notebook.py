@@ -177,8 +177,7 @@ class _Stack:
         config, at, weights = self.config, f"{self.at}{group}.", f"{self.weights}{group}."
         source = reads
         if group == "cross":
-            last = f"encoder.blocks.{config.depth('encoder') - 1}.resid.out"
-            source = "encoder.final.norm.out" if config.norm_at == "pre" else last
+            source = sites.leaving(config, "encoder")
         for letter in "qkv":
             heads = config.n_heads if letter == "q" else config.n_kv_heads
             made = _linear("x", f"{weights}{letter}", config.attention_bias)
@@ -292,9 +291,7 @@ def _output(trace: Trace) -> Iterator[Snippet]:
     config = trace.config
     if not config.has_logits:
         return
-    side = config.sides[-1]
-    prefix = f"{side}." if len(config.sides) > 1 else ""
-    reads = f"{prefix}final.norm.out" if config.norm_at == "pre" else f"{prefix}blocks.{config.n_layers - 1}.resid.out"
+    reads = sites.leaving(config, config.sides[-1])
     scale, has_bias = "", True
     match config.head:
         case variants.MaskedHead(activation=activation):

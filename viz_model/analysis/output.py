@@ -6,14 +6,9 @@ from viz_model.config import LanguageHead
 from viz_model.trace import Trace
 
 
-def vectors_site(trace: Trace) -> str:
-    """The site of the last vectors [T, D] of a stack: after the final norm, where there is one."""
-    return "final.norm.out" if "final.norm.out" in trace else f"blocks.{trace.n_layers - 1}.resid.out"
-
-
 def read_site(trace: Trace) -> str:
     """The site of what the unembedding reads, [T, D]: the last vectors, or what the head made of them."""
-    return "head.norm.out" if "head.norm.out" in trace else vectors_site(trace)
+    return "head.norm.out" if "head.norm.out" in trace else trace.leaving
 
 
 def read_sites(trace: Trace) -> tuple[str, ...]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_model.analysis.output import vectors_site
 from viz_model.trace import Trace
 
 
 def token_vectors(trace: Trace) -> np.ndarray:
     """The last vector of every token, float64 [T, D]."""
-    return trace[vectors_site(trace)].double().numpy()
+    return trace[trace.leaving].double().numpy()
 
 
 def sentence_vector(trace: Trace) -> np.ndarray:

@@ -140,7 +140,7 @@ class PlacesView(NamedTuple):
             lengths=np.stack([found.before, found.after]),
             measure="divergence" if predicts else "turn",
             token=token,
-            site="probs" if predicts else change.last_site(before),
+            site="probs" if predicts else before.leaving,
         )
 
     def facts(self) -> dict[str, str]:

@@ -126,7 +126,7 @@ def draw_shares(view: SharesView, words: Words) -> go.Figure:
     # Bars are squeezed by a legend of many lines: room for five, and no writing that is too small to read.
     figure.update_layout(barmode="stack", bargap=0.25, uniformtext={"minsize": 11, "mode": "hide"})
     theme.layout(figure, height=290)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     figure.update_xaxes(
         range=[0, 100], ticksuffix=" %", fixedrange=True, title=_title(words["share"]), tickfont={"size": SMALL}
     )
@@ -202,7 +202,7 @@ def draw_curves(view: CurvesView, words: Words) -> go.Figure:
         )
     )
     theme.layout(figure, height=390)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     top = max(float(values[-1]) for _, values, *_ in lines)
     _powers(figure, words["multiplications"], low, 4 * top)
@@ -239,7 +239,7 @@ def draw_generated(view: GeneratedView, words: Words) -> go.Figure:
         named = words["here"] if factor == 1 else f"× {factor}"
         _mark(figure, view.here * factor, named, before=factor == FACTORS[-1])
     theme.layout(figure, height=320)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     _powers(figure, words["multiplications"], float(view.cached[0]), 4 * float(view.uncached[-1]))
     return figure
@@ -452,7 +452,7 @@ def _points(figure: go.Figure, x: np.ndarray, seconds: np.ndarray, part: str, na
 
 def _timed(figure: go.Figure, view: TimesView, rows: list[np.ndarray], words: Words) -> go.Figure:
     theme.layout(figure, height=360)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     low, high = (float(pick(*(pick(values) for values in rows))) for pick in (min, max))
     ticks = [10.0**p for p in range(-9, 3) if low / 3 < 10.0**p < high * 3]
@@ -474,7 +474,7 @@ def draw_memory(view: TimesView, words: Words, size: Any) -> go.Figure:
         _points(figure, view.lengths, view.created[part], part, words[part], joined=part == "fused")
         figure.data[-1].customdata = [size(float(n)) for n in view.created[part]]
     theme.layout(figure, height=360)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     low = min(float(values.min()) for values in (computed, *(view.created[part] for part in measured)))
     high = max(float(values.max()) for values in (computed, *(view.created[part] for part in measured)))
@@ -533,7 +533,7 @@ def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
         )
     figure.update_layout(barmode="stack", bargap=0.25, uniformtext={"minsize": 11, "mode": "hide"})
     theme.layout(figure, height=110 + 30 * view.n_layers if view.n_layers <= 12 else 90 + 20 * view.n_layers)
-    _legend(figure)
+    theme.legend_above(figure, SMALL)
     figure.update_xaxes(
         title=_title(words["heads"]), fixedrange=True, tickfont={"size": SMALL}, tickformat="d", nticks=6
     )
@@ -552,20 +552,6 @@ def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
 
 def _title(text: str) -> dict[str, Any]:
     return {"text": theme.plain(text), "font": {"size": SMALL}}
-
-
-def _legend(figure: go.Figure) -> None:
-    figure.update_layout(
-        showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": SMALL},
-            "traceorder": "normal",
-        },
-    )
 
 
 def _lengths(figure: go.Figure, title: str, first: float, last: float) -> None:

@@ -181,19 +181,8 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
             col=1,
         )
     theme.layout(figure, height=height + 200)
-    figure.update_layout(
-        barmode="stack",
-        bargap=0,
-        showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": _SMALL},
-            "traceorder": "normal",
-        },
-    )
+    theme.legend_above(figure, _SMALL)
+    figure.update_layout(barmode="stack", bargap=0)
     top = float(sum(values[-1] for _, values, _ in parts))
     ticks = [part * top / 2 for part in range(3)]
     figure.update_yaxes(

@@ -120,7 +120,7 @@ class OverviewView(NamedTuple):
         parts = [("embedding", "embed.token"), ("position", "embed.position")]
         predicts = "logits" in trace
         guesses = trace.next_tokens(token, N_NEXT) if predicts else []
-        last = "final.norm.out" if "final.norm.out" in trace else f"blocks.{trace.n_layers - 1}.resid.out"
+        last = trace.leaving
         return cls(
             labels=labels,
             ids=tuple(t.id for t in trace.tokens),

@@ -134,6 +134,12 @@ def flat_bar(inner: int) -> dict[str, object]:
     }
 
 
+def legend_above(figure: go.Figure, size: int = 12) -> None:
+    """The names of what is drawn, in its order, in one line over the picture."""
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
+    figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})
+
+
 def layout(figure: go.Figure, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> go.Figure:
     """The look that all figures share. Fonts and text colours come from the page's theme."""
     figure.update_layout(

@@ -289,8 +289,7 @@ class Run:
 
     def vectors(self, side: Side) -> str:
         """What a stack hands on: to the output, or to a decoder's cross-attention."""
-        prefix = f"{side}." if len(self.config.sides) > 1 else ""
-        return f"{prefix}final.norm.out" if self.config.norm_at == "pre" else self.last_stream(side)
+        return sites.leaving(self.config, side)
 
 
 def numbers(values: Tensor) -> np.ndarray:

@@ -235,5 +235,4 @@ def vectors(
 def last_vectors(run: Trace) -> Tensor:
     """What the output of a run read, [T, D]: of an encoder–decoder its decoder's."""
     seen = run.at(run.config.sides[-1])
-    final = "final.norm.out"
-    return seen[final if final in seen else f"blocks.{seen.n_layers - 1}.resid.out"]
+    return seen[seen.leaving]

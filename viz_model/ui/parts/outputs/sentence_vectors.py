@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 import viz_model as vm
-from viz_model.analysis.output import vectors_site
 from viz_model.analysis.sentences import token_vectors
 from viz_model.figures import sentences
 from viz_model.tokenizer import IdTokenizer
@@ -18,7 +17,7 @@ N_OTHERS = 3
 
 def show(stage: Stage) -> None:
     trace, words = stage.trace, stage.words
-    site = vectors_site(trace)
+    site = trace.leaving
     stage.see("output", n=len(trace), d_model=stage.lm.config.d_model)
     others = _others(stage)
     compared = sentences.SentencesView.of(trace, others)
