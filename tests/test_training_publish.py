@@ -220,6 +220,30 @@ def test_a_run_without_a_checkpoint_is_not_published(data: Path, tmp_path: Path)
         publish.publish(chosen, prepared, tmp_path / "run", tmp_path / "model")
 
 
+def test_a_published_model_is_trained_on_at_the_restart(published: Published, tmp_path: Path) -> None:
+    chosen, data, _, folder = published
+    longer = dataclasses.replace(chosen, steps=9, restarts=(4,))
+    publish.resume_published(longer, tmp_path, folder)
+    begun = trained_model(longer, tmp_path).state_dict()
+    assert all(torch.equal(value, begun[name]) for name, value in load_folder(folder).model.state_dict().items())
+    command.run(longer, data, tmp_path, torch.device("cpu"))
+    reports = log.read(tmp_path / "log.jsonl")
+    assert [each["step"] for each in reports] == list(range(9))
+    assert reports[:4] == log.read(folder / "log.jsonl")
+    publish.publish(longer, data, tmp_path, tmp_path / "model")
+    assert log.read(tmp_path / "model" / "log.jsonl")[-1]["step"] == 8
+
+
+def test_only_a_model_that_ended_at_the_restart_is_trained_on(published: Published, tmp_path: Path) -> None:
+    chosen, _, run, folder = published
+    for other in (chosen, dataclasses.replace(chosen, steps=9, restarts=(5,))):
+        with pytest.raises(TrainingError, match="published after 4 steps"):
+            publish.resume_published(other, tmp_path, folder)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(TrainingError, match="holds a run already"):
+        publish.resume_published(dataclasses.replace(chosen, steps=9, restarts=(4,)), run, folder)
+
+
 class Fluent:
     """Stands for a model that says one of the known translations."""
 

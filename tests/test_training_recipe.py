@@ -167,6 +167,12 @@ def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
     ("changes", "field"),
     [
         ({"steps": 0}, "steps"),
+        ({"restarts": (0,)}, "restarts"),
+        ({"restarts": (12,)}, "restarts"),
+        ({"restarts": (8, 8)}, "restarts"),
+        ({"restarts": (8.0,)}, "restarts"),
+        ({"restarts": (10,)}, "warmup"),
+        ({"restarts": (5,), "warmup": 2}, "decay_steps"),
         ({"steps": math.nan}, "steps"),
         ({"steps": 10, "warmup": 11, "decay_steps": 0}, "warmup"),
         ({"warmup": -1}, "warmup"),
@@ -235,6 +241,8 @@ def test_fingerprints_tell_recipes_apart() -> None:
         ({"steps": 12, "warmup": 3, "decay_steps": 0}, 3),
         ({"steps": 12, "warmup": 0, "decay_steps": 12}, 0),
         ({"steps": 12, "warmup": 12, "decay_steps": 0}, 11),
+        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 4}, 26),
+        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 0}, 21),
     ],
 )
 def test_where_the_rate_begins_to_fall(changes: dict[str, Any], step: int) -> None:

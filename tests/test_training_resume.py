@@ -117,9 +117,15 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("interruptions", [[1], [8], [11], [2, 3], [1, 1, 1, 1]])
-def test_an_interrupted_run_is_the_uninterrupted_one(kind: Kind, tmp_path: Path, interruptions: list[int]) -> None:
-    recipe = tiny_recipe(kind, dropout=0.2, optimiser="muon" if len(interruptions) > 1 else "adamw", decay="cosine")
+@pytest.mark.parametrize("restarts", [(), (5,)])
+@pytest.mark.parametrize("interruptions", [[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]])
+def test_an_interrupted_run_is_the_uninterrupted_one(
+    kind: Kind, tmp_path: Path, interruptions: list[int], restarts: tuple[int, ...]
+) -> None:
+    optimiser: Any = "muon" if len(interruptions) > 1 else "adamw"
+    recipe = tiny_recipe(
+        kind, dropout=0.2, optimiser=optimiser, decay="cosine", restarts=restarts, warmup=2, decay_steps=3
+    )
     whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
     parts = []
     for n_steps in interruptions:
@@ -174,6 +180,28 @@ def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: An
     found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
     assert found == whole[8:]
     assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_recipe_that_restarts_goes_on_from_a_finished_run(tmp_path: Path, optimiser: Any) -> None:
+    short = tiny_recipe(dropout=0.1, optimiser=optimiser, steps=12)
+    longer = dataclasses.replace(short, steps=24, restarts=(12,))
+    list(train(short, data_of(short), tmp_path / "run"))
+    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
+    found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
+    assert found == whole[12:]
+    assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
+
+
+def test_a_recipe_that_restarts_elsewhere_cannot_follow_a_finished_run(tmp_path: Path) -> None:
+    short = tiny_recipe(steps=12)
+    list(train(short, data_of(short), tmp_path))
+    for other in (
+        dataclasses.replace(short, steps=24, restarts=(13,)),
+        dataclasses.replace(short, steps=24, restarts=(12,), peak_rate=0.5),
+    ):
+        with pytest.raises(TrainingError, match="of another recipe"):
+            next(train(other, data_of(other), tmp_path))
 
 
 def test_a_longer_recipe_goes_on_from_the_latest_before_the_decay(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ class Attention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
         added = None if added is None else added.to(q.dtype)
-        if tap.changes("pattern"):
+        if tap.changes("pattern") or _is_kernel_slow(q):
             z = self._mix_by_steps(q, k, v, added, tap)
         else:
             z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
@@ -113,11 +113,17 @@ class Attention(nn.Module):
         return tap("out", self.o(ops.merge_heads(z)))
 
     def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
-        """What the fused kernel computes, one step after the other, for whoever changes one of them."""
+        """What the fused kernel computes, one step after the other."""
         if added is None:
             added = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
         masked = tap("masked", ops.scores(q, k, self.scale) + added)  # [B, H, Tq, Tk]
-        return ops.mix(tap("pattern", ops.pattern(masked)), v)
+        pattern = tap("pattern", ops.pattern(masked))
+        return ops.mix(F.dropout(pattern, self.dropout, self.training), v)
+
+
+def _is_kernel_slow(q: Tensor) -> bool:
+    """Whether the fused kernel has a gradient to take in bfloat16 on a CPU: the steps take half its time."""
+    return q.requires_grad and q.device.type == "cpu" and q.dtype == torch.bfloat16
 
 
 class CrossAttention(Attention):

@@ -87,19 +87,27 @@ def optimisers_of(recipe: Recipe, model: Transformer) -> list[torch.optim.Optimi
     return [adamw, muon]
 
 
-def schedule_of(recipe: Recipe, optimiser: torch.optim.Optimizer) -> lr_scheduler.LRScheduler:
-    """Linear warm-up, the peak, then a cosine or a line down; PyTorch's own schedules, one after another."""
-    falling = recipe.steps - recipe.falls_at
+def schedule_of(
+    recipe: Recipe, optimiser: torch.optim.Optimizer, steps: tuple[int, int] | None = None
+) -> lr_scheduler.LRScheduler:
+    """Linear warm-up, the peak, then a cosine or a line down; PyTorch's own schedules, one after another.
+
+    Args:
+        steps: of the round, its first and the one after its last; by default of the first round.
+    """
+    first, last = steps or recipe.rounds[0]
+    falls_at = recipe.fall_of(first, last) - first
+    falling = last - first - falls_at
     phases: list[tuple[int, lr_scheduler.LRScheduler]] = []
     if recipe.warmup:
         phases.append((0, lr_scheduler.LinearLR(optimiser, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
-    if recipe.falls_at > recipe.warmup or not phases:
+    if falls_at > recipe.warmup or not phases:
         phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimiser, 1.0, 0)))
     if recipe.decay == "cosine":
         floor = recipe.peak_rate * recipe.final_share
-        phases.append((recipe.falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
+        phases.append((falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
     else:
-        phases.append((recipe.falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
+        phases.append((falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
     return lr_scheduler.SequentialLR(optimiser, [phase for _, phase in phases], [at for at, _ in phases[1:]])
 
 
@@ -108,8 +116,11 @@ class _Run:
 
     def __init__(self, recipe: Recipe, model: Transformer) -> None:
         self.recipe, self.model = recipe, model
-        self.optimisers = optimisers_of(recipe, model)
-        self.schedules = [schedule_of(recipe, optimiser) for optimiser in self.optimisers]
+        self.begin_round(*recipe.rounds[0])
+
+    def begin_round(self, first: int, last: int) -> None:
+        self.optimisers = optimisers_of(self.recipe, self.model)
+        self.schedules = [schedule_of(self.recipe, optimiser, (first, last)) for optimiser in self.optimisers]
 
     @property
     def learning_rate(self) -> float:
@@ -138,7 +149,8 @@ class _Run:
     def resume(self, folder: Path) -> int:
         """Fill everything from the folder's checkpoint; the step to go on with.
 
-        A recipe that was made longer goes on from where its rate had begun to fall.
+        A recipe that was made longer goes on from where its rate had begun to fall, or from its
+        former end, if it restarts there.
         """
         found = [saved for name in (LATEST, BEFORE_DECAY) if (saved := checkpoint.load(folder / name))]
         if not found:
@@ -147,15 +159,19 @@ class _Run:
         if saved is None:
             raise TrainingError(f"{folder}: its checkpoint is of another recipe")
         step: int = saved["step"]
+        first, last = max(steps for steps in self.recipe.rounds if steps[0] <= step)
+        self.begin_round(first, last)
+        self.model.load_state_dict(saved["model"])
+        if step == first:
+            return step
         for schedule, state in zip(self.schedules, saved["schedules"], strict=True):
             if completed(saved["recipe"]) == self.recipe.fingerprint:
                 schedule.load_state_dict(state)
             else:
                 with warnings.catch_warnings():  # of a schedule that moves before its optimiser
                     warnings.simplefilter("ignore")
-                    for _ in range(step):
+                    for _ in range(step - first):
                         schedule.step()
-        self.model.load_state_dict(saved["model"])
         for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
             optimiser.load_state_dict(state)
         return step
@@ -165,6 +181,8 @@ class _Run:
         described = completed(saved["recipe"])
         if described == self.recipe.fingerprint:
             return True
+        if saved["step"] in self.recipe.restarts:
+            return described == self.recipe.before(saved["step"]).fingerprint
         before_any_end = saved["step"] <= min(saved["falls_at"], self.recipe.falls_at)
         return bool(until_decay(described) == self.recipe.until_decay and before_any_end)
 
@@ -242,6 +260,9 @@ def train(
             seconds = time.monotonic() - began
             if step + 1 == recipe.falls_at:
                 save(step + 1, BEFORE_DECAY)
+            for steps in recipe.rounds[1:]:
+                if step + 1 == steps[0]:
+                    run.begin_round(*steps)
             last = step + 1 == recipe.steps
             measured = last or (step + 1) % recipe.validate_every == 0
             yield StepReport(
@@ -259,6 +280,11 @@ def train(
     except GeneratorExit:
         save(step + 1)
         raise
+
+
+def begin_at_restart(recipe: Recipe, model: Transformer, folder: Path) -> None:
+    """Write to ``folder`` the checkpoint of a run that has come to its last restart with these weights."""
+    checkpoint.save(folder / LATEST, _Run(recipe, model).state(recipe.restarts[-1]))
 
 
 def gradient_norms(model: nn.Module) -> dict[str, float]:

@@ -16,7 +16,7 @@ from viz_model.model import Transformer
 from viz_model.tokenizer import Tokenizer
 from viz_model.training.batches import IGNORED, Batch, Batches
 
-CHUNK = 512
+CHUNK = 256
 """Positions whose logits exist at the same time."""
 
 
@@ -35,6 +35,9 @@ class Objective(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         read, answers = asked(self.model, batch)
+        kind = read.device.type
+        if read.dtype == torch.float32 and torch.is_autocast_enabled(kind):  # the final norm left it so
+            read = read.to(torch.get_autocast_dtype(kind))
         unembedding = self.model.unembedding
         loss: Tensor = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
             read, unembedding.weight, unembedding.bias, answers, self.label_smoothing

@@ -13,8 +13,9 @@ from viz_model import generation
 from viz_model.checkpoints.registry import load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.language_model import LanguageModel
-from viz_model.training import card, log, objective
+from viz_model.training import card, log, loop, objective
 from viz_model.training.batches import Batches, Translations
+from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import trained_model
 from viz_model.training.recipe import Recipe, twin
 
@@ -55,6 +56,26 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
         ),
         encoding="utf-8",
     )
+
+
+def resume_published(recipe: Recipe, run: Path, source: Path | None = None) -> None:
+    """Make ``run`` stand at the recipe's last restart, with the weights and the log that were published there.
+
+    Weights are published in half precision: what is trained on from them is not digit for digit
+    what a run without a break would train on.
+
+    Raises:
+        TrainingError: the published model did not end where the recipe restarts, or ``run`` holds a run.
+    """
+    source = source or MODELS / recipe.name
+    reports = (source / "log.jsonl").read_text(encoding="utf-8")
+    ended = log.read(source / "log.jsonl")[-1]["step"] + 1
+    if not recipe.restarts or ended != recipe.restarts[-1]:
+        raise TrainingError(f"{recipe.name}: was published after {ended} steps, and its recipe does not restart there")
+    if (run / "log.jsonl").exists():
+        raise TrainingError(f"{run}: holds a run already")
+    loop.begin_at_restart(recipe, load_folder(source).model, run)
+    (run / "log.jsonl").write_text(reports, encoding="utf-8")
 
 
 def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:

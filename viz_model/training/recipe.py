@@ -67,7 +67,9 @@ class Recipe:
     """A config and the run that trains it.
 
     The learning rate climbs to ``peak_rate`` over ``warmup`` steps, stays there, and falls over the
-    last ``decay_steps`` to ``final_share`` of the peak, along a cosine or a line. AdamW's weight
+    last ``decay_steps`` to ``final_share`` of the peak, along a cosine or a line. At each of
+    ``restarts`` all of this begins again, from the weights reached and with a new optimiser: so a
+    finished model is trained further (Loshchilov & Hutter 2017; Wen et al. 2024, WSD-S). AdamW's weight
     decay is on matrices alone. One update gathers the gradient of a step's rows in ``accumulate``
     portions, which changes the memory it takes and nothing else.
     """
@@ -81,6 +83,8 @@ class Recipe:
     decay: Literal["cosine", "linear"] = "linear"
     decay_steps: int = 0
     """0 falls from the end of the warm-up on."""
+    restarts: tuple[int, ...] = ()
+    """Steps at which a new round begins, rising."""
     final_share: float = 0.0
     optimiser: Literal["adamw", "muon"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.98)
@@ -94,8 +98,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         self._check_whole("steps", 1, 10**9)
-        self._check_whole("warmup", 0, self.steps)
-        self._check_whole("decay_steps", 0, self.steps - self.warmup)
+        self._check_restarts()
+        shortest = min(last - first for first, last in self.rounds)
+        self._check_whole("warmup", 0, shortest)
+        self._check_whole("decay_steps", 0, shortest - self.warmup)
         self._check_whole("accumulate", 1, 10**6)
         self._check_whole("seed", 0, 2**31)
         self._check_whole("validate_every", 1, 10**9)
@@ -124,6 +130,11 @@ class Recipe:
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise RecipeError(f"{field}: expected a number from {least} to {most}, got {value!r}")
 
+    def _check_restarts(self) -> None:
+        whole = all(_is_whole(step) for step in self.restarts)
+        if not whole or any(last <= first for first, last in self.rounds):
+            raise RecipeError(f"restarts: expected rising steps between 0 and {self.steps}, got {self.restarts!r}")
+
     def _check_objective(self) -> None:
         match self.objective:
             case NextToken(rows=amounts) | Translation(repeats=amounts):
@@ -143,9 +154,23 @@ class Recipe:
             raise RecipeError("objective: a model without a head predicts no tokens")
 
     @property
+    def rounds(self) -> list[tuple[int, int]]:
+        """The first step of each round and the one after its last."""
+        starts = [0, *self.restarts]
+        return list(zip(starts, [*starts[1:], self.steps], strict=True))
+
+    @property
     def falls_at(self) -> int:
-        """The step at which the learning rate begins to fall."""
-        return self.steps - self.decay_steps if self.decay_steps else min(self.warmup, self.steps - 1)
+        """The step at which the learning rate begins to fall for the last time."""
+        return self.fall_of(*self.rounds[-1])
+
+    def fall_of(self, first: int, last: int) -> int:
+        """The step of a round at which the learning rate begins to fall."""
+        return last - self.decay_steps if self.decay_steps else first + min(self.warmup, last - first - 1)
+
+    def before(self, restart: int) -> Recipe:
+        """The recipe that ended where this one restarts."""
+        return replace(self, steps=restart, restarts=tuple(step for step in self.restarts if step < restart))
 
     @property
     def fingerprint(self) -> str:
@@ -194,8 +219,9 @@ def parse(name: str, text: str) -> Recipe:
             raise RecipeError(f"{min(unknown)}: unknown")
         described["config"] = ModelConfig.from_dict(described["config"])
         described["objective"] = _objective(described["objective"])
-        if "betas" in described:
-            described["betas"] = tuple(described["betas"])
+        for field in ("betas", "restarts"):
+            if field in described:
+                described[field] = tuple(described[field])
         return Recipe(name=name, **described)
     except ConfigError as error:
         raise RecipeError(f"config: {error}") from None
