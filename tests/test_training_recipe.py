@@ -69,7 +69,7 @@ def test_every_recipe_builds(name: str) -> None:
     assert new_model(found).config == found.config
     # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
-    assert missing == {"name", "accumulate"}
+    assert missing - {"restarts"} == {"name", "accumulate"}
 
 
 def test_all_six_fit_into_sixty_megabytes() -> None:
@@ -82,7 +82,7 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     assert differing(*twins) == {"config.norm_at"}
     assert [twin["config"]["norm_at"] for twin in twins] == ["pre", "post"]
     # How long each of the others was trained is its own affair, and stands in its card.
-    length = {"steps", "decay_steps"}
+    length = {"steps", "decay_steps", "restarts"}
     assert differing(described("story-pre-ln"), described("story-modern")) - length == {
         f"config.{field}"
         for field in (
