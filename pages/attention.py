@@ -5,76 +5,84 @@ import streamlit as st
 from viz_model.figures import attention, heatmap
 from viz_model.ui import controls, texts
 from viz_model.ui.parts import attention_care, experiment, heads
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 
-stage = open_stage("attention")
-trace, words, config = stage.trace, stage.words, stage.lm.config
-layer, head, token = stage.view.layer, stage.view.head, stage.token
-sight = attention.sight(trace, layer)
-grid = heads.of_layer(stage.asked, trace.stack.side, layer)
-steps = attention.StepsView.of(trace, layer, head, token)
-strongest = int(steps.pattern.argmax())
-said = {"head": head, "layer": layer, "token": stage.token_name(), "key": stage.token_name(strongest)}
-shared = attention.shared_facts(config, head)
 
-picture, see = stage.split()
-with picture:
-    heads.grid(stage, grid)
-with see:
-    stage.see(**said, strongest=said["key"], weight=f"{steps.pattern[strongest]:.0%}")
-    marks = ", ".join(texts.literal(mark) for mark in grid.marks)
-    st.markdown(words(f"about_{grid.summaries[head].kind}", marks=marks))
-    stage.see(f"see_{sight}", size=config.window(trace.stack.side, layer))
-    if shared:
-        stage.see("see_shared", **shared)
-    if grid.pool > 1:
-        st.caption(words("pooled", pool=grid.pool))
-    if config.kind == "encoder_decoder" and "cross_attention" in stage.pages:
-        st.page_link(
-            stage.pages["cross_attention"],
-            label=stage.t("common.page_cross_attention"),
-            icon=":material/arrow_forward:",
-        )
+def draw(stage: Stage) -> None:
+    trace, words, config = stage.trace, stage.words, stage.lm.config
+    layer, head, token = stage.view.layer, stage.view.head, stage.token
+    sight = attention.sight(trace, layer)
+    grid = heads.of_layer(stage.asked, trace.stack.side, layer)
+    steps = attention.StepsView.of(trace, layer, head, token)
+    strongest = int(steps.pattern.argmax())
+    said = {"head": head, "layer": layer, "token": stage.token_name(), "key": stage.token_name(strongest)}
+    shared = attention.shared_facts(config, head)
 
-st.subheader(words("one_head", **said), anchor=False)
-matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
-axes = stage.t("common.axis_query"), stage.t("common.axis_key")
-large = attention.head_view(trace, layer, head, token, axes, matrix, most := heads.span(stage))
-wide, narrow = st.columns([3, 2], gap="medium")
-drawn = heatmap.draw(large, square=True)
-with wide:
-    stage.figure(drawn, "head", words("head_alt", **said))
-    stage.source(stage.at(f"attn.{matrix}"))
-    heads.part(stage, "shown_part", attention.around(token, len(trace), most))
-with narrow:
-    lines = attention.LinesView.of(trace, layer, head, token)
-    stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))
-    heads.part(stage, "lines_part", attention.around(token, len(trace), attention.MAX_LINES))
+    picture, see = stage.split()
+    with picture:
+        heads.grid(stage, grid)
+    with see:
+        stage.see(**said, strongest=said["key"], weight=f"{steps.pattern[strongest]:.0%}")
+        marks = ", ".join(texts.literal(mark) for mark in grid.marks)
+        st.markdown(words(f"about_{grid.summaries[head].kind}", marks=marks))
+        stage.see(f"see_{sight}", size=config.window(trace.stack.side, layer))
+        if shared:
+            stage.see("see_shared", **shared)
+        if grid.pool > 1:
+            st.caption(words("pooled", pool=grid.pool))
+        if config.kind == "encoder_decoder" and "cross_attention" in stage.pages:
+            st.page_link(
+                stage.pages["cross_attention"],
+                label=stage.t("common.page_cross_attention"),
+                icon=":material/arrow_forward:",
+            )
 
-forms = attention.FormsView.of(trace, layer, head, token, strongest)
-if forms.notes:
-    st.subheader(words(f"forms{''.join(forms.notes)}", **said), anchor=False)
-    heads.forms(stage, forms)
+    st.subheader(words("one_head", **said), anchor=False)
+    matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
+    axes = stage.t("common.axis_query"), stage.t("common.axis_key")
+    large = attention.head_view(trace, layer, head, token, axes, matrix, most := heads.span(stage))
+    wide, narrow = st.columns([3, 2], gap="medium")
+    drawn = heatmap.draw(large, square=True)
+    with wide:
+        stage.figure(drawn, "head", words("head_alt", **said))
+        stage.source(stage.at(f"attn.{matrix}"))
+        heads.part(stage, "shown_part", attention.around(token, len(trace), most))
+    with narrow:
+        lines = attention.LinesView.of(trace, layer, head, token)
+        stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))
+        heads.part(stage, "lines_part", attention.around(token, len(trace), attention.MAX_LINES))
 
-st.subheader(words("steps_title", **said), anchor=False)
-heads.steps(stage, steps)
-attention_care.section(stage)
-experiment.section(stage)
+    forms = attention.FormsView.of(trace, layer, head, token, strongest)
+    if forms.notes:
+        st.subheader(words(f"forms{''.join(forms.notes)}", **said), anchor=False)
+        heads.forms(stage, forms)
 
-formula, hand, code, numbers = stage.tabs()
-with formula:
-    stage.see(attention.heads_text(config), **attention.sizes(config))
-    if shared:
-        stage.see("heads_shared", **shared, d_head=config.d_head)
-    stage.formula(*attention.formulas(trace, layer))
-with hand:
-    stage.see("hand", **said)
-    sums = attention.by_hand(steps, strongest) | attention.heads_by_hand(trace, layer, token)
-    for n, part in enumerate(attention.hand_parts(steps, config), start=1):
-        stage.see(f"hand_{part}", n=n, **sums)
-with code:
-    stage.code(sites=attention.code(trace, layer))
-with numbers:
-    exact = trace.head(stage.at(f"attn.{matrix}"), head).numpy()
-    stage.table(large.site, exact, stage.token_labels, stage.token_labels, "matrix")
-stage.question(*(("question_two_way", "answer_two_way") if "two_way" in sight else ()))
+    st.subheader(words("steps_title", **said), anchor=False)
+    heads.steps(stage, steps)
+    attention_care.section(stage)
+    experiment.section(stage)
+
+    def formula() -> None:
+        stage.see(attention.heads_text(config), **attention.sizes(config))
+        if shared:
+            stage.see("heads_shared", **shared, d_head=config.d_head)
+        stage.formula(*attention.formulas(trace, layer))
+
+    def hand() -> None:
+        stage.see("hand", **said)
+        sums = attention.by_hand(steps, strongest) | attention.heads_by_hand(trace, layer, token)
+        for n, part in enumerate(attention.hand_parts(steps, config), start=1):
+            stage.see(f"hand_{part}", n=n, **sums)
+
+    def code() -> None:
+        stage.code(sites=attention.code(trace, layer))
+
+    def numbers() -> None:
+        exact = trace.head(stage.at(f"attn.{matrix}"), head).numpy()
+        stage.table(large.site, exact, stage.token_labels, stage.token_labels, "matrix")
+
+    stage.tabs(formula, hand, code, numbers)
+    stage.question(*(("question_two_way", "answer_two_way") if "two_way" in sight else ()))
+
+
+show("attention", draw)

@@ -1,6 +1,11 @@
 """What comes out: the next token, a covered token, or vectors, as the model has it."""
 
 from viz_model.ui.parts import outputs
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 
-outputs.show(open_stage("next_token", outputs.told_as))
+
+def draw(stage: Stage) -> None:
+    outputs.show(stage)
+
+
+show("next_token", draw, outputs.told_as)

@@ -1,6 +1,11 @@
 """Position: how the model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
 from viz_model.ui.parts import position
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 
-position.show(open_stage("position"))
+
+def draw(stage: Stage) -> None:
+    position.show(stage)
+
+
+show("position", draw)

@@ -7,44 +7,53 @@ import streamlit as st
 
 from viz_model.figures import twins
 from viz_model.ui.parts import norm_lab, pre_post_ln
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 
-stage = open_stage("pre_post_ln")
-page = pre_post_ln.Comparison(stage)
 
-pre_post_ln.introduce(page)
-pre_post_ln.blocks(page)
+def draw(stage: Stage) -> None:
+    page = pre_post_ln.Comparison(stage)
 
-pre_post_ln.section(page, f"sentence{page.alone}")
-first, second = (st.columns(2, gap="large") for _ in range(2))
-depth = pre_post_ln.by_depth(page, *first)
-pre_post_ln.pull(page, second[0])
-pre_post_ln.final(page, second[1])
-if not page.alone:
-    pre_post_ln.predictions(page)
+    pre_post_ln.introduce(page)
+    pre_post_ln.blocks(page)
 
-norm_lab.start(page)
-warmup = norm_lab.warmup(page)
-if not page.alone:
-    norm_lab.training(page)
+    pre_post_ln.section(page, f"sentence{page.alone}")
+    first, second = (st.columns(2, gap="large") for _ in range(2))
+    depth = pre_post_ln.by_depth(page, *first)
+    pre_post_ln.pull(page, second[0])
+    pre_post_ln.final(page, second[1])
+    if not page.alone:
+        pre_post_ln.predictions(page)
 
-st.divider()
-formula, hand, code, numbers = stage.tabs()
-with formula:
-    stage.see("formula")
-    stage.formula(*page.sites("attn.norm.out", "resid.mid", "resid.cross", "resid.out"))
-with hand:
-    stage.see("hand", **page.say({}))
-    for place, said in twins.by_hand(page.traces, stage.view.layer, stage.token).items():
-        stage.see(f"hand_{place}", **said)
-with code:
-    stage.code(layer=stage.view.layer)
-with numbers:
-    kinds = range(4 if depth.untrained else 3)
-    columns = [f"{twins.NAMES[side]}: {page.words(f'column_{n}')}" for side in page.traces for n in kinds]
-    stage.table("residual-stream", depth.table(), depth.sites, columns, "depth")
-    stage.records("warmup-runs", warmup.table())
-if page.own == "post" and page.alone:
-    stage.question("question_post", "answer_post")
-else:
-    stage.question()
+    norm_lab.start(page)
+    warmup = norm_lab.warmup(page)
+    if not page.alone:
+        norm_lab.training(page)
+
+    st.divider()
+
+    def formula() -> None:
+        stage.see("formula")
+        stage.formula(*page.sites("attn.norm.out", "resid.mid", "resid.cross", "resid.out"))
+
+    def hand() -> None:
+        stage.see("hand", **page.say({}))
+        for place, said in twins.by_hand(page.traces, stage.view.layer, stage.token).items():
+            stage.see(f"hand_{place}", **said)
+
+    def code() -> None:
+        stage.code(layer=stage.view.layer)
+
+    def numbers() -> None:
+        kinds = range(4 if depth.untrained else 3)
+        columns = [f"{twins.NAMES[side]}: {page.words(f'column_{n}')}" for side in page.traces for n in kinds]
+        stage.table("residual-stream", depth.table(), depth.sites, columns, "depth")
+        stage.records("warmup-runs", warmup.table())
+
+    stage.tabs(formula, hand, code, numbers)
+    if page.own == "post" and page.alone:
+        stage.question("question_post", "answer_post")
+    else:
+        stage.question()
+
+
+show("pre_post_ln", draw)

@@ -5,50 +5,58 @@ import streamlit as st
 from viz_model.analysis import tokens as cutting
 from viz_model.figures import tokens
 from viz_model.ui.parts import tokens as parts
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 from viz_model.ui.texts import literal
 
-stage = open_stage("tokens")
-trace, words, text = stage.trace, stage.words, cutting.written(stage.trace).text
-other = parts.beside(stage, text)
-facts = tokens.facts(trace, other, stage.token)
 
-picture, see = stage.split()
-with picture:
-    st.markdown(f"**{words(f'finding_{facts.finding}', other=literal(other.name), **facts.said)}**")
-    if facts.view:
-        parts.draw(stage, facts.view, "cuts")
-    elif facts.finding == "apart":
-        parts.ribbons(stage, text, "cuts", other)
-    stage.source("tokens.ids")
-with see:
-    said = {name: literal(value) for name, value in facts.literals.items()}
-    stage.see(**facts.said, **said, kind=words(f"about_{facts.kind}", **said))
-    if facts.view:
-        stage.see(f"other_{facts.other}", over=" ".join(literal(t.label) for t in facts.over), **facts.said, **said)
+def draw(stage: Stage) -> None:
+    trace, words, text = stage.trace, stage.words, cutting.written(stage.trace).text
+    other = parts.beside(stage, text)
+    facts = tokens.facts(trace, other, stage.token)
 
-if facts.finding != "ids":
-    parts.counts(stage, text, other)
-    parts.word(stage, text, other)
-    parts.odd(stage, text, other)
-    parts.known(stage, aligned=facts.keeps)
-    parts.textbook(stage, text)
+    picture, see = stage.split()
+    with picture:
+        st.markdown(f"**{words(f'finding_{facts.finding}', other=literal(other.name), **facts.said)}**")
+        if facts.view:
+            parts.draw(stage, facts.view, "cuts")
+        elif facts.finding == "apart":
+            parts.ribbons(stage, text, "cuts", other)
+        stage.source("tokens.ids")
+    with see:
+        said = {name: literal(value) for name, value in facts.literals.items()}
+        stage.see(**facts.said, **said, kind=words(f"about_{facts.kind}", **said))
+        if facts.view:
+            stage.see(f"other_{facts.other}", over=" ".join(literal(t.label) for t in facts.over), **facts.said, **said)
 
-formula, hand, code, numbers = stage.tabs()
-with formula:
-    stage.formula("tokens.ids")
-    stage.see(f"rule_{facts.rule}", **facts.said)
-with hand:
-    stage.see(f"hand_{facts.hand}", **facts.said, **said)
-    if facts.hand in ("pairs", "single"):
-        built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
-        named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
-        stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))
-with code:
-    stage.code(facts.snippet, text=text)
-with numbers:
-    headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
-    for name, columns in tokens.tables(trace, other):
-        st.markdown(f"**{literal(name)}**")
-        stage.records(f"tokens.{name}", dict(zip(headings, columns, strict=True)))
-stage.question()
+    if facts.finding != "ids":
+        parts.counts(stage, text, other)
+        parts.word(stage, text, other)
+        parts.odd(stage, text, other)
+        parts.known(stage, aligned=facts.keeps)
+        parts.textbook(stage, text)
+
+    def formula() -> None:
+        stage.formula("tokens.ids")
+        stage.see(f"rule_{facts.rule}", **facts.said)
+
+    def hand() -> None:
+        stage.see(f"hand_{facts.hand}", **facts.said, **said)
+        if facts.hand in ("pairs", "single"):
+            built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
+            named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
+            stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))
+
+    def code() -> None:
+        stage.code(facts.snippet, text=text)
+
+    def numbers() -> None:
+        headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
+        for name, columns in tokens.tables(trace, other):
+            st.markdown(f"**{literal(name)}**")
+            stage.records(f"tokens.{name}", dict(zip(headings, columns, strict=True)))
+
+    stage.tabs(formula, hand, code, numbers)
+    stage.question()
+
+
+show("tokens", draw)

@@ -1,22 +1,29 @@
 """Training lab: a small model learns while the visitor watches."""
 
 from viz_model.ui.parts import lab
-from viz_model.ui.stage import open_stage
+from viz_model.ui.stage import Stage, show
 
-stage = open_stage("training_lab")
 
-lab.start(stage, lab.settings(stage))
-lab.watch(stage)
-lab.explain(stage)
-lab.keep(stage)
+def draw(stage: Stage) -> None:
+    lab.start(stage, lab.settings(stage))
+    lab.watch(stage)
+    lab.explain(stage)
+    lab.keep(stage)
 
-formula, hand, code, numbers = stage.tabs()
-with formula:
-    stage.see("formula")
-with hand:
-    lab.by_hand(stage)
-with code:
-    stage.code()
-with numbers:
-    lab.numbers(stage)
-stage.question()
+    def formula() -> None:
+        stage.see("formula")
+
+    def hand() -> None:
+        lab.by_hand(stage)
+
+    def code() -> None:
+        stage.code()
+
+    def numbers() -> None:
+        lab.numbers(stage)
+
+    stage.tabs(formula, hand, code, numbers)
+    stage.question()
+
+
+show("training_lab", draw)

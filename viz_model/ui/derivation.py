@@ -55,29 +55,26 @@ _PAGES = {
 }
 
 
-def watch(here: str, view: ViewState, trace: vm.Trace, token: int, t: Texts) -> None:
-    """Listen for clicks on the cells of a page's pictures, offer to ask without a mouse, and show what was asked.
+def offer(trace: vm.Trace, token: int, t: Texts) -> None:
+    """A way to ask without a mouse: for the run that the page shows, and its selected position."""
+    st.button(
+        t("derivation.ask"),
+        key="derivation.ask",
+        help=t("derivation.ask_help"),
+        icon=":material/account_tree:",
+        width="stretch",
+        on_click=ask,
+        args=(first(trace, token),),
+    )
 
-    Args:
-        trace: the run that the page shows, seen from one of its stacks.
-        token: the selected position.
+
+@st.fragment(key=state.DRAWER)
+def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
+    """Listen for clicks on the cells of a page's pictures, and show what was asked.
+
+    In a fragment, so that a click opens the drawer without running the page again. ``trace`` is the
+    run that the page shows, seen from one of its stacks.
     """
-    with st.sidebar:
-        st.button(
-            t("derivation.ask"),
-            key="derivation.ask",
-            help=t("derivation.ask_help"),
-            icon=":material/account_tree:",
-            width="stretch",
-            on_click=ask,
-            args=(first(trace, token),),
-        )
-    _watch(here, view, trace, t)
-
-
-@st.fragment
-def _watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
-    """In a fragment, so that a click opens the drawer without running the page again."""
     components.cells(key="derivation.cells", on_pick=picked)
     if state.cell() is None:
         state.write(dataclasses.replace(view, cell=None))
@@ -448,7 +445,7 @@ def _elsewhere(here: str, cell: Cell, trace: vm.Trace, t: Texts) -> None:
         axes = dict(zip(sites.find(cell.site, trace.config).axes, cell.index, strict=True))
         token = axes.get("T", axes.get("Tq"))
         shown = {"layer": layer, "head": axes.get("H"), "token": token, "side": side}
-        state.update(cell=None, **{field: value for field, value in shown.items() if value is not None})
+        state.put(cell=None, **{field: value for field, value in shown.items() if value is not None})
         frame.go(page)
         st.rerun()
 

@@ -103,7 +103,7 @@ def _language() -> str:
 
 
 def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
-    """Language, model, norm, stack, layer, head, link."""
+    """Language, model, norm, stack, layer, head, edits, link."""
     with st.sidebar:
         _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__)
         names = runs.names()
@@ -122,12 +122,26 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         if len(lm.config.sides) > 1:
             sides = list(lm.config.sides)
             _choice("side", t("common.side"), sides, side, lambda s: t(f"common.side_{s}"), t("common.side_help"))
-        _index("layer", t("common.layer"), lm.config.depth(side), view.layer, t("common.layer_help"))
-        _index("head", t("common.head"), lm.config.n_heads, view.head, t("common.head_help"))
+        _place(lm.config, side, t)
         interventions.chips(view, t)
-        with st.popover(t("common.share"), width="stretch"):
-            st.write(t("common.share_help"))
-            st.code(f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}", language=None, wrap_lines=True)
+        _link(t)
+
+
+@st.fragment(key=state.PLACE)
+def _place(config: ModelConfig, side: Side, t: Texts) -> None:
+    """Layer and head."""
+    view = state.current()
+    _index("layer", t("common.layer"), config.depth(side), view.layer, t("common.layer_help"))
+    _index("head", t("common.head"), config.n_heads, view.head, t("common.head_help"))
+
+
+@st.fragment(key=state.LINK)
+def _link(t: Texts) -> None:
+    """The address of what is shown."""
+    with st.popover(t("common.share"), width="stretch"):
+        st.write(t("common.share_help"))
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(state.written())}"
+        st.code(address, language=None, wrap_lines=True)
 
 
 _SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
@@ -410,15 +424,18 @@ def _position_at(config: ModelConfig) -> str | None:
 
 
 def _picked_in_map(picked: dict[str, Any]) -> None:
-    if "layer" in picked:
-        state.update(layer=picked["layer"])
+    changes = {"layer": picked["layer"]} if "layer" in picked else {}
     if "page" in picked:
-        go(picked["page"])
+        go(picked["page"], **changes)
+    else:
+        state.update(**changes)
 
 
-def go(page: str) -> None:
-    """Open a page on the next run; a callback cannot switch pages itself."""
+def go(page: str, **changes: Any) -> None:
+    """Open a page on the next run, with changes to the view; a callback cannot switch pages itself."""
     st.session_state["frame.go"] = page
+    state.put(**changes)
+    state.run_again()
 
 
 def _map_layers(layer: int, n_layers: int, t: Texts) -> list[dict[str, Any]]:

@@ -115,9 +115,11 @@ class Stage:
         """What the picture shows, in this sentence's own tokens and numbers."""
         st.markdown(self.t.prose(f"{self.name}.{section}", **values))
 
-    def tabs(self) -> Sequence[Any]:
-        """Formula, By hand, Code, Numbers: four containers."""
-        return st.tabs([self.t(f"common.tab_{tab}") for tab in ("formula", "hand", "code", "numbers")])
+    def tabs(self, *draw: Callable[[], None]) -> None:
+        """Formula, By hand, Code, Numbers: each drawn when it is open."""
+        _tabs(
+            f"{self.name}.tabs", [self.t(f"common.tab_{tab}") for tab in ("formula", "hand", "code", "numbers")], draw
+        )
 
     def formula(self, *names: str) -> None:
         """The formulas of sites, from the registry, each with this run's sizes."""
@@ -230,12 +232,26 @@ class Stage:
             st.markdown(self.t.prose(f"{self.name}.{answer}", **values))
 
 
-def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -> Stage:
-    """Open the frame and the stage's page; ends the script where there is no text to run.
+@dataclass(frozen=True)
+class _Opened:
+    """What a page was opened on. The run itself is kept by :mod:`viz_model.ui.runs`, which bounds what all take."""
 
+    name: str
+    told: str
+    asked: runs.Asked
+    example: str
+    t: Texts
+    pages: dict[str, Any]
+
+
+def show(name: str, page: Callable[[Stage], None], told_as: Callable[[ModelConfig], str] | None = None) -> None:
+    """Open the frame and, below the sentence, draw the page; nothing below where there is no text to run.
+
+    What is below runs again alone when only that can change (:func:`viz_model.ui.state.update`).
     ``told_as`` names the texts of a page that has another story to tell of another kind of model.
     """
     pages = frame.navigation().pages
+    state.parts()
     view = state.begin(runs.names(), runs.offered())
     t = Texts(view.lang)
     try:
@@ -247,7 +263,8 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
         state.write(view)
         del st.session_state["view"]  # so that the address is read again, which still asks for it
         st.rerun()
-    view = state.fit(view, lm.config, frame.examples(lm)[0], tuple(lm.tokenizer.languages))
+    example = frame.examples(lm)[0]
+    view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.sidebar(view, lm, t)
@@ -256,27 +273,60 @@ def open_stage(name: str, told_as: Callable[[ModelConfig], str] | None = None) -
     run = frame.sentence(view, lm, t)
     if run is None:
         st.stop()
-    trace = run.at(view.stack(lm.config))
-    last = len(trace) - 1
-    token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, last)
-    if view.token is not None and view.token > last:
+    opened = _Opened(name, told_as(lm.config) if told_as else name, runs.Asked.of(view.model, run), example, t, pages)
+    state.parts(state.BODY, state.PLACE, state.LINK, state.ASK, state.DRAWER)
+    with st.sidebar:
+        _ask(opened)
+    _body(opened, page)
+
+
+@st.fragment(key=state.ASK)
+def _ask(opened: _Opened) -> None:
+    stage = _now(opened)
+    derivation.offer(stage.trace, stage.token, stage.t)
+
+
+@st.fragment(key=state.BODY)
+def _body(opened: _Opened, page: Callable[[Stage], None]) -> None:
+    """All below the sentence."""
+    stage = _now(opened)
+    view, trace, t = stage.view, stage.trace, stage.t
+    asked_for = state.current().token
+    if asked_for is not None and asked_for >= len(trace):
         if state.from_address():
-            st.warning(t("common.token_beyond", asked=view.token, last=last))
+            st.warning(t("common.token_beyond", asked=asked_for, last=len(trace) - 1))
         else:  # the sentence was shortened under the chosen token
-            view = replace(view, token=None)
-            state.update(token=None)
-            state.write(view)
+            state.put(token=None)
+            stage = _now(opened)
+    frame.ribbons(trace, stage.token, t, key="frame.ribbon")
+    frame.machine_map(opened.name, view, stage.lm, t)
+    if trace.edits:
+        own_token = stage.token if trace.side == stage.lm.config.sides[-1] else -1
+        interventions.banner(runs.Asked.of(view.model, trace), own_token, t)
+    derivation.watch(opened.name, view, trace, t)
+    st.header(t(f"common.page_{opened.name}" if opened.told == opened.name else f"{opened.told}.heading"), anchor=False)
+    st.markdown(t.prose(f"{opened.told}.lead"))
+    page(stage)
+
+
+@st.fragment
+def _tabs(key: str, names: Sequence[str], draw: Sequence[Callable[[], None]]) -> None:
+    """In a fragment, so that another tab draws itself and nothing else."""
+    for tab, inside in zip(st.tabs(names, key=key, on_change="rerun"), draw, strict=True):
+        if tab.open or not state.has_browser():
+            with tab:
+                inside()
+
+
+def _now(opened: _Opened) -> Stage:
+    """The page at this moment: layer, head and token may be others than when it was opened."""
+    lm, run = runs.model(opened.asked.model), runs.trace(opened.asked)
+    view = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
+    trace = run.at(view.stack(lm.config))
+    token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
-    frame.ribbons(trace, token, t, key="frame.ribbon")
-    frame.machine_map(name, view, lm, t)
-    if trace.edits:
-        interventions.banner(runs.Asked.of(view.model, trace), token if trace.side == lm.config.sides[-1] else -1, t)
-    derivation.watch(name, view, trace, token, t)
-    told = told_as(lm.config) if told_as else name
-    st.header(t(f"common.page_{name}" if told == name else f"{told}.heading"), anchor=False)
-    st.markdown(t.prose(f"{told}.lead"))
-    return Stage(name=told, view=view, lm=lm, trace=trace, t=t, token=token, pages=pages)
+    return Stage(name=opened.told, view=view, lm=lm, trace=trace, t=opened.t, token=token, pages=opened.pages)
 
 
 def _asked_about(trace: vm.Trace, is_own: bool) -> int:

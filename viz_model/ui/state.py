@@ -8,7 +8,7 @@ it asks for that does not exist becomes a default and a notice. Nothing from a U
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,14 @@ CL100K = "cl100k_base"
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
+_PARTS = "view.parts"
+
+BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "frame.ask", "frame.drawer"
+"""The parts of a page that run alone: all below the sentence; layer and head, link and question in the sidebar;
+the derivation."""
+
+NARROW = frozenset({"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary", "cell"})
+"""Fields of the view that no other part of a page depends on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,8 +266,7 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
 
 def cell() -> Cell | None:
     """The number whose derivation is open now."""
-    view: ViewState = st.session_state[_SESSION]
-    return view.cell
+    return current().cell
 
 
 def notices() -> list[Notice]:
@@ -280,10 +287,57 @@ def write(view: ViewState) -> None:
     st.session_state[_WRITTEN] = query
 
 
-def update(**changes: Any) -> None:
-    """Change the view; for widget callbacks, which run before the page does."""
-    view = replace(st.session_state[_SESSION], **changes)
+def written() -> dict[str, str]:
+    """The parameters of the address that was last written."""
+    found: dict[str, str] = st.session_state[_WRITTEN]
+    return found
+
+
+def put(**changes: Any) -> None:
+    """Change the view, for what runs from here on."""
+    view = replace(current(), **changes)
     st.session_state.update({_SESSION: view, _NOTICES: [], _FROM_ADDRESS: False})
+
+
+def update(**changes: Any) -> None:
+    """Change the view and run the parts of the page that show it; for widget callbacks, as the last thing they do."""
+    before = current()
+    put(**changes)
+    if changed := {field for field, value in changes.items() if getattr(before, field) != value}:
+        run_again(changed)
+
+
+def run_again(changed: Collection[str] | None = None) -> None:
+    """Have those parts of the page run that depend on ``changed`` fields; by default all. Ends the callback.
+
+    Without this, Streamlit runs the part in which the widget stands.
+    """
+    if not has_browser():
+        return
+    there: frozenset[str] = st.session_state.get(_PARTS, frozenset())
+    if changed is None or not NARROW.issuperset(changed):
+        st.rerun()
+    wanted = (DRAWER, LINK) if set(changed) == {"cell"} else (BODY, PLACE, LINK, ASK)
+    st.rerun(list(wanted) if there.issuperset(wanted) else "app")
+
+
+def parts(*names: str) -> None:
+    """The parts of this page that can run alone, said on every full run."""
+    st.session_state[_PARTS] = frozenset(names)
+
+
+def has_browser() -> bool:
+    """Whether a browser shows this run: it keeps the parts of a page that do not run again, and hides tabs.
+
+    Others that drive the app read every run as a whole page.
+    """
+    return bool(st.context.headers)
+
+
+def current() -> ViewState:
+    """The view as the visitor has it now."""
+    found: ViewState = st.session_state[_SESSION]
+    return found
 
 
 def follow(key: str, value: Any) -> None:

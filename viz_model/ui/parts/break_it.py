@@ -100,7 +100,7 @@ def _try(lab: Lab, experiment: Experiment, guess: str | None) -> None:
         st.warning(lab.stage.words("cannot"))
         return
     st.session_state["break_it.pressed_patch"] = getattr(edit, "from_text", None)
-    state.update(edits=(edit,))
+    state.put(edits=(edit,))
     st.rerun()
 
 

@@ -46,13 +46,14 @@ def show(stage: Stage) -> None:
     if mask_id is not None:
         _cover_all(stage, mask, mask_id)
 
-    formula, hand, code, numbers = stage.tabs()
-    with formula:
+    def formula() -> None:
         stage.see("formula")
         chosen.formula(stage)
-    with hand:
+
+    def hand() -> None:
         chosen.hand(stage, trace, choice, f"hand_{'typed' if is_typed else 'covered' if covers else 'visible'}")
-    with code:
+
+    def code() -> None:
         stage.code(
             "masked_token",
             sites=("logits", "probs"),
@@ -61,8 +62,11 @@ def show(stage: Stage) -> None:
             top_k=sampling.top_k,
             top_p=sampling.top_p,
         )
-    with numbers:
+
+    def numbers() -> None:
         chosen.numbers(stage, choice, said)
+
+    stage.tabs(formula, hand, code, numbers)
     if mask_id is None:
         stage.question("question_visible", "answer_visible")
     else:

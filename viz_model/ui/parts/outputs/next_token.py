@@ -45,12 +45,13 @@ def show(stage: Stage) -> None:
     else:
         st.info(words("one_token_target" if config.kind == "encoder_decoder" else "one_token", start=stage.start))
 
-    formula, hand, code, numbers = stage.tabs()
-    with formula:
+    def formula() -> None:
         chosen.formula(stage)
-    with hand:
+
+    def hand() -> None:
         chosen.hand(stage, trace, choice, "hand_intro")
-    with code:
+
+    def code() -> None:
         stage.code(
             "next_token",
             sites=("logits", "probs"),
@@ -59,8 +60,11 @@ def show(stage: Stage) -> None:
             top_k=sampling.top_k,
             top_p=sampling.top_p,
         )
-    with numbers:
+
+    def numbers() -> None:
         chosen.numbers(stage, choice, said)
+
+    stage.tabs(formula, hand, code, numbers)
     stage.question()
 
 

@@ -43,19 +43,23 @@ def show(stage: Stage) -> None:
         if around.n_hidden:
             stage.see("tokens_part", **said)
 
-    formula, hand, code, numbers = stage.tabs()
-    with formula:
+    def formula() -> None:
         stage.formula(site)
         stage.see("formula")
-    with hand:
+
+    def hand() -> None:
         if others:
             stage.see("hand", other=literal(compared.texts[0]), **sentences.by_hand(trace, others[0]))
         else:
             stage.see("hand_none")
-    with code:
+
+    def code() -> None:
         stage.code(token=stage.token, others=[other.text for other in others])
-    with numbers:
+
+    def numbers() -> None:
         stage.table(site, token_vectors(trace), stage.token_labels, stage.dimension_labels, "vectors")
+
+    stage.tabs(formula, hand, code, numbers)
     stage.question()
 
 

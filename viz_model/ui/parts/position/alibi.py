@@ -45,15 +45,20 @@ def show(stage: Stage) -> dict[str, str]:
     stage.see("alibi_slopes", **said)
     found, key = common.added(stage, "added_see")
     hand = bias.by_hand(found, key, slope)
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula(*(stage.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
         stage.see("alibi_formula", **said)
-    with by_hand:
+
+    def by_hand() -> None:
         stage.see("alibi_hand", **hand, token=stage.token_name(), key=stage.token_name(key), head=view.head)
-    with code:
+
+    def code() -> None:
         common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
-    with numbers:
+
+    def numbers() -> None:
         stage.records("alibi_slopes", {"head": range(len(slopes)), "slope": slopes.tolist()})
         common.bias_table(stage, found)
+
+    stage.tabs(formula, by_hand, code, numbers)
     return said

@@ -33,19 +33,24 @@ def show(stage: Stage) -> dict[str, str]:
     found, key = common.added(stage, "added_see")
     distance = key - stage.token
     hand = {**bias.bucket_by_hand(trace, distance), **bias.by_hand(found, key)}
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula(*(stage.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
         stage.see("t5_formula", **said)
-    with by_hand:
+
+    def by_hand() -> None:
         names = {"token": stage.token_name(), "key": stage.token_name(key), "head": view.head}
         stage.see("t5_hand_exact" if int(hand["far"]) < buckets.exact else "t5_hand_wide", **hand, **names)
         stage.see("t5_hand", **hand, **names)
-    with code:
+
+    def code() -> None:
         common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
-    with numbers:
+
+    def numbers() -> None:
         _table(stage, buckets)
         common.bias_table(stage, found)
+
+    stage.tabs(formula, by_hand, code, numbers)
     return said
 
 

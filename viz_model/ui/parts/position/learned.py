@@ -43,17 +43,22 @@ def show(stage: Stage) -> dict[str, str]:
     st.caption(stage.words("learned_waves_note"))
     _alike(stage, alike)
     common.sum_strips(stage, (column,))
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula("embed.position", *(site for site in ("embed.segment", "embed.out") if site in trace))
         stage.see("learned_formula", **hand)
-    with by_hand:
+
+    def by_hand() -> None:
         stage.see("learned_hand", token=stage.token_name(), **hand)
-    with code:
+
+    def code() -> None:
         common.code(stage, "embed.position")
-    with numbers:
+
+    def numbers() -> None:
         common.sum_table(stage)
         common.position_table(stage)
+
+    stage.tabs(formula, by_hand, code, numbers)
     return hand
 
 

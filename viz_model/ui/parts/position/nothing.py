@@ -34,18 +34,21 @@ def show(stage: Stage) -> dict[str, str]:
             }
             stage.see("none_see", **values)
             stage.see(f"none_{order.verdict(effect)}")
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula("embed.out", *(stage.at(f"attn.{name}") for name in ("scores", "mask", "masked", "pattern")))
         stage.see("none_formula")
-    with by_hand:
+
+    def by_hand() -> None:
         hand = order.by_hand(trace, stage.view.layer, stage.view.head, token)
         terms = "  \n".join(f"{stage.token_name(key)}: ${term}$" for key, term in hand.terms)
         said = {"layer": stage.view.layer, "head": stage.view.head, "sum": hand.total, "recorded": hand.recorded}
         stage.see("none_hand", token=stage.token_name(), terms=terms, **said)
-    with code:
+
+    def code() -> None:
         stage.code("position_none")
-    with numbers:
+
+    def numbers() -> None:
         if effect is not None:
             stage.records(
                 "order_effect",
@@ -57,4 +60,6 @@ def show(stage: Stage) -> dict[str, str]:
             )
         names = stage.token_labels, stage.dimension_labels
         stage.table("embed.out", trace["embed.out"].numpy(), *names, "input")
+
+    stage.tabs(formula, by_hand, code, numbers)
     return {}

@@ -43,22 +43,27 @@ def show(stage: Stage) -> dict[str, str]:
     _frequencies(stage, pair, said)
     proof = _proof(stage, pair)
     hand = rotation.by_hand(trace, view.layer, view.head, proof.query, proof.key, pair)
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula(*(stage.at(f"attn.{name}") for name in ("q_rotated", "k_rotated", "scores")))
         stage.see(f"rope_formula_{_position(stage).pairing}", **said)
         stage.see("rope_formula", **said, **_only(hand, said))
         if (scaling := _position(stage).scaling) is not None:
             stage.see(f"rope_formula_{type(scaling).__name__}", **said)
-    with by_hand:
+
+    def by_hand() -> None:
         numbers_of = {**said, **hand, "token": stage.token_name(), "key": stage.token_name(proof.key)}
         stage.see("rope_hand", **numbers_of)
         if analysis.rope(trace).stretch != 1:
             stage.see("rope_hand_stretch", **said)
-    with code:
+
+    def code() -> None:
         common.code(stage, stage.at("attn.q_rotated"), "q", "k", "q_normed", "k_normed", "scores")
-    with numbers:
+
+    def numbers() -> None:
         _tables(stage, found)
+
+    stage.tabs(formula, by_hand, code, numbers)
     return said
 
 

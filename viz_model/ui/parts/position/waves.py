@@ -42,17 +42,22 @@ def show(stage: Stage) -> dict[str, str]:
     stage.source("embed.position")
     _alike(stage)
     common.sum_strips(stage, view.columns)
-    formula, by_hand, code, numbers = stage.tabs()
-    with formula:
+
+    def formula() -> None:
         stage.formula("embed.position", *(site for site in ("embed.token", "embed.out") if site in trace))
         stage.see("wavelength", **{**ends, **hand, "wavelength": f"{view.wavelength:,.4f}"})
-    with by_hand:
+
+    def by_hand() -> None:
         stage.see("hand", token=stage.token_name(), **hand)
-    with code:
+
+    def code() -> None:
         common.code(stage, "embed.position")
-    with numbers:
+
+    def numbers() -> None:
         common.sum_table(stage)
         common.position_table(stage)
+
+    stage.tabs(formula, by_hand, code, numbers)
     stage.see("beyond", **ends)
     return ends
 
