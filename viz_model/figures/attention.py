@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import heads, masks
 from viz_model.config import ModelConfig
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells, Index, span_of
 from viz_model.trace import Trace
 
@@ -198,7 +197,7 @@ LINE_STEPS = (0.05, 0.15, 0.3, 0.5, 0.75)
 
 def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figure:
     """Two columns of tokens; a line is as thick as its weight, those of the chosen query in colour."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     size = len(view.labels)
     drawn = np.digitize(view.weights, LINE_STEPS)  # 0: too light to draw
     for chosen in (False, True):
@@ -208,7 +207,7 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
             queries, keys = np.nonzero((drawn == step) & of_query[:, None])
             gap = np.full(len(queries), np.nan)
             figure.add_trace(
-                go.Scatter(
+                sheet.scatter(
                     x=np.stack([np.zeros(len(queries)), np.ones(len(queries)), gap], axis=1).ravel(),
                     y=np.stack([queries, keys, gap], axis=1).ravel(),
                     mode="lines",
@@ -219,7 +218,7 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
     row = view.weights[view.query]
     for x, role, values, side in ((0, "query", None, "left"), (1, "key", row, "right")):
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=[x] * size,
                 y=list(range(size)),
                 mode="markers",
@@ -247,7 +246,7 @@ def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figur
     theme.layout(figure, height=height)
     figure.update_xaxes(visible=False, range=[-0.75, 1.75], fixedrange=True)
     figure.update_yaxes(visible=False, range=[size - 0.4, -1.8], fixedrange=True)
-    return figure
+    return figure.drawn()
 
 
 FORMS = ("", "_normed", "_rotated")
@@ -327,7 +326,7 @@ def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, 
     share one colour scale.
     """
     n_forms = len(view.forms)
-    figure = make_subplots(rows=2 * n_forms, cols=1, shared_xaxes=True, vertical_spacing=0.02)
+    figure = sheet.Sheet.grid(rows=2 * n_forms, cols=1, shared_xaxes=True, vertical_spacing=0.02)
     top = [float(max(np.abs(view.queries[n]).max(), np.abs(view.keys[n]).max())) or 1.0 for n in range(n_forms)]
     row = 0
     for letter, vectors in (("q", view.queries), ("k", view.keys)):
@@ -335,7 +334,7 @@ def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, 
             row += 1
             name = theme.plain(names[letter + form])
             figure.add_trace(
-                go.Heatmap(
+                sheet.heatmap(
                     z=vectors[n].astype(np.float32)[None],
                     meta=view.cells[letter][n].meta if view.cells else None,
                     y=[name],
@@ -363,7 +362,7 @@ def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, 
     figure.update_yaxes(fixedrange=True, tickfont={"size": 12})
     figure.update_xaxes(showticklabels=False, fixedrange=True)
     figure.update_xaxes(showticklabels=True, title=theme.plain(lengths["axis"]), row=2 * n_forms, col=1)
-    return figure
+    return figure.drawn()
 
 
 MAX_WRITTEN = 16
@@ -466,7 +465,7 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
     columns = [f"{position}: {theme.plain(label)}" for position, label in zip(shown, labels, strict=True)]
     steps = view.rows()
     numbered = [f"{n}  {theme.plain(names[step])}" for n, step in enumerate([*steps, "weighted"], start=1)]
-    figure = make_subplots(
+    figure = sheet.Sheet.grid(
         rows=len(steps) + 1,
         cols=1,
         shared_xaxes=True,
@@ -479,10 +478,10 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
             figure.add_trace(part, row=row, col=1)
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             x=columns,
             y=weighted.astype(np.float32),
-            marker_color=theme.ROLES["value"],
+            marker={"color": theme.ROLES["value"]},
             hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{numbered[-1]}</extra>",
         ),
         row=len(steps) + 1,
@@ -493,7 +492,7 @@ def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
     theme.layout(figure, height=190 + 60 * len(steps))
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(showticklabels=True, row=len(steps) + 1, col=1)
-    return figure
+    return figure.drawn()
 
 
 def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:

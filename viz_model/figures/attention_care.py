@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis.attention_care import Arriving, Care, Taken
 from viz_model.analysis.circuits import SINK_RATIO, SINK_WEIGHT
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 
 MOST_KEYS = 12
 MOST_PAIRS = 400
@@ -62,14 +62,14 @@ class RowView(NamedTuple):
 
 def draw_row(view: RowView, words: Words) -> go.Figure:
     """Two bars a key; ``words`` has "weight", "share", "axis" and "key"."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = list(range(len(view.keys)))
     for name, values, role, offset in (
         ("weight", view.weights, "pattern", -0.4),
         ("share", view.shares, "value", 0.0),
     ):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=values,
                 y=rows,
                 orientation="h",
@@ -97,7 +97,7 @@ def draw_row(view: RowView, words: Words) -> go.Figure:
         range=[len(rows) - 0.45, -0.55],
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 # One head
@@ -128,11 +128,11 @@ def draw_pairs(view: PairsView, words: Words, query: int) -> go.Figure:
 
     ``words`` has "weight", "share", "first", "others", "query", "key" and "equal". Points of ``query`` are ringed.
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     is_first = view.keys == 0
     high = 1.04 * max(float(view.weights.max(initial=0.0)), float(view.shares.max(initial=0.0)), 0.05)
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=[0, high],
             y=[0, high],
             mode="lines",
@@ -147,7 +147,7 @@ def draw_pairs(view: PairsView, words: Words, query: int) -> go.Figure:
     ):
         ringed = np.where(view.queries[chosen] == query, 2.0, 0.0)
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.weights[chosen],
                 y=view.shares[chosen],
                 mode="markers",
@@ -179,7 +179,7 @@ def draw_pairs(view: PairsView, words: Words, query: int) -> go.Figure:
             gridcolor=_GRID,
             fixedrange=True,
         )
-    return figure
+    return figure.drawn()
 
 
 # Every head
@@ -200,8 +200,8 @@ def draw_heads(view: HeadsView, words: Words, role: str) -> go.Figure:
     """
     n_layers, n_heads = view.values.shape
     is_rank = role == "rank"
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=view.values.astype(np.float32),
             zmin=-1 if is_rank else 0,
             zmax=1,
@@ -221,7 +221,7 @@ def draw_heads(view: HeadsView, words: Words, role: str) -> go.Figure:
     narrow = n_heads > NARROW_CELLS and not is_rank
     # A heatmap tells no click, points on it do.
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=columns,
             y=layers,
             mode="markers+text" if written else "markers",
@@ -252,7 +252,7 @@ def draw_heads(view: HeadsView, words: Words, role: str) -> go.Figure:
         range=[-0.5, n_heads - 0.5],
         fixedrange=True,
     )
-    return theme.layout(figure, height=64 + min(420, max(110, 32 * n_layers)))
+    return theme.layout(figure, height=64 + min(420, max(110, 32 * n_layers))).drawn()
 
 
 def _number(value: float, is_rank: bool) -> str:
@@ -301,7 +301,7 @@ def _title(text: str) -> dict[str, object]:
     return {"text": theme.plain(text), "font": {"size": _SMALL}}
 
 
-def _legend(figure: go.Figure) -> None:
+def _legend(figure: sheet.Sheet) -> None:
     figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": _SMALL}},

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import breaking, change
-from viz_model.figures import depth, heatmap, theme
+from viz_model.figures import depth, heatmap, sheet, theme
 from viz_model.trace import Trace
 
 MOST_POSITIONS = 48
@@ -52,44 +52,48 @@ def _hover(axes: tuple[str, str], name: str, site: str) -> str:
 def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> go.Figure:
     """Bars side by side; ``axes`` are the names of the places and of the measure."""
     places = theme.unique(view.labels)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     few = len(places) * len(view.series) <= WRITTEN
     tops = [values[np.isfinite(values)] for values in view.series.values()]
     top = max((float(found.max(initial=0.0)) for found in tops), default=0.0)
     for key, values in view.series.items():
         shown = np.where(np.isfinite(values), values, np.nan)
         name = theme.plain(names.get(key, ""))
-        figure.add_bar(
-            x=places,
-            y=shown,
-            name=name,
-            marker_color=_COLOURS[key],
-            text=[f"{value:.2f}" if np.isfinite(value) else "" for value in values] if few else None,
-            textposition="outside",
-            textfont={"size": 11},
-            cliponaxis=False,
-            hovertemplate=_hover(axes, name, view.site),
+        figure.add_trace(
+            sheet.bar(
+                x=places,
+                y=shown,
+                name=name,
+                marker={"color": _COLOURS[key]},
+                text=[f"{value:.2f}" if np.isfinite(value) else "" for value in values] if few else None,
+                textposition="outside",
+                textfont={"size": 11},
+                cliponaxis=False,
+                hovertemplate=_hover(axes, name, view.site),
+            )
         )
     _finish(figure, view, axes, top)
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     figure.update_xaxes(type="category", **_ticks(view))
-    return figure
+    return figure.drawn()
 
 
 def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> go.Figure:
     """Lines over ordered places, such as the depths of the stream; logarithmic where lengths lie far apart."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for key, values in view.series.items():
         name = theme.plain(names.get(key, ""))
-        figure.add_scatter(
-            x=list(range(len(values))),
-            y=np.where(np.isfinite(values), values, np.nan),
-            mode="lines+markers",
-            name=name,
-            line={"color": _COLOURS[key], "width": 2.5},
-            marker={"size": 6},
-            text=view.labels,
-            hovertemplate=_hover(axes, name, view.site).replace("%{x}", "%{text}"),
+        figure.add_trace(
+            sheet.scatter(
+                x=list(range(len(values))),
+                y=np.where(np.isfinite(values), values, np.nan),
+                mode="lines+markers",
+                name=name,
+                line={"color": _COLOURS[key], "width": 2.5},
+                marker={"size": 6},
+                text=view.labels,
+                hovertemplate=_hover(axes, name, view.site).replace("%{x}", "%{text}"),
+            )
         )
     every = np.concatenate(list(view.series.values()))
     every = every[np.isfinite(every)]
@@ -98,7 +102,7 @@ def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]
     figure.update_xaxes(tickvals=list(shown), ticktext=[view.labels[n] for n in shown], tickangle=0)
     if (every > 0).all():
         figure.update_yaxes(**depth.scale(every))
-    return figure
+    return figure.drawn()
 
 
 def _ticks(view: SeriesView) -> dict[str, list[object]]:
@@ -110,7 +114,7 @@ def _ticks(view: SeriesView) -> dict[str, list[object]]:
     return {**ticks, "ticktext": list(texts)}
 
 
-def _finish(figure: go.Figure, view: SeriesView, axes: tuple[str, str], top: float | None) -> None:
+def _finish(figure: sheet.Sheet, view: SeriesView, axes: tuple[str, str], top: float | None) -> None:
     theme.layout(figure, height=330)
     figure.update_layout(
         showlegend=len(view.series) > 1,

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import change
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
@@ -76,16 +76,16 @@ class GuessesView(NamedTuple):
 def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
     """Bars side by side: the run as it is in grey, the changed run in colour ("before", "after")."""
     rows = theme.unique(view.labels)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     colours = {"before": theme.ROLES["residual"], "after": theme.ROLES["output"]}
     for name, values in (("before", view.before), ("after", view.after)):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 y=rows,
                 x=values,
                 orientation="h",
                 name=theme.plain(names[name]),
-                marker_color=colours[name],
+                marker={"color": colours[name]},
                 text=[percent(value) for value in values],
                 textposition="outside",
                 textfont={"size": 11},
@@ -112,7 +112,7 @@ def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
         nticks=5,
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 class PlacesView(NamedTuple):
@@ -158,11 +158,11 @@ def draw_places(view: PlacesView, title: str) -> go.Figure:
     """One bar a token, the selected one's in the accent; ``title`` names the measure."""
     colours = [theme.rgba(theme.ROLES["output"], 0.45)] * len(view.labels)
     colours[view.token] = theme.ROLES["output"]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=theme.unique(view.labels),
             y=view.values.astype(np.float32),
-            marker_color=colours,
+            marker={"color": colours},
             hovertemplate=f"%{{x}}<br>{theme.plain(title)} <b>%{{y:.4f}}</b><extra>{theme.plain(view.site)}</extra>",
         )
     )
@@ -177,7 +177,7 @@ def draw_places(view: PlacesView, title: str) -> go.Figure:
         nticks=4,
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 class WrittenView(NamedTuple):
@@ -195,16 +195,16 @@ class WrittenView(NamedTuple):
 
 def draw_written(view: WrittenView, names: Mapping[str, str], head: int) -> go.Figure:
     """Two bars a head ("before", "after"); "head" and "length" name the axes. The chosen head stands out."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     colours = {"before": theme.ROLES["residual"], "after": theme.ROLES["value"]}
     heads = [str(h) for h in range(len(view.before))]
     for name, values in (("before", view.before), ("after", view.after)):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=heads,
                 y=values,
                 name=theme.plain(names[name]),
-                marker_color=colours[name],
+                marker={"color": colours[name]},
                 hovertemplate=f"{theme.plain(names['head'])} %{{x}}<br>{theme.plain(names[name])}: <b>%{{y:.4f}}</b>"
                 f"<extra>{theme.plain(view.site)}</extra>",
             )
@@ -224,4 +224,4 @@ def draw_written(view: WrittenView, names: Mapping[str, str], head: int) -> go.F
         nticks=5,
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()

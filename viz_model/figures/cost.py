@@ -14,7 +14,7 @@ from viz_model.analysis import cost, parameters
 from viz_model.analysis.cost import Fit, Multiplications, Part, Reading
 from viz_model.analysis.heads import KINDS, HeadSummary
 from viz_model.config import Gated, ModelConfig, Side
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 
 SMALL = 12
 FACTORS = (1, 10, 100)
@@ -103,12 +103,12 @@ class SharesView(NamedTuple):
 
 def draw_shares(view: SharesView, words: Words) -> go.Figure:
     """A bar a length, cut into the parts' shares. ``words`` names the parts, "tokens" and "share"."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = [f"{n:,} {theme.plain(words['tokens'])}" for n in view.lengths]
     for name, values in view.parts.items():
         shares = values / view.total
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 orientation="h",
                 y=list(range(len(rows))),
                 x=100 * shares,
@@ -137,7 +137,7 @@ def draw_shares(view: SharesView, words: Words) -> go.Figure:
         fixedrange=True,
         tickfont={"size": SMALL},
     )
-    return figure
+    return figure.drawn()
 
 
 class CurvesView(NamedTuple):
@@ -178,7 +178,7 @@ def draw_curves(view: CurvesView, words: Words) -> go.Figure:
 
     ``words`` names the parts, "visible", "length", "multiplications" and "here".
     """
-    figure, low = go.Figure(), 1.0
+    figure, low = sheet.Sheet(), 1.0
     lines = [(name, values, COLOURS[name], DASHES[name], 3) for name, values in view.parts.items()]
     if (view.visible < view.parts["pairs"]).any():
         lines.append(("visible", view.visible, COLOURS["pairs"], "dot", 2))
@@ -189,7 +189,7 @@ def draw_curves(view: CurvesView, words: Words) -> go.Figure:
         _mark(figure, mark, words["here"] if n == 0 else f"× {FACTORS[n]}")
     at = float(np.exp(np.interp(math.log(view.passes), np.log(view.lengths), np.log(view.parts["ffn"]))))
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=[view.passes],
             y=[at],
             mode="markers+text",
@@ -206,7 +206,7 @@ def draw_curves(view: CurvesView, words: Words) -> go.Figure:
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     top = max(float(values[-1]) for _, values, *_ in lines)
     _powers(figure, words["multiplications"], low, 4 * top)
-    return figure
+    return figure.drawn()
 
 
 class GeneratedView(NamedTuple):
@@ -231,7 +231,7 @@ class GeneratedView(NamedTuple):
 
 def draw_generated(view: GeneratedView, words: Words) -> go.Figure:
     """With and without the cache. ``words`` names "cached", "uncached", "length", "multiplications" and "here"."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for name, role, dash in (("uncached", "residual", "dash"), ("cached", "key", "solid")):
         values = getattr(view, name)
         _line(figure, view.lengths, values, words[name], big, color=theme.ROLES[role], width=3, dash=dash)
@@ -242,7 +242,7 @@ def draw_generated(view: GeneratedView, words: Words) -> go.Figure:
     theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
     _powers(figure, words["multiplications"], float(view.cached[0]), 4 * float(view.uncached[-1]))
-    return figure
+    return figure.drawn()
 
 
 def count_columns(config: ModelConfig, side: Side, length: int, n_source: int, words: Words) -> dict[str, list[object]]:
@@ -386,7 +386,7 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
 
     ``words`` names the parts, "length" and "time".
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     parts: tuple[Part, ...] = ("textbook", "fused", "ffn", "projections")
     for part in parts:
         _points(figure, view.lengths, view.seconds[part], part, words[part], joined=view.fits[part] is None)
@@ -394,7 +394,7 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
             between = np.geomspace(view.lengths[0], view.lengths[-1], 40)
             colour, _, dash = _MARKERS[part]
             figure.add_trace(
-                go.Scatter(
+                sheet.scatter(
                     x=between,
                     y=found.at(between),
                     mode="lines",
@@ -403,25 +403,25 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
                     showlegend=False,
                 )
             )
-    return _timed(figure, view, [view.seconds[part] for part in parts], words)
+    return _timed(figure, view, [view.seconds[part] for part in parts], words).drawn()
 
 
 def draw_recurrent(view: TimesView, words: Words) -> go.Figure:
     """The whole attention layer both ways, and the recurrent one. ``words`` as for :func:`draw_times`."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = {"textbook": view.layer["textbook"], "fused": view.layer["fused"], "recurrent": view.seconds["recurrent"]}
     for name, values in rows.items():
         _points(figure, view.lengths, values, name, words[name], joined=True)
-    return _timed(figure, view, list(rows.values()), words)
+    return _timed(figure, view, list(rows.values()), words).drawn()
 
 
 def _line(
-    figure: go.Figure, x: np.ndarray, y: np.ndarray, name: str, written: Callable[[float], str], **line: Any
+    figure: sheet.Sheet, x: np.ndarray, y: np.ndarray, name: str, written: Callable[[float], str], **line: Any
 ) -> None:
     """A curve over the length n, whose numbers hover texts write with ``written``; ``line`` is Plotly's."""
     said = theme.plain(name)
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=x,
             y=y,
             name=said,
@@ -433,11 +433,11 @@ def _line(
     )
 
 
-def _points(figure: go.Figure, x: np.ndarray, seconds: np.ndarray, part: str, name: str, *, joined: bool) -> None:
+def _points(figure: sheet.Sheet, x: np.ndarray, seconds: np.ndarray, part: str, name: str, *, joined: bool) -> None:
     colour, symbol, dash = _MARKERS[part]
     said = theme.plain(name)
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=x,
             y=seconds,
             name=said,
@@ -450,7 +450,7 @@ def _points(figure: go.Figure, x: np.ndarray, seconds: np.ndarray, part: str, na
     )
 
 
-def _timed(figure: go.Figure, view: TimesView, rows: list[np.ndarray], words: Words) -> go.Figure:
+def _timed(figure: sheet.Sheet, view: TimesView, rows: list[np.ndarray], words: Words) -> sheet.Sheet:
     theme.layout(figure, height=360)
     theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
@@ -465,14 +465,14 @@ def draw_memory(view: TimesView, words: Words, size: Any) -> go.Figure:
 
     ``words`` names "computed", "textbook", "fused", "length" and "bytes"; ``size`` writes bytes.
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     computed = cost.MATRICES * view.matrix
     grey = theme.ROLES["residual"]
     _line(figure, view.lengths, computed, words["computed"], size, color=grey, width=2, dash="dash")
     measured: tuple[Part, ...] = ("textbook", "fused")
     for part in measured:
         _points(figure, view.lengths, view.created[part], part, words[part], joined=part == "fused")
-        figure.data[-1].customdata = [size(float(n)) for n in view.created[part]]
+        figure.traces[-1]["customdata"] = [size(float(n)) for n in view.created[part]]
     theme.layout(figure, height=360)
     theme.legend_above(figure, SMALL)
     _lengths(figure, words["length"], view.lengths[0], view.lengths[-1])
@@ -480,7 +480,7 @@ def draw_memory(view: TimesView, words: Words, size: Any) -> go.Figure:
     high = max(float(values.max()) for values in (computed, *(view.created[part] for part in measured)))
     ticks = [float(2**p) for p in range(0, 51, 5) if low / 8 < 2**p < high * 8]
     _logarithmic(figure, words["bytes"], low / 2, high * 2, ticks, [size(tick) for tick in ticks])
-    return figure
+    return figure.drawn()
 
 
 # Heads
@@ -512,11 +512,11 @@ class KindsView(NamedTuple):
 
 def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
     """A bar a layer, cut into its heads by kind. ``words`` has "layer", "heads" and "entropy"."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for kind, values in view.counts.items():
         said = theme.plain(names[kind])
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 orientation="h",
                 y=list(range(view.n_layers)),
                 x=values,
@@ -544,7 +544,7 @@ def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
         fixedrange=True,
         tickfont={"size": SMALL},
     )
-    return figure
+    return figure.drawn()
 
 
 # Axes
@@ -554,7 +554,7 @@ def _title(text: str) -> dict[str, Any]:
     return {"text": theme.plain(text), "font": {"size": SMALL}}
 
 
-def _lengths(figure: go.Figure, title: str, first: float, last: float) -> None:
+def _lengths(figure: sheet.Sheet, title: str, first: float, last: float) -> None:
     """A logarithmic axis of lengths, its ticks at powers of ten, or of four where they are few."""
     tens = [10**p for p in range(9) if first <= 10**p <= last * 1.05]
     ticks = tens if len(tens) > 2 else [4**p for p in range(15) if first <= 4**p <= last * 1.05]
@@ -572,7 +572,7 @@ def _lengths(figure: go.Figure, title: str, first: float, last: float) -> None:
     )
 
 
-def _powers(figure: go.Figure, title: str, low: float, high: float) -> None:
+def _powers(figure: sheet.Sheet, title: str, low: float, high: float) -> None:
     """A logarithmic axis of counts, 10ᵖ."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     shown = [p for p in powers if p % (1 if len(powers) <= 5 else 2 if len(powers) <= 9 else 3) == 0]
@@ -580,7 +580,7 @@ def _powers(figure: go.Figure, title: str, low: float, high: float) -> None:
 
 
 def _logarithmic(
-    figure: go.Figure, title: str, low: float, high: float, ticks: Sequence[float], written: Sequence[str]
+    figure: sheet.Sheet, title: str, low: float, high: float, ticks: Sequence[float], written: Sequence[str]
 ) -> None:
     figure.update_yaxes(
         type="log",
@@ -595,7 +595,7 @@ def _logarithmic(
     )
 
 
-def _mark(figure: go.Figure, length: float, text: str, *, before: bool = False) -> None:
+def _mark(figure: sheet.Sheet, length: float, text: str, *, before: bool = False) -> None:
     """A thin vertical line at a length, named at its upper end; ``before`` it where there is no room behind."""
     figure.add_shape(
         type="line",

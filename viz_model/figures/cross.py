@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import cross
 from viz_model.config import ModelConfig
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.figures.next_token import percent
 from viz_model.tokenizer import Token
@@ -201,7 +200,7 @@ def draw_steps(
         rows.append(("scale", steps.scores, "signed"))
     rows += [("mask", steps.masked, "signed"), ("softmax", steps.pattern, "probability")]
     columns = theme.unique(labels)
-    figure = make_subplots(
+    figure = sheet.Sheet.grid(
         rows=len(rows) + 1,
         cols=1,
         shared_xaxes=True,
@@ -218,10 +217,10 @@ def draw_steps(
             figure.add_trace(part, row=row, col=1)
     name = f"{len(rows) + 1}  {theme.plain(names['value'])}"
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             x=columns,
             y=steps.fetched[shown].astype(np.float32),
-            marker_color=theme.ROLES["value"],
+            marker={"color": theme.ROLES["value"]},
             hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{name}</extra>",
         ),
         row=len(rows) + 1,
@@ -233,7 +232,7 @@ def draw_steps(
     figure.update_xaxes(showticklabels=True, row=len(rows) + 1, col=1)
     figure.update_yaxes(fixedrange=True)
     figure.update_yaxes(title=name, row=len(rows) + 1, col=1)
-    return figure
+    return figure.drawn()
 
 
 def steps_table(
@@ -262,11 +261,11 @@ def draw_sum(
     else:
         strips += [("sum", written.before + written.out), ("after_norm", written.after)]
     limit = float(max(np.abs(values).max() for _, values in strips)) or 1.0
-    figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.45 / len(strips))
+    figure = sheet.Sheet.grid(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.45 / len(strips))
     for row, (key, values) in enumerate(strips, start=1):
         name = theme.plain(names[key])
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=values.astype(np.float32)[None],
                 meta=cells[key].meta if key in cells else None,
                 y=[""],
@@ -295,25 +294,25 @@ def draw_sum(
     figure.update_xaxes(showticklabels=False, fixedrange=True, range=[-0.5, len(written.out) - 0.5])
     figure.update_xaxes(showticklabels=True, title=theme.plain(dimension), row=len(strips), col=1)
     figure.update_yaxes(visible=False, fixedrange=True)
-    return figure
+    return figure.drawn()
 
 
 def draw_heads(written: cross.Written, selected: int, names: Mapping[str, str]) -> go.Figure:
     """How much each head writes into the token's stream, as the length of its vector; one head in full colour."""
     lengths = np.linalg.norm(written.heads, axis=-1)
     colour = theme.ROLES["value"]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=[str(head) for head in range(len(lengths))],
             y=lengths.astype(np.float32),
-            marker_color=[theme.rgba(colour, 1.0 if head == selected else 0.4) for head in range(len(lengths))],
+            marker={"color": [theme.rgba(colour, 1.0 if head == selected else 0.4) for head in range(len(lengths))]},
             hovertemplate=f"{theme.plain(names['head'])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
         )
     )
     theme.layout(figure, height=54 + 60 * 3)
     figure.update_xaxes(type="category", title=theme.plain(names["head"]), fixedrange=True)
     figure.update_yaxes(title=theme.plain(names["length"]), fixedrange=True, nticks=5)
-    return figure
+    return figure.drawn()
 
 
 # Decoding
@@ -345,7 +344,7 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
 
     A line joins each token of the target to its place as the next step's input: the shift by one.
     """
-    sketch, size = _Sketch([], []), len(view.steps)
+    sketch, size = _Sketch(), len(view.steps)
     hovered: list[tuple[int, int, str]] = []
 
     def cell(column: int, row: int, token: Token, extra: str, colour: str, alpha: float, hit: bool) -> None:
@@ -375,8 +374,8 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
     newest = (view.newest - 0.46, view.newest + 0.46)
     sketch.box((-0.5, 3.5), newest, theme.HIGHLIGHT, 2, theme.rgba(theme.HIGHLIGHT, 0.0))
     columns, rows, texts = zip(*hovered, strict=True)
-    figure = go.Figure(
-        go.Scatter(
+    sketch.add_trace(
+        sheet.scatter(
             x=columns,
             y=rows,
             text=texts,
@@ -385,10 +384,9 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    sketch.on(figure, height=58 + 32 * size)
-    figure.update_xaxes(range=[-0.95, 3.55])
-    figure.update_yaxes(range=[size - 0.45, -1.15])
-    return figure
+    sketch.update_xaxes(visible=False, fixedrange=True, range=[-0.95, 3.55])
+    sketch.update_yaxes(visible=False, fixedrange=True, range=[size - 0.45, -1.15])
+    return theme.layout(sketch, height=58 + 32 * size, margin={"l": 2, "r": 2}).drawn()
 
 
 def draw_guesses(step: cross.Step, position: int) -> go.Figure:
@@ -396,8 +394,8 @@ def draw_guesses(step: cross.Step, position: int) -> go.Figure:
     labels = tuple(token.label for token, _ in step.guesses)
     rows, shares = theme.unique(labels), [p for _, p in step.guesses]
     came = [step.came is not None and token.id == step.came.id for token, _ in step.guesses]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             y=rows,
             x=shares,
             orientation="h",
@@ -416,26 +414,26 @@ def draw_guesses(step: cross.Step, position: int) -> go.Figure:
     theme.layout(figure, height=24 + 27 * len(rows))
     figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, **theme.ticks(labels))
     figure.update_xaxes(visible=False, range=[0, 1.28 * max(shares)], fixedrange=True)
-    return figure
+    return figure.drawn()
 
 
 def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str, cells: Cells | None = None) -> go.Figure:
     """One row of a pattern as bars over the source: all of it, or the window that is read most."""
     shown = window(pattern, MOST_COLUMNS)
     labels = tuple(labels[shown])
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=theme.unique(labels),
             y=pattern[shown].astype(np.float32),
             meta=None if cells is None else cells._replace(columns=span_of(shown)).meta,
-            marker_color=theme.ROLES["pattern"],
+            marker={"color": theme.ROLES["pattern"]},
             hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
         )
     )
     theme.layout(figure, height=190)
     figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(labels))
     figure.update_yaxes(fixedrange=True, rangemode="tozero", tickformat=".0%", nticks=4, title=theme.plain(name))
-    return figure
+    return figure.drawn()
 
 
 # How the two halves are joined
@@ -509,7 +507,7 @@ def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
         else:
             right.append(_Box(block(i), "residual", i))
     right.append(_Box(names["logits"], "output"))
-    sketch, spans = _Sketch([], []), ((0.0, 0.38), (0.56, 1.0))
+    sketch, spans = _Sketch(), ((0.0, 0.38), (0.56, 1.0))
     for boxes, (x0, x1) in zip((left, right), spans, strict=True):
         middle = (x0 + x1) / 2
         for y, box in enumerate(boxes):
@@ -535,42 +533,31 @@ def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
     sketch.write(bus, max(top, *enters) + 0.42, theme.plain(names["keys"]))
     sketch.write(0.67, opened - 0.5, theme.plain(names["query"]), xanchor="left")
     tall = max(len(left), len(right))
-    figure = sketch.on(go.Figure(), height=40 + 42 * tall)
-    figure.update_xaxes(range=[-0.01, 1.01])
-    figure.update_yaxes(range=[-0.5, tall - 0.2])
-    return figure
+    sketch.update_xaxes(visible=False, fixedrange=True, range=[-0.01, 1.01])
+    sketch.update_yaxes(visible=False, fixedrange=True, range=[-0.5, tall - 0.2])
+    return theme.layout(sketch, height=40 + 42 * tall, margin={"l": 2, "r": 2}).drawn()
 
 
-class _Sketch(NamedTuple):
-    """Shapes and writing of a drawing, put on a figure all at once: one by one, Plotly takes a second for them."""
-
-    shapes: list[dict[str, Any]]
-    annotations: list[dict[str, Any]]
+class _Sketch(sheet.Sheet):
+    """Boxes, arrows and writing."""
 
     def box(self, x: tuple[float, float], y: tuple[float, float], edge: str, width: float, fill: str) -> None:
         corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
-        self.shapes.append({"type": "rect", **corners, "line": {"color": edge, "width": width}, "fillcolor": fill})
+        self.add_shape(type="rect", **corners, line={"color": edge, "width": width}, fillcolor=fill)
 
     def line(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
         ends = {"x0": start[0], "y0": start[1], "x1": end[0], "y1": end[1]}
-        self.shapes.append({"type": "line", **ends, "line": {"color": colour, "width": 2}})
+        self.add_shape(type="line", **ends, line={"color": colour, "width": 2})
 
     def write(self, x: float, y: float, text: str, **options: Any) -> None:
-        font = {"size": 12, "color": theme.INK}
-        self.annotations.append({"x": x, "y": y, "text": text, "showarrow": False, "font": font, **options})
+        options = {"font": {"size": 12, "color": theme.INK}, **options}
+        self.add_annotation(x=x, y=y, text=text, showarrow=False, **options)
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
         places = {"x": end[0], "y": end[1], "ax": start[0], "ay": start[1]}
         axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
         look = {"arrowhead": 2, "arrowwidth": 1.6, "arrowcolor": colour, "showarrow": True, "text": ""}
-        self.annotations.append({**places, **axes, **look})
-
-    def on(self, figure: go.Figure, height: int) -> go.Figure:
-        theme.layout(figure, height=height, margin={"l": 2, "r": 2})
-        figure.update_layout(shapes=self.shapes, annotations=self.annotations)
-        figure.update_xaxes(visible=False, fixedrange=True)
-        figure.update_yaxes(visible=False, fixedrange=True)
-        return figure
+        self.add_annotation(**places, **axes, **look)
 
 
 # By hand

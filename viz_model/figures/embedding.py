@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import embedding as tables
 from viz_model.analysis.embedding import Geometry
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.attention import around
 from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.tokenizer import Tokenizer
@@ -87,9 +87,9 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     pool = heatmap.Pool(1, -(-view.rows.size // MAX_CELLS))
     strip_top = view.strip_top
     step = view.n_vocab / len(view.strip)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     figure.add_trace(
-        go.Heatmap(
+        sheet.heatmap(
             z=view.strip,
             y=(np.arange(len(view.strip)) + 0.5) * step - 0.5,
             zmin=-strip_top,
@@ -101,7 +101,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         )
     )
     figure.add_trace(
-        go.Heatmap(
+        sheet.heatmap(
             z=heatmap.extremes(view.rows, pool).astype(np.float32),
             x=np.arange(0, width, pool.columns),
             zmin=-top,
@@ -127,7 +127,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
     for (chosen, colour), positions in sorted(lines.items()):
         x, y, ids = _curves(view, positions, end, half)
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=x,
                 y=y,
                 customdata=ids,
@@ -141,7 +141,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         )
     if named:
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=[end + 0.02] * length,
                 y=0.5 - half + (np.arange(length) + 0.5) / length * 2 * half,
                 text=names,
@@ -207,7 +207,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             **hidden,
         },
     )
-    return figure
+    return figure.drawn()
 
 
 def _curves(view: LookupView, positions: Sequence[int], end: float, half: float) -> tuple[np.ndarray, ...]:
@@ -246,9 +246,9 @@ def draw_matrix(view: heatmap.HeatmapView) -> go.Figure:
     """The heatmap with so few dimensions named that they also fit a narrow screen."""
     view = heatmap.fitted(view)
     named = range(0, len(view.columns), max(1, len(view.columns) // 6))
-    figure = heatmap.draw(view)
+    figure = heatmap.on_sheet(view)
     figure.update_xaxes(tickvals=list(named), ticktext=[view.columns[d] for d in named], tickangle=0)
-    return figure
+    return figure.drawn()
 
 
 def heatmap_limit(values: np.ndarray) -> float:
@@ -275,8 +275,8 @@ class VectorView(NamedTuple):
 
 def draw_vector(view: VectorView, axis: str) -> go.Figure:
     """A bar a dimension; the colours of the signs are those of the heatmap."""
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=np.arange(len(view.values)),
             y=view.values,
             meta=Cells("embed.token", (view.token, COLUMN)).meta,
@@ -288,7 +288,7 @@ def draw_vector(view: VectorView, axis: str) -> go.Figure:
     theme.layout(figure, height=210)
     figure.update_xaxes(title=theme.plain(axis), fixedrange=True, range=[-1, len(view.values)])
     figure.update_yaxes(fixedrange=True, zeroline=True, zerolinewidth=1)
-    return figure
+    return figure.drawn()
 
 
 class NeighboursView(NamedTuple):
@@ -323,8 +323,8 @@ def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int 
     """A bar a neighbour, the nearest on top. ``words`` holds ``cosine`` and ``id``."""
     colour = theme.token_colour(view.position)
     rows = np.arange(len(view.ids))
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             orientation="h",
             x=view.cosines,
             y=rows,
@@ -352,7 +352,7 @@ def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int 
         autorange="reversed",
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 CELLS = 72
@@ -415,8 +415,8 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
     ``second``.
     """
     some = view.density > 0
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=np.where(some, np.log1p(view.density), np.nan).astype(np.float32),
             x=_middles(view.x_edges),
             y=_middles(view.y_edges),
@@ -434,7 +434,7 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
     for kind, symbol in ((~token, "circle-open"), (token, "circle")):
         shown = np.flatnonzero(kind).tolist()
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.points[shown, 0],
                 y=view.points[shown, 1],
                 mode="markers",
@@ -452,7 +452,7 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
     placed = [(i, box.place) for i, box in enumerate(boxes) if box]
     written = [i for i, _ in placed]
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=view.points[written, 0],
             y=view.points[written, 1],
             # The unseen markers keep the labels clear of the dots.
@@ -472,7 +472,7 @@ def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.F
     figure.update_yaxes(
         range=view.y_edges[[0, -1]].tolist(), title=theme.plain(words["second"]), fixedrange=True, nticks=5
     )
-    return figure
+    return figure.drawn()
 
 
 def _bold(view: MapView, i: int) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.cells import Cells
 
 
@@ -109,6 +109,30 @@ def draw(
 
     A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
     """
+    return on_sheet(
+        view,
+        height=height,
+        title=title,
+        cell=cell,
+        show_rows=show_rows,
+        show_columns=show_columns,
+        colour_bar=colour_bar,
+        square=square,
+    ).drawn()
+
+
+def on_sheet(
+    view: HeatmapView,
+    *,
+    height: int | None = None,
+    title: str = "",
+    cell: int = 26,
+    show_rows: bool = True,
+    show_columns: bool = True,
+    colour_bar: bool = True,
+    square: bool = False,
+) -> sheet.Sheet:
+    """What :func:`draw` draws, for pictures that have more on them."""
     view = fitted(view)
     masked = ~np.isfinite(view.values)
     values = np.where(masked, np.nan, view.values).astype(np.float32)
@@ -120,8 +144,8 @@ def draw(
     }[view.scale]
     rows, columns = theme.unique(view.rows), theme.unique(view.columns)
     meta = None if view.cells is None else view.cells.meta
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=values,
             meta=meta,
             zmin=low,
@@ -138,7 +162,7 @@ def draw(
     )
     if masked.any():
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=np.where(masked, 1.0, np.nan).astype(np.float32),
                 x=columns,
                 y=rows,
@@ -176,7 +200,7 @@ def strip(
     probability: bool,
     written: bool = True,
     which: Cells | None = None,
-) -> list[go.Heatmap | go.Scatter]:
+) -> list[sheet.Trace | sheet.Trace]:
     """One row [columns] of cells, with their numbers where ``written``: what is finite in colour, the rest in grey.
 
     ``which`` says which numbers of the run they are.
@@ -184,8 +208,8 @@ def strip(
     meta = None if which is None else which.meta
     finite = np.isfinite(cells)
     top = 1.0 if probability else float(np.abs(cells[finite]).max(initial=0.0)) or 1.0
-    parts: list[go.Heatmap | go.Scatter] = [
-        go.Heatmap(
+    parts: list[sheet.Trace | sheet.Trace] = [
+        sheet.heatmap(
             z=np.where(finite, cells, np.nan).astype(np.float32)[None],
             meta=meta,
             x=columns,
@@ -201,7 +225,7 @@ def strip(
     ]
     if not finite.all():
         parts.append(
-            go.Heatmap(
+            sheet.heatmap(
                 z=np.where(finite, np.nan, 1.0).astype(np.float32)[None],
                 meta=meta,
                 x=columns,
@@ -219,7 +243,7 @@ def strip(
     # how much of a light or dark page shines through it.
     strong = np.abs(np.where(finite, cells, 0.0)) > 0.55 * top
     parts.append(
-        go.Scatter(
+        sheet.scatter(
             x=columns,
             y=[name] * len(columns),
             mode="text",

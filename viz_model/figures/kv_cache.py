@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis.kv_cache import Held, Read, Reading
 from viz_model.config import ModelConfig
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.cost import duration
 from viz_model.figures.next_token import percent
 
@@ -144,7 +143,7 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
         places=view.places - first,
     )
     height = _grid_height(view.n_layers)
-    figure = make_subplots(
+    figure = sheet.Sheet.grid(
         rows=2, cols=1, shared_xaxes=True, row_heights=[110, height], vertical_spacing=26 / (height + 136)
     )
     columns = [f"{first + n}: {theme.plain(label)}" for n, label in enumerate(view.labels)]
@@ -156,7 +155,7 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
     for name, values, colour in parts:
         said = theme.plain(words[name])
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=columns,
                 y=values,
                 name=said,
@@ -201,7 +200,7 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
     _tokens(figure, view.labels, words["token"], row=2)
     if first:
         figure.update_layout(meta={"part": {"first": first, "last": n_tokens - 1, "n": n_tokens}})
-    return figure
+    return figure.drawn()
 
 
 def _most(n_layers: int) -> int:
@@ -214,7 +213,7 @@ def draw_source(view: CacheView, words: Words) -> go.Figure:
     height, n_tokens = _grid_height(view.n_layers), len(view.source_labels)
     shown = min(n_tokens, _most(view.n_layers))
     labels, keys, values = view.source_labels[:shown], view.source_keys[:, :shown], view.source_values[:, :shown]
-    figure = make_subplots(rows=1, cols=1)
+    figure = sheet.Sheet.grid(rows=1, cols=1)
     _cells(figure, keys, values, theme.unique(labels), words, row=1)
     theme.layout(figure, height=height + 80)
     _layers(figure, view.n_layers, words, row=1)
@@ -222,7 +221,7 @@ def draw_source(view: CacheView, words: Words) -> go.Figure:
     _tokens(figure, labels, words["source_token"], row=1)
     if shown < n_tokens:
         figure.update_layout(meta={"part": {"first": 0, "last": shown - 1, "n": n_tokens}})
-    return figure
+    return figure.drawn()
 
 
 def _grid_height(n_layers: int) -> int:
@@ -230,7 +229,7 @@ def _grid_height(n_layers: int) -> int:
 
 
 def _cells(
-    figure: go.Figure, keys: np.ndarray, values: np.ndarray, columns: Sequence[str], words: Words, row: int
+    figure: sheet.Sheet, keys: np.ndarray, values: np.ndarray, columns: Sequence[str], words: Words, row: int
 ) -> None:
     """Two rows a layer: keys, then values. A row's longest vector has the full colour; empty places are grey."""
     n_layers, n_tokens = keys.shape
@@ -240,7 +239,7 @@ def _cells(
         rows[1, offset::2] = lengths
         colour = theme.ROLES[name]
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=rows[0],
                 customdata=rows[1],
                 x=columns[:n_tokens],
@@ -260,7 +259,7 @@ def _cells(
         )
     if len(columns) > n_tokens:
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=np.ones((2 * n_layers, len(columns) - n_tokens), dtype=np.float32),
                 x=columns[n_tokens:],
                 y=list(range(2 * n_layers)),
@@ -276,7 +275,7 @@ def _cells(
         )
 
 
-def _layers(figure: go.Figure, n_layers: int, words: Words, row: int) -> None:
+def _layers(figure: sheet.Sheet, n_layers: int, words: Words, row: int) -> None:
     step = -(-n_layers // 12)
     figure.update_yaxes(
         row=row,
@@ -289,7 +288,7 @@ def _layers(figure: go.Figure, n_layers: int, words: Words, row: int) -> None:
     )
 
 
-def _tokens(figure: go.Figure, labels: Sequence[str], title: str, row: int) -> None:
+def _tokens(figure: sheet.Sheet, labels: Sequence[str], title: str, row: int) -> None:
     ticks = theme.ticks(tuple(labels), MOST_LABELS)
     figure.update_xaxes(
         row=row, col=1, type="category", title=_title(title), tickangle=-50, tickfont={"size": 11}, **ticks
@@ -346,14 +345,14 @@ def draw_work(view: WorkView, words: Words) -> go.Figure:
         f"<b>{theme.plain(words[name])}</b>: {count:,}"
         for name, count in (("with_cache", view.with_cache), ("without_cache", view.without_cache))
     ]
-    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.05, subplot_titles=titles)
+    figure = sheet.Sheet.grid(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.05, subplot_titles=titles)
     n_rows = len(view.cached)
     pool = -(-view.cached.shape[1] // MOST_COLUMNS)
     for column, cells in ((1, view.cached), (2, view.fresh)):
         padded = np.pad(cells, ((0, 0), (0, -cells.shape[1] % pool)))
         pooled = padded.reshape(n_rows, -1, pool).max(-1)
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=np.where(pooled > 0, pooled, np.nan).astype(np.float32),
                 x=np.arange(pooled.shape[1]) * pool + (pool - 1) / 2,
                 y=list(range(1, n_rows + 1)),
@@ -372,14 +371,14 @@ def draw_work(view: WorkView, words: Words) -> go.Figure:
             row=1,
             col=column,
         )
-    figure.update_annotations(x=0, xanchor="left", font={"size": _SMALL})
-    figure.layout.annotations[1].x = figure.layout.xaxis2.domain[0]
+    for annotation, axis in zip(figure.annotations, ("xaxis", "xaxis2"), strict=True):
+        annotation |= {"x": figure.layout[axis]["domain"][0], "xanchor": "left", "font": {"size": _SMALL}}
     theme.layout(figure, height=120 + min(320, max(120, 16 * n_rows)), margin={"t": 34})
     figure.update_xaxes(title=_title(words["position"]), nticks=5, range=[-0.5, view.cached.shape[1] - 0.5])
     figure.update_xaxes(fixedrange=True)
     figure.update_yaxes(range=[n_rows + 0.5, 0.5], nticks=6, tickformat="d", fixedrange=True)
     figure.update_yaxes(title=_title(words["step"]), row=1, col=1)
-    return figure
+    return figure.drawn()
 
 
 # Measured
@@ -430,7 +429,7 @@ class TimesView(NamedTuple):
 
 def draw_times(view: TimesView, words: Words) -> go.Figure:
     """A line each way from zero upwards; ``words`` has "with_cache", "without_cache", "text_length" and "time"."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     top = float(max(view.cached.max(), view.fresh.max()))
     for name, seconds, role, dash in (
         ("without_cache", view.fresh, "residual", "dash"),
@@ -438,7 +437,7 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
     ):
         said = theme.plain(words[name])
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.lengths,
                 y=1e3 * seconds,
                 name=said,
@@ -457,7 +456,7 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
     grid = {"showgrid": True, "gridcolor": theme.rgba(theme.ROLES["residual"], 0.2), "fixedrange": True}
     figure.update_xaxes(title=_title(words["text_length"]), nticks=8, **grid)
     figure.update_yaxes(title=_title(words["time"]), range=[0, 1.1e3 * top], nticks=6, **grid)
-    return figure
+    return figure.drawn()
 
 
 def _title(text: str) -> dict[str, object]:

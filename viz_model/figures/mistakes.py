@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis.mistakes import Axis, Bars, Matrix, Result
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.heatmap import HeatmapView
 
 MOST_SUMS = 24
@@ -81,7 +81,7 @@ def difference(right: Matrix, wrong: Matrix) -> Matrix:
 def draw_matrix(view: MatrixView, names: Mapping[str, str], *, title: str) -> go.Figure:
     """A matrix; ``names`` are those of the axes. Rows of NaN are grey and say so, sums stand at the right."""
     pattern = view.sums is not None
-    figure = heatmap.draw(
+    figure = heatmap.on_sheet(
         HeatmapView(
             view.values,
             view.rows,
@@ -106,10 +106,10 @@ def draw_matrix(view: MatrixView, names: Mapping[str, str], *, title: str) -> go
             if np.isfinite(total):
                 _write(figure, len(view.columns) - 0.4, row, f"Σ {total:.2f}", "left")
         figure.update_layout(margin={"r": 58})
-    return figure
+    return figure.drawn()
 
 
-def _write(figure: go.Figure, x: float, row: int, text: str, anchor: str, *, strong: bool = False) -> None:
+def _write(figure: sheet.Sheet, x: float, row: int, text: str, anchor: str, *, strong: bool = False) -> None:
     figure.add_annotation(
         x=x,
         y=row,
@@ -137,8 +137,8 @@ class BarsView(NamedTuple):
 def draw_bars(view: BarsView, names: Mapping[str, str], *, title: str) -> go.Figure:
     """The bars from the top down, as the tokens are read; ``names`` are of the tokens' and of the numbers' axis."""
     labels = theme.unique(view.tokens)
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=view.values.astype(np.float32),
             y=labels,
             orientation="h",
@@ -156,7 +156,7 @@ def draw_bars(view: BarsView, names: Mapping[str, str], *, title: str) -> go.Fig
         showgrid=True,
     )
     tall = min(460, max(230, 110 + 22 * len(view.tokens)))
-    return theme.layout(figure, height=tall, title=title)
+    return theme.layout(figure, height=tall, title=title).drawn()
 
 
 def records(result: Result) -> tuple[list[str], list[float]]:

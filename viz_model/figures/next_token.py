@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.attention import around
 from viz_model.figures.cells import BESIDE, COLUMN, ROW, Cells, span_of
 from viz_model.figures.tokens import chip
@@ -136,7 +135,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     model, probs, kept, final = (array[places] for array in (view.model, view.probs, view.kept, view.final))
     colour = theme.ROLES["output"]
     meta = Cells("probs", (view.position, ROW), rows=span_of(view.order[places])).meta
-    figure = go.Figure()
+    figure = sheet.Sheet()
     said = [
         [percent(a), percent(b) if k else "–", percent(m)] for a, b, k, m in zip(probs, final, kept, model, strict=True)
     ]
@@ -148,7 +147,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
 
     def bars(name: str, values: np.ndarray, width: float, marker: dict[str, Any], hovered: bool) -> None:
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 y=rows,
                 x=values,
                 orientation="h",
@@ -169,7 +168,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
         bars("dropped", np.where(kept, np.nan, probs), 0.82, HATCHED, True)
     if view.temperature not in (0, 1):
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=model,
                 y=rows,
                 mode="markers",
@@ -193,7 +192,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
         )
     theme.layout(figure, height=70 + 24 * n)
     # Drawn later means drawn on top, but the legend reads in the order things happen.
-    figure.data = tuple(sorted(figure.data, key=lambda part: part.type == "bar" and part.width == 0.5))
+    figure.traces.sort(key=lambda part: part["type"] == "bar" and part.get("width") == 0.5)
     figure.update_layout(
         barmode="overlay",
         showlegend=True,
@@ -217,19 +216,19 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
         nticks=6,
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     """All of the probability as one bar: what is kept, and what is dropped ("kept_mass", "dropped_mass")."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     mass = min(1.0, view.kept_mass) if not view.kept.all() else 1.0
     parts: list[tuple[str, float, dict[str, Any]]] = [(names["kept_mass"], mass, {"color": theme.ROLES["output"]})]
     if mass < 1:
         parts.append((names["dropped_mass"], 1 - mass, HATCHED))
     for name, share, marker in parts:
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 y=[""],
                 x=[share],
                 orientation="h",
@@ -254,7 +253,7 @@ def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     figure.update_layout(barmode="stack", bargap=0)
     figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True, automargin=False)
     figure.update_yaxes(visible=False, fixedrange=True, automargin=False)
-    return figure
+    return figure.drawn()
 
 
 # What was expected of each token, against what stands there
@@ -393,9 +392,9 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
     if view.visible is not None:
         strips.insert(0, (names["visible"], view.visible))
     shares = [[percent(p) for p in probs] for _, probs in strips]
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[len(strips), 2.4])
+    figure = sheet.Sheet.grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[len(strips), 2.4])
     figure.add_trace(
-        go.Heatmap(
+        sheet.heatmap(
             z=np.array([probs for _, probs in strips], dtype=np.float32),
             meta=meta,
             x=columns,
@@ -416,14 +415,14 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         col=1,
     )
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             x=columns,
             y=view.bits,
             meta=meta,
             text=shares[-1],
             textposition="none",
             customdata=extra,
-            marker_color=[theme.token_colour(int(position)) for position in view.positions],
+            marker={"color": [theme.token_colour(int(position)) for position in view.positions]},
             hovertemplate=hover,
         ),
         row=2,
@@ -455,15 +454,15 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         row=2,
         col=1,
     )
-    return figure
+    return figure.drawn()
 
 
 def draw_guesses(guesses: Sequence[tuple[Token, float]], marked_id: int | None = None) -> go.Figure:
     """A few tokens with their probabilities, as bars from 0 to 1; the marked one in bold."""
     labels = tuple(token.label for token, _ in guesses)
     probs = [p for _, p in guesses]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             y=theme.unique(labels),
             x=probs,
             orientation="h",
@@ -484,7 +483,7 @@ def draw_guesses(guesses: Sequence[tuple[Token, float]], marked_id: int | None =
         type="category", autorange="reversed", fixedrange=True, tickvals=list(range(len(labels))), ticktext=ticks
     )
     figure.update_xaxes(visible=False, range=[0, 1.3], fixedrange=True)
-    return figure
+    return figure.drawn()
 
 
 # Generation

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.twins import COLOURS, NAMES, SYMBOLS, finish, ratio
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
@@ -98,14 +98,14 @@ class StartView(NamedTuple):
 
 def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure:
     """The last block's gradient by depth on logarithmic scales: marks from least to largest, fit and theory."""
-    figure, depths = go.Figure(), view.found.depths
+    figure, depths = sheet.Sheet(), view.found.depths
     line = np.array([depths.min(), depths.max()], dtype=float)
     for place in PLACES:
         values, fit, colour = view.found.last[place], view.fits[place], COLOURS[place]
         middle = _middle(values)
         name = f"{NAMES[place]}: {_number(fit.exponent)} ± {2 * fit.error:.2f}"
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=depths,
                 y=middle,
                 error_y={
@@ -139,22 +139,22 @@ def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure
     )
     finish(figure, 360)
     figure.update_layout(legend={"entrywidth": 0.48, "entrywidthmode": "fraction"})
-    return figure
+    return figure.drawn()
 
 
-def _law(x: np.ndarray, y: np.ndarray, name: str, colour: str, dash: str) -> go.Scatter:
+def _law(x: np.ndarray, y: np.ndarray, name: str, colour: str, dash: str) -> sheet.Trace:
     line = {"color": colour, "dash": dash, "width": 2 if dash == "solid" else 1.5}
-    return go.Scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="skip")
+    return sheet.scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="skip")
 
 
 def draw_by_block(view: StartView, block: str, axis: str) -> go.Figure:
     """The gradient of every block of the deepest models, in a band from the least seed to the largest."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for place in PLACES:
         values, colour = view.found.by_block[place], COLOURS[place]
         blocks = np.arange(len(values))
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=np.concatenate([blocks, blocks[::-1]]),
                 y=np.concatenate([values.max(1), values.min(1)[::-1]]),
                 fill="toself",
@@ -165,7 +165,7 @@ def draw_by_block(view: StartView, block: str, axis: str) -> go.Figure:
             )
         )
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=blocks,
                 y=_middle(values),
                 name=NAMES[place],
@@ -177,7 +177,7 @@ def draw_by_block(view: StartView, block: str, axis: str) -> go.Figure:
         )
     figure.update_xaxes(title=theme.plain(block), nticks=8)
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
-    return finish(figure, 360)
+    return finish(figure, 360).drawn()
 
 
 # With and without warm-up
@@ -277,11 +277,11 @@ def draw_warmup(
 
     With the loss stands that of mere frequencies, as a line called ``plateau``.
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for (place, warms), run in view.runs.items():
         name = f"{NAMES[place]}, {theme.plain(names[warms])}"
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=run.steps + 1,
                 y=getattr(run, quantity),
                 name=name,
@@ -296,16 +296,16 @@ def draw_warmup(
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
     finish(figure, 360)
     figure.update_layout(legend={"entrywidth": 0.48, "entrywidthmode": "fraction"})
-    return figure
+    return figure.drawn()
 
 
 def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str, plateau: str) -> go.Figure:
     """The loss that each run ends at, by its peak learning rate."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for place, warms in view.runs:
         name = f"{NAMES[place]}, {theme.plain(names[warms])}"
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.rates,
                 y=view.sweep(place, warms),
                 name=name,
@@ -327,13 +327,13 @@ def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
     finish(figure, 360)
     figure.update_layout(legend={"entrywidth": 0.48, "entrywidthmode": "fraction"})
-    return figure
+    return figure.drawn()
 
 
-def _plateau(figure: go.Figure, x: np.ndarray, loss: float, name: str) -> None:
+def _plateau(figure: sheet.Sheet, x: np.ndarray, loss: float, name: str) -> None:
     line = {"color": theme.ROLES["residual"], "width": 1.5, "dash": "dash"}
     ends, said = [x.min(), x.max()], f"{theme.plain(name)}: {loss:.2f}"
-    figure.add_trace(go.Scatter(x=ends, y=[loss, loss], mode="lines", name=said, line=line, hoverinfo="skip"))
+    figure.add_trace(sheet.scatter(x=ends, y=[loss, loss], mode="lines", name=said, line=line, hoverinfo="skip"))
 
 
 def _middle(values: np.ndarray) -> np.ndarray:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.next_token import ChoiceView, percent
 from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step
@@ -131,7 +130,7 @@ def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
     What is kept is a thick line, what is dropped a grey one. ``names`` holds "model", "kept", "dropped", "p",
     "mass", "rank", and the names of the cuts.
     """
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 2])
+    figure = sheet.Sheet.grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 2])
     said = {name: theme.plain(text) for name, text in names.items()}
     kept = view.ranks <= view.n_kept
     from_cut = view.ranks >= view.n_kept  # the last kept token too, so that the line has no gap
@@ -140,7 +139,7 @@ def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
 
     def line(where: np.ndarray, values: np.ndarray, row: int, name: str, style: dict[str, object]) -> None:
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.ranks[where],
                 y=values[where],
                 mode="lines" if where.sum() > 1 else "lines+markers",
@@ -225,7 +224,7 @@ def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": {"size": 12}},
         margin={"t": 30},
     )
-    return figure
+    return figure.drawn()
 
 
 # Draws
@@ -295,7 +294,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     said = {name: theme.plain(text) for name, text in names.items()}
     # Plotly reads a category that is a number as a place on the axis.
     rows = [f"#{view.first + n}" for n in range(len(view.steps))]
-    figure = go.Figure()
+    figure = sheet.Sheet()
     left, width, at, fills, labels, hover = [], [], [], [], [], []
     for row, step in zip(rows, view.steps, strict=True):
         edge = 0.0
@@ -317,7 +316,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
             hover.append(f"{said['rest']} {percent(1 - edge)}<br>{edge:.4f} – 1")
     outline = {"color": theme.rgba(theme.ROLES["token"], 0.5), "width": 0.5}
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             orientation="h",
             base=left,
             x=width,
@@ -337,7 +336,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     colours = [theme.token_colour(view.position + n) for n in range(len(rows))]
     wide = [step.stop - step.start >= WRITTEN_FROM for step in view.steps]
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             orientation="h",
             base=[step.start for step in view.steps],
             x=[step.stop - step.start for step in view.steps],
@@ -365,7 +364,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
         )
     )
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=[step.drawn for step in view.steps],
             y=rows,
             mode="markers",
@@ -383,4 +382,4 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(
         range=[0, 1], fixedrange=True, dtick=0.25, title={"text": said["axis"], "font": {"size": 12}}, ticks="outside"
     )
-    return figure
+    return figure.drawn()

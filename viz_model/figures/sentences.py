@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis.sentences import cosines, sentence_vector, token_vectors
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.tokenizer import make_visible
 from viz_model.trace import Trace
 
@@ -60,8 +60,8 @@ def draw_sentences(view: SentencesView) -> go.Figure:
     rows = [str(n) for n in range(len(view.texts))]
     nearest = int(view.cosines.argmax())
     solid, pale = theme.ROLES["residual"], theme.rgba(theme.ROLES["residual"], 0.5)
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             y=rows,
             x=view.cosines,
             orientation="h",
@@ -90,7 +90,7 @@ def draw_sentences(view: SentencesView) -> go.Figure:
     figure.update_yaxes(type="category", autorange="reversed", visible=False, fixedrange=True)
     figure.update_xaxes(range=[low, 1.14], tickvals=[-1, -0.5, 0, 0.5, 1], showgrid=True, gridcolor=grid)
     figure.update_xaxes(fixedrange=True, zeroline=True, zerolinecolor=grid)
-    return figure
+    return figure.drawn()
 
 
 class TokensView(NamedTuple):
@@ -138,8 +138,8 @@ def draw_tokens(view: TokensView, site: str, value: str) -> go.Figure:
     names = [f"{position}: {theme.plain(label)}" for position, label in zip(view.positions, view.labels, strict=False)]
     names.append(theme.plain(view.labels[-1]))
     small = len(names) <= 10
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=view.matrix.astype(np.float32),
             x=names,
             y=names,
@@ -169,7 +169,7 @@ def draw_tokens(view: TokensView, site: str, value: str) -> go.Figure:
     theme.layout(figure, height=min(760, max(280, 110 + 20 * len(names) if not small else 110 + 30 * len(names))))
     figure.update_yaxes(type="category", autorange="reversed", **axis)
     figure.update_xaxes(type="category", **axis)
-    return figure
+    return figure.drawn()
 
 
 def by_hand(trace: Trace, other: Trace, n_terms: int = 3) -> dict[str, str]:

@@ -10,7 +10,8 @@ import html
 import math
 
 import numpy as np
-import plotly.graph_objects as go
+
+from viz_model.figures.sheet import Sheet
 
 ROLES = {
     "query": "#0072B2",
@@ -134,13 +135,13 @@ def flat_bar(inner: int) -> dict[str, object]:
     }
 
 
-def legend_above(figure: go.Figure, size: int = 12) -> None:
+def legend_above(figure: Sheet, size: int = 12) -> None:
     """The names of what is drawn, in its order, in one line over the picture."""
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
     figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})
 
 
-def layout(figure: go.Figure, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> go.Figure:
+def layout(figure: Sheet, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> Sheet:
     """The look that all figures share. Fonts and text colours come from the page's theme."""
     figure.update_layout(
         height=height,

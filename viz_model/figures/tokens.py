@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import splitting
 from viz_model.analysis import tokens as cutting
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.tokenizer import ByteLevel, IdTokenizer, Token, Tokenizer, make_visible, token_of
 from viz_model.trace import Trace
 
@@ -255,7 +254,7 @@ def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
     widest = max(float((view.x + view.width).max()), SHORTEST)
     text_size, band, gap = (19, 46, 18) if widest <= 24 else (15, 42, 16) if len(lines) <= 6 else (13, 36, 12)
     step, head = 2 * band + 3 + gap, 20
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for cut, offset, name in ((view.upper, 0, words["upper"]), (view.lower, band + 3, words["lower"])):
         boxes = [box for box in _boxes(view, cut) if box.line in lines]
         # The name of the lower row stands beneath the first line and pushes the others down.
@@ -267,7 +266,7 @@ def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
         chosen = [owner >= 0 and owner == view.selected for owner in owners]
         tokens = [cut.tokens[b.token] for b in boxes]
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 orientation="h",
                 base=[b.left + 0.06 for b in boxes],
                 x=[b.right - b.left - 0.12 for b in boxes],
@@ -312,11 +311,11 @@ def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(range=[0, widest], visible=False, fixedrange=True)
     figure.update_yaxes(range=[-bottom, 0], visible=False, fixedrange=True)
     figure.update_layout(barmode="overlay")
-    return theme.layout(figure, height=bottom + 8, margin={"l": 2, "r": 2, "t": 4, "b": 4})
+    return theme.layout(figure, height=bottom + 8, margin={"l": 2, "r": 2, "t": 4, "b": 4}).drawn()
 
 
-def _writing(glyphs: Sequence[_Glyph], size: int) -> go.Scatter:
-    return go.Scatter(
+def _writing(glyphs: Sequence[_Glyph], size: int) -> sheet.Trace:
+    return sheet.scatter(
         x=[glyph.x for glyph in glyphs],
         y=[glyph.y for glyph in glyphs],
         text=[theme.plain(glyph.text) for glyph in glyphs],
@@ -486,7 +485,7 @@ def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = No
     """
     band, grey = 30, theme.ROLES["token"]
     colour = theme.token_colour(view.position)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     lefts: list[float] = []
     widths: list[float] = []
     ys: list[float] = []
@@ -505,7 +504,7 @@ def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = No
             labels.append(_label(part))
             at = end
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             orientation="h",
             base=lefts,
             x=widths,
@@ -527,7 +526,7 @@ def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = No
         fixedrange=True,
     )
     figure.update_layout(barmode="overlay")
-    return theme.layout(figure, height=len(names) * band + 12, margin={"t": 4, "b": 4})
+    return theme.layout(figure, height=len(names) * band + 12, margin={"t": 4, "b": 4}).drawn()
 
 
 class UseView(NamedTuple):
@@ -572,7 +571,7 @@ def draw_use(view: UseView, words: Mapping[str, str]) -> go.Figure:
         for name, vocabulary in zip(view.names, view.vocabularies, strict=True)
     ]
     shares = [100 * one.share for one in view.uses]
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for name, values, colour in (
         ("used", shares, theme.ROLES["value"]),
         ("idle", [100 - share for share in shares], theme.rgba(theme.ROLES["token"], 0.25)),
@@ -580,7 +579,7 @@ def draw_use(view: UseView, words: Mapping[str, str]) -> go.Figure:
         counts = [one.distinct if name == "used" else one.rows - one.distinct for one in view.uses]
         said = theme.plain(words[name])
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 orientation="h",
                 y=list(range(len(labels))),
                 x=values,
@@ -623,7 +622,7 @@ def draw_use(view: UseView, words: Mapping[str, str]) -> go.Figure:
         fixedrange=True,
         tickfont={"size": 12},
     )
-    return figure
+    return figure.drawn()
 
 
 class CountView(NamedTuple):
@@ -659,7 +658,7 @@ def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -
     ``words`` names the kinds, and the parts as "tokens_1" to "tokens_4" and "unknown".
     """
     titles = [f"<b>{theme.plain(one.name)}</b>" for one in found]
-    figure = make_subplots(rows=len(found), cols=1, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
+    figure = sheet.Sheet.grid(rows=len(found), cols=1, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
     parts = [*(f"tokens_{n}" for n in range(1, splitting.LONG + 1)), "unknown"]
     shades = [theme.rgba(theme.ROLES["value"], 1.0)]
     shades += [theme.rgba(theme.ROLES["ffn"], alpha) for alpha in (0.2, 0.5, 0.9)]
@@ -670,7 +669,7 @@ def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -
         sizes = np.array([kind.n for kind in kinds])
         for column, (part, shade) in enumerate(zip(parts, shades, strict=True)):
             figure.add_trace(
-                go.Bar(
+                sheet.bar(
                     orientation="h",
                     y=[theme.plain(words[kind.kind]) for kind in kinds],
                     x=100 * counts[:, column] / sizes,
@@ -700,7 +699,8 @@ def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -
             "traceorder": "normal",
         },
     )
-    figure.update_annotations(x=0, xanchor="left", font={"size": 13})
+    for annotation in figure.annotations:
+        annotation |= {"x": 0, "xanchor": "left", "font": {"size": 13}}
     figure.update_xaxes(range=[0, 100], ticksuffix=" %", fixedrange=True)
     figure.update_yaxes(autorange="reversed", fixedrange=True, tickfont={"size": 12})
-    return figure
+    return figure.drawn()

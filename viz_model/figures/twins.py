@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import block, twins
 from viz_model.analysis.gradients import StreamGradients
-from viz_model.figures import depth, theme
+from viz_model.figures import depth, sheet, theme
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
@@ -80,7 +80,7 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
 
     ``names`` has "norm", "attn", "cross" and "ffn"; the twin ``chosen`` bears a mark.
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     streams = [
         length
         for view in views.values()
@@ -159,7 +159,7 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
                 stream(norm + half, end, after)
                 write(left - 0.26, plus + 0.22, f"{total:.1f}", xanchor="right")
             figure.add_trace(
-                go.Scatter(
+                sheet.scatter(
                     x=[left],
                     y=[plus],
                     mode="markers+text",
@@ -177,7 +177,7 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
     across = [-1.2, 7.7] if len(views) > 1 else [-3.0, 4.8]
     figure.update_xaxes(visible=False, range=across, fixedrange=True, automargin=False)
     figure.update_yaxes(visible=False, range=[-0.1, height + 0.65], fixedrange=True, automargin=False)
-    return figure
+    return figure.drawn()
 
 
 # By depth
@@ -276,21 +276,27 @@ class DepthView(NamedTuple):
 
 def draw_norms(view: DepthView, axis: str) -> go.Figure:
     """‖r‖ by depth: the median over the tokens in full lines, the selected token dotted."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for side in view.middle:
         _line(figure, side, view.sites, view.middle[side], NAMES[side], ".2f")
         name = f"{NAMES[side]}, {theme.shorten(view.label)}"
         _line(figure, side, view.sites, view.token[side], name, ".2f", dotted=True)
-    figure.add_hline(
+    figure.add_hline(y=view.level, line={"color": theme.ROLES["norm"], "width": 1, "dash": "dash"})
+    figure.add_annotation(
+        x=0,
+        xref="x domain",
         y=view.level,
-        line={"color": theme.ROLES["norm"], "width": 1, "dash": "dash"},
-        annotation={"text": f"√D = {view.level:.1f}", "font": {"size": SMALL}, "yanchor": "top"},
-        annotation_position="bottom left",
+        yref="y",
+        text=f"√D = {view.level:.1f}",
+        showarrow=False,
+        xanchor="left",
+        yanchor="top",
+        font={"size": SMALL},
     )
     figure.update_xaxes(**depth.ticks(view.sites))
     scale = depth.scale(np.append(view._lengths(), view.level))
     figure.update_yaxes(title=theme.plain(axis), **scale)
-    return finish(figure, 330)
+    return finish(figure, 330).drawn()
 
 
 def draw_similarity(view: DepthView, axis: str, untrained: str) -> go.Figure:
@@ -298,7 +304,7 @@ def draw_similarity(view: DepthView, axis: str, untrained: str) -> go.Figure:
 
     Dotted, and named ``untrained``: before any training.
     """
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for side in view.similarity:
         _line(figure, side, view.sites, view.similarity[side], NAMES[side], ".3f")
     for side, values in view.untrained.items():
@@ -309,11 +315,11 @@ def draw_similarity(view: DepthView, axis: str, untrained: str) -> go.Figure:
     lowest = min(0.0, *(float(np.nanmin(values)) for values in drawn))
     figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), range=[lowest - 0.02, 1.02])
-    return finish(figure, 330)
+    return finish(figure, 330).drawn()
 
 
 def _line(
-    figure: go.Figure,
+    figure: sheet.Sheet,
     side: str,
     sites: Sequence[str],
     values: np.ndarray,
@@ -325,7 +331,7 @@ def _line(
 ) -> None:
     """A line by depth. A dotted one is named in the legend only where it is ``said``."""
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=list(range(len(sites))),
             y=values,
             customdata=list(sites),
@@ -339,7 +345,7 @@ def _line(
     )
 
 
-def finish(figure: go.Figure, height: int, across: bool = False) -> go.Figure:
+def finish(figure: sheet.Sheet, height: int, across: bool = False) -> sheet.Sheet:
     """The common look, with a legend and faint lines to read values by."""
     theme.layout(figure, height=height)
     figure.update_layout(
@@ -395,11 +401,11 @@ class GradientsView(NamedTuple):
 
 def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
     """Bars from the embedding to the last block; the gradient travels from right to left."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     few = len(view.sites) <= 9
     for side in view.norms:
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=list(range(len(view.sites))),
                 y=view.norms[side],
                 name=NAMES[side],
@@ -417,7 +423,7 @@ def draw_gradients(view: GradientsView, axis: str) -> go.Figure:
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.05)
     figure.update_xaxes(**depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(axis), rangemode="tozero")
-    return finish(figure, 330)
+    return finish(figure, 330).drawn()
 
 
 def _fill(side: str, hatched: bool = False) -> dict[str, Any]:
@@ -488,11 +494,11 @@ class PredictionsView(NamedTuple):
 
 def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Mapping[str, dict[str, Any]]) -> go.Figure:
     """Two bars a token. ``names`` and ``marks`` (Plotly markers) are keyed as ``view.probs``."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = theme.unique(view.labels)
     for name, probs in view.probs.items():
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 y=rows,
                 x=probs,
                 name=theme.plain(names[name]),
@@ -510,7 +516,7 @@ def draw_predictions(view: PredictionsView, names: Mapping[str, str], marks: Map
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     figure.update_yaxes(type="category", autorange="reversed", **theme.ticks(view.labels))
     figure.update_xaxes(tickformat=".0%" if top > 0.05 else ".2%", range=[0, top * 1.18], nticks=6)
-    return finish(figure, 70 + 38 * len(rows), across=True)
+    return finish(figure, 70 + 38 * len(rows), across=True).drawn()
 
 
 TWIN_MARKS = {side: _fill(side) for side in NAMES}
@@ -553,11 +559,11 @@ class FinalView(NamedTuple):
 
 def draw_final(view: FinalView, names: Mapping[str, str], axis: str) -> go.Figure:
     """Two bars a token: its length before the final norm, "without" it, and after, "with" it."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = theme.unique(view.labels)
     for name, values in (("without", view.before), ("with", view.after)):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=rows,
                 y=values,
                 name=theme.plain(names[name]),
@@ -568,7 +574,7 @@ def draw_final(view: FinalView, names: Mapping[str, str], axis: str) -> go.Figur
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.05)
     figure.update_xaxes(type="category", **theme.ticks(view.labels, 24))
     figure.update_yaxes(title=theme.plain(axis), **depth.scale(np.concatenate([view.before, view.after])))
-    return finish(figure, 330)
+    return finish(figure, 330).drawn()
 
 
 # By hand

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import twins
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.twins import COLOURS, NAMES, SMALL, SYMBOLS, finish, ratio
 
 MAX_POINTS = 120
@@ -75,10 +74,10 @@ class CurvesView(NamedTuple):
 
 def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
     """The mean loss of each point, in a band from its least to its largest line of the log."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for side, curve in view.curves.items():
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=np.concatenate([curve.steps, curve.steps[::-1]]) + 1,
                 y=np.concatenate([curve.high, curve.low[::-1]]),
                 fill="toself",
@@ -90,7 +89,7 @@ def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
         )
     for side, curve in view.curves.items():
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=curve.steps + 1,
                 y=curve.mean,
                 name=NAMES[side],
@@ -100,18 +99,18 @@ def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
         )
     figure.update_xaxes(title=theme.plain(step), nticks=6)
     figure.update_yaxes(title=theme.plain(axis))
-    return finish(figure, 320)
+    return finish(figure, 320).drawn()
 
 
 def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
     """Bits per byte of text that was never trained on; a point a measurement."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for n, language in enumerate(view.languages):
         for side, curve in view.curves.items():
             steps, bits = curve.held_out[language]
             name = f"{NAMES[side]}, {theme.plain(languages.get(language, language))}"
             figure.add_trace(
-                go.Scatter(
+                sheet.scatter(
                     x=steps + 1,
                     y=bits,
                     name=name,
@@ -123,7 +122,7 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
             )
     figure.update_xaxes(title=theme.plain(step), nticks=6)
     figure.update_yaxes(title=theme.plain(axis))
-    return finish(figure, 320)
+    return finish(figure, 320).drawn()
 
 
 def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> go.Figure:
@@ -131,14 +130,14 @@ def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> 
 
     The further up a block stands, the stronger its colour.
     """
-    figure = make_subplots(cols=len(view.curves), shared_yaxes=True, horizontal_spacing=0.03)
+    figure = sheet.Sheet.grid(cols=len(view.curves), shared_yaxes=True, horizontal_spacing=0.03)
     depth = max(1, len(view.blocks) - 1)
     for column, (side, curve) in enumerate(view.curves.items(), start=1):
         for n, part in enumerate(view.blocks):
             colour = theme.rgba(COLOURS[side], 0.3 + 0.7 * n / depth)
             name = f"{theme.plain(block)} {part.rpartition('.')[2]}"
             figure.add_trace(
-                go.Scatter(
+                sheet.scatter(
                     x=curve.steps + 1,
                     y=curve.gradients[part],
                     name=name,
@@ -152,12 +151,12 @@ def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> 
     finish(figure, 340)
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}, "entrywidth": 60}
     for column, side in enumerate(view.curves, start=1):
-        domain = figure.layout["xaxis" if column == 1 else f"xaxis{column}"].domain
+        domain = figure.layout["xaxis" if column == 1 else f"xaxis{column}"]["domain"]
         title = {"text": f"<b>{NAMES[side]}</b>", "font": {"color": COLOURS[side], "size": SMALL + 1}}
         key = "legend" if column == 1 else f"legend{column}"
-        figure.update_layout({key: {**legend, "x": domain[0], "title": title}})
+        figure.update_layout(**{key: {**legend, "x": domain[0], "title": title}})
     figure.update_xaxes(title=theme.plain(step), nticks=5)
     drawn = np.concatenate([curve.gradients[part] for curve in view.curves.values() for part in view.blocks])
     figure.update_yaxes(type="log", **theme.log_ticks(drawn))
     figure.update_yaxes(title=theme.plain(axis), col=1)
-    return figure
+    return figure.drawn()

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import lens
 from viz_model.analysis.attribution import Attribution, Part
 from viz_model.analysis.circuits import Reads
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.next_token import percent
 from viz_model.trace import Trace
 
@@ -81,10 +81,10 @@ def draw_sum(view: SumView, names: Sequence[str], words: Mapping[str, str], sele
     rows = list(range(len(labels)))
     colours = [theme.POSITIVE if length >= 0 else theme.NEGATIVE for length in lengths[: len(view.shown)]]
     colours += [theme.ROLES["residual"]] * bool(view.n_rest) + [theme.ROLES["output"]]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=lengths,
-            base=starts,
+            base=starts.tolist(),
             y=rows,
             orientation="h",
             width=0.66,
@@ -126,7 +126,7 @@ def draw_sum(view: SumView, names: Sequence[str], words: Mapping[str, str], sele
         nticks=6,
         fixedrange=True,
     )
-    return theme.layout(figure, height=76 + 29 * len(rows))
+    return theme.layout(figure, height=76 + 29 * len(rows)).drawn()
 
 
 class GridView(NamedTuple):
@@ -165,8 +165,8 @@ def draw_grid(view: GridView, words: Mapping[str, str], chosen: tuple[int, str, 
         for layer, row in enumerate(view.values)
     ]
     top = float(np.abs(view.values).max()) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=view.values.astype(np.float32),
             zmin=-top,
             zmax=top,
@@ -182,7 +182,7 @@ def draw_grid(view: GridView, words: Mapping[str, str], chosen: tuple[int, str, 
     strong = np.abs(view.values.ravel()) > 0.55 * top
     # A heatmap tells no click, points on it do.
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=column,
             y=layer,
             mode="markers+text" if written else "markers",
@@ -223,7 +223,7 @@ def draw_grid(view: GridView, words: Mapping[str, str], chosen: tuple[int, str, 
         fixedrange=True,
         tickangle=0,
     )
-    return theme.layout(figure, height=70 + min(380, max(150, 34 * n_layers)))
+    return theme.layout(figure, height=70 + min(380, max(150, 34 * n_layers))).drawn()
 
 
 # What a vector pushes up and down
@@ -264,8 +264,8 @@ def draw_pushes(view: PushesView, words: Mapping[str, str]) -> go.Figure:
     split = len(view.up)
     rows = [n + 1.0 if n < split else n + 2.2 for n in range(len(found))]
     values = [value for _, value in found]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=values,
             y=rows,
             orientation="h",
@@ -301,7 +301,7 @@ def draw_pushes(view: PushesView, words: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(
         title=theme.plain(words["axis"]), range=[low - 0.02 * reach, high + 0.22 * reach], fixedrange=True, nticks=5
     )
-    return theme.layout(figure, height=92 + 21 * (len(found) + 2))
+    return theme.layout(figure, height=92 + 21 * (len(found) + 2)).drawn()
 
 
 # The lens
@@ -375,8 +375,8 @@ def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) ->
     ``names`` are those of the depths; ``words`` has "position", "depth" and "probability".
     """
     n_rows, n_columns = view.probs.shape
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=view.probs.astype(np.float32),
             zmin=0,
             zmax=1,
@@ -403,7 +403,7 @@ def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) ->
         return f"<b>{label}</b>" if view.final[i, j] else f"<i>{label}</i>" if view.own[i, j] else label
 
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=column,
             y=row,
             mode="text",
@@ -433,7 +433,7 @@ def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) ->
         ticktext=[theme.plain(name) for name in names],
         fixedrange=True,
     )
-    return theme.layout(figure, height=110 + 30 * n_rows, margin={"t": 36})
+    return theme.layout(figure, height=110 + 30 * n_rows, margin={"t": 36}).drawn()
 
 
 class PathsView(NamedTuple):
@@ -469,11 +469,11 @@ _LINES = ((theme.ROLES["output"], "solid", "circle"), ("#8A8D96", "dot", "square
 
 def draw_paths(view: PathsView, names: Sequence[str], legend: Sequence[str], words: Mapping[str, str]) -> go.Figure:
     """Ranks by depth, the first on top; ``words`` has "rank" and "depth", ``legend`` a name for each line."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     styles = (_LINES[0], _LINES[1]) if len(legend) == 2 else (_LINES[0], _LINES[2], _LINES[1])
     for n, (colour, dash, symbol) in enumerate(styles[: len(legend)]):
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=list(range(len(names))),
                 y=view.ranks[:, n],
                 mode="lines+markers",
@@ -512,7 +512,7 @@ def draw_paths(view: PathsView, names: Sequence[str], legend: Sequence[str], wor
         ticktext=[theme.plain(names[n]) for n in shown],
         fixedrange=True,
     )
-    return figure
+    return figure.drawn()
 
 
 # A head
@@ -546,7 +546,7 @@ class ReadsView(NamedTuple):
 def draw_reads(view: ReadsView, words: Mapping[str, str]) -> go.Figure:
     """Two bars a key; ``words`` has "weight", "share", "value" and "axis"."""
     rows = np.arange(len(view.labels))
-    figure = go.Figure()
+    figure = sheet.Sheet()
     hovers = [
         f"{key}: {theme.plain(label)}<br>{theme.plain(words['weight'])} <b>{weight:.3f}</b><br>"
         f"{theme.plain(words['share'])} <b>{share:.3f}</b><br>{theme.plain(words['value'])} <b>{signed(value)}</b>"
@@ -557,7 +557,7 @@ def draw_reads(view: ReadsView, words: Mapping[str, str]) -> go.Figure:
     bars = (("weight", view.weights, "pattern", -0.2), ("share", view.shares, "value", 0.2))
     for name, values, role, offset in bars:
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=values,
                 y=rows + offset,
                 orientation="h",
@@ -585,7 +585,7 @@ def draw_reads(view: ReadsView, words: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(
         title=theme.plain(words["axis"]), range=[0, max(top, 0.05) * 1.05], tickformat=".0%", nticks=6, fixedrange=True
     )
-    return figure
+    return figure.drawn()
 
 
 # Neurons
@@ -609,8 +609,8 @@ class NeuronsView(NamedTuple):
 def draw_neurons(view: NeuronsView, name: Callable[[int, int], str], selected: int, axis: str) -> go.Figure:
     """A bar a neuron, named by layer and number; ``selected`` is a row."""
     rows = list(range(len(view.values)))
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=view.values,
             y=rows,
             orientation="h",
@@ -639,7 +639,7 @@ def draw_neurons(view: NeuronsView, name: Callable[[int, int], str], selected: i
     figure.update_xaxes(
         title=theme.plain(axis), range=[low - 0.02 * reach, high + 0.22 * reach], nticks=5, fixedrange=True
     )
-    return theme.layout(figure, height=80 + 29 * len(rows))
+    return theme.layout(figure, height=80 + 29 * len(rows)).drawn()
 
 
 class FiringView(NamedTuple):
@@ -669,8 +669,8 @@ class FiringView(NamedTuple):
 def draw_firing(view: FiringView, axis: str) -> go.Figure:
     """A bar a token, the position that is asked about in bold."""
     rows = list(range(len(view.values)))
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=view.values,
             y=rows,
             orientation="h",
@@ -688,7 +688,7 @@ def draw_firing(view: FiringView, axis: str) -> go.Figure:
     figure.add_vline(x=0, line={"color": theme.ROLES["residual"], "width": 1})
     figure.update_yaxes(tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], fixedrange=True)
     figure.update_xaxes(title=theme.plain(axis), nticks=5, fixedrange=True, showgrid=True, gridcolor=_GRID)
-    return theme.layout(figure, height=max(200, 80 + 24 * len(rows)))
+    return theme.layout(figure, height=max(200, 80 + 24 * len(rows))).drawn()
 
 
 # By hand, and the numbers
@@ -720,7 +720,7 @@ def part_by_hand(written: np.ndarray, direction: np.ndarray, most: int = 3) -> d
     return {"terms": terms, "product": f"{products.sum():.4f}", "n_terms": str(len(products) - len(largest))}
 
 
-def _write(figure: go.Figure, x: float, row: float, text: str, size: int = 11) -> None:
+def _write(figure: sheet.Sheet, x: float, row: float, text: str, size: int = 11) -> None:
     """A number at the right end of a bar."""
     font = {"size": size, "color": theme.INK}
     figure.add_annotation(x=x, y=row, text=text, showarrow=False, xanchor="left", xshift=4, font=font)

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import architectures, parameters
 from viz_model.analysis.references import REFERENCES
 from viz_model.config import ModelConfig
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.architectures.common import SMALL, Words, byte_size
 from viz_model.language_model import LanguageModel
 
@@ -53,7 +53,7 @@ class CacheView(NamedTuple):
 
 def draw_cache(view: CacheView, words: Words) -> go.Figure:
     """On a logarithmic axis, a line a model from one key–value head to one for every query head; its own marked."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     columns = (view.names, view.loaded, view.n_heads, view.n_kv_heads, view.lengths)
     rows = [
         f"{theme.shorten(name, 34)}{'' if here else ' ◇'}<br>H {h}, G {g} · {n:,}"
@@ -67,7 +67,7 @@ def draw_cache(view: CacheView, words: Words) -> go.Figure:
     for name, symbol, size in marks:
         sizes, said = getattr(view, name), theme.plain(words(f"cache_{name}"))
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=sizes,
                 y=y,
                 name=said,
@@ -113,7 +113,7 @@ def draw_cache(view: CacheView, words: Words) -> go.Figure:
     figure.update_yaxes(
         range=[len(rows) - 0.4, -0.75], fixedrange=True, tickvals=y, ticktext=rows, tickfont={"size": SMALL}
     )
-    return figure
+    return figure.drawn()
 
 
 LENGTHS = tuple(2**power for power in range(18))

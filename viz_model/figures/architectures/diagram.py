@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import architectures
 from viz_model.config import ModelConfig, Side
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.architectures.common import COLOURS, SMALL, Words
 
 
@@ -130,28 +130,20 @@ class Layout(NamedTuple):
         return cls(tuple(stream()), tuple(branches()), frame, max(high for _, high in at.values()))
 
 
-class _Sheet:
-    """What is drawn, handed over at once: Plotly copies all shapes for every one that is added."""
-
-    def __init__(self) -> None:
-        self.shapes: list[dict[str, Any]] = []
-        self.notes: list[dict[str, Any]] = []
-        self.traces: list[go.Scatter] = []
-
-    def figure(self) -> go.Figure:
-        return go.Figure(self.traces).update_layout(shapes=self.shapes, annotations=self.notes)
+class _Plan(sheet.Sheet):
+    """Lines, boxes and writing."""
 
     def line(self, x0: float, y0: float, x1: float, y1: float, **more: Any) -> None:
         style = {"color": theme.ROLES["residual"], "width": 2, **more}
-        self.shapes.append({"type": "line", "x0": x0, "y0": y0, "x1": x1, "y1": y1, "layer": "below", "line": style})
+        self.add_shape(type="line", x0=x0, y0=y0, x1=x1, y1=y1, layer="below", line=style)
 
     def rectangle(self, across: tuple[float, float], up: tuple[float, float], **more: Any) -> None:
         corners = {"x0": across[0], "x1": across[1], "y0": up[0], "y1": up[1]}
-        self.shapes.append({"type": "rect", **corners, **more})
+        self.add_shape(type="rect", **corners, **more)
 
     def write(self, x: float, y: float, text: str, **more: Any) -> None:
         font = {"size": SMALL, "color": theme.INK, **more.pop("font", {})}
-        self.notes.append({"x": x, "y": y, "text": text, "showarrow": False, "font": font, **more})
+        self.add_annotation(x=x, y=y, text=text, showarrow=False, font=font, **more)
 
     def mark(self, x: float, y: float, **more: Any) -> None:
         """The sign of what differs."""
@@ -160,69 +152,66 @@ class _Sheet:
 
 def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.Figure:
     """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
-    sheet, layout, colour = _Sheet(), Layout.of(view), COLOURS[which]
+    figure, layout, colour = _Plan(), Layout.of(view), COLOURS[which]
     for box in layout.stream:
-        _draw_box(sheet, box, view, words)
+        _draw_box(figure, box, view, words)
     for branch in layout.branches:
-        _draw_branch(sheet, branch, view, words, colour)
-    _draw_stream(sheet, layout, colour)
-    _draw_frame(sheet, layout, theme.plain(words("plan_blocks", n=view.n_layers)))
+        _draw_branch(figure, branch, view, words, colour)
+    _draw_stream(figure, layout, colour)
+    _draw_frame(figure, layout, theme.plain(words("plan_blocks", n=view.n_layers)))
     title = f"<b>{'●■'[which]} {theme.plain(name)}</b>"
-    sheet.write(_RIGHT / 2, layout.top + 0.7, title, font={"size": 14, "color": colour})
-    figure = sheet.figure()
+    figure.write(_RIGHT / 2, layout.top + 0.7, title, font={"size": 14, "color": colour})
     theme.layout(figure, height=int(40 + 31 * (layout.top + 1)))
     figure.update_xaxes(visible=False, range=[-0.2, _RIGHT + 0.25], fixedrange=True, automargin=False)
     figure.update_yaxes(visible=False, range=[-0.1, layout.top + 1.1], fixedrange=True, automargin=False)
-    return figure
+    return figure.drawn()
 
 
-def _draw_box(sheet: _Sheet, box: Box, view: DiagramView, words: Words) -> None:
+def _draw_box(figure: _Plan, box: Box, view: DiagramView, words: Words) -> None:
     """A step and its name; dotted and empty where only the other stack has one."""
     element, across = box.element, (box.left, box.right)
     colour = theme.ROLES[element.role if element else "residual"]
-    sheet.rectangle(
+    figure.rectangle(
         across,
         (box.low, box.high),
         line={"color": colour, "width": 3 if box.differs and element else 1, "dash": "solid" if element else "dot"},
         fillcolor=theme.rgba(colour, 0.18 if element else 0.0),
     )
     if element:
-        sheet.write(sum(across) / 2, box.high - 0.4, theme.plain(words(element.said, **element.values)))
+        figure.write(sum(across) / 2, box.high - 0.4, theme.plain(words(element.said, **element.values)))
     if box.differs:
-        sheet.mark(box.right, box.high - 0.02, yanchor="middle")
+        figure.mark(box.right, box.high - 0.02, yanchor="middle")
     if element and box.slot.endswith(".heads"):
-        sheet.shapes.extend(_head_shapes(view, across, (box.low + 0.12, box.low + 1.2)))
+        figure.shapes.extend(_head_shapes(view, across, (box.low + 0.12, box.low + 1.2)))
 
 
-def _draw_branch(sheet: _Sheet, branch: Branch, view: DiagramView, words: Words, colour: str) -> None:
+def _draw_branch(figure: _Plan, branch: Branch, view: DiagramView, words: Words, colour: str) -> None:
     """A sub-layer off the stream, through its boxes, and back to where it is added."""
     if branch.boxes is None:
         middle = (branch.bottom + branch.plus) / 2
-        sheet.write(_BRANCH, middle, f"<i>{theme.plain(words(f'plan_without_{branch.sub}'))}</i>")
-        sheet.mark(_RIGHT, middle)
+        figure.write(_BRANCH, middle, f"<i>{theme.plain(words(f'plan_without_{branch.sub}'))}</i>")
+        figure.mark(_RIGHT, middle)
         return
     y = branch.bottom - _LEAVES
-    sheet.line(_STREAM, y, _BRANCH, y)
+    figure.line(_STREAM, y, _BRANCH, y)
     for box in branch.boxes:
         if box.element:
-            sheet.line(_BRANCH, y, _BRANCH, box.low)
+            figure.line(_BRANCH, y, _BRANCH, box.low)
             y = box.high
-        _draw_box(sheet, box, view, words)
-    sheet.line(_BRANCH, y, _BRANCH, branch.plus)
-    _draw_sum(sheet, branch.plus, colour)
+        _draw_box(figure, box, view, words)
+    figure.line(_BRANCH, y, _BRANCH, branch.plus)
+    _draw_sum(figure, branch.plus, colour)
 
 
-def _draw_sum(sheet: _Sheet, y: float, colour: str) -> None:
+def _draw_sum(figure: _Plan, y: float, colour: str) -> None:
     """An arrow from a sub-layer into the plus on the stream."""
-    sheet.notes.append(
-        {
-            **{"x": _STREAM + 0.13, "y": y, "ax": _BRANCH, "ay": y},
-            **{"xref": "x", "yref": "y", "axref": "x", "ayref": "y"},
-            **{"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": theme.ROLES["residual"]},
-        }
+    figure.add_annotation(
+        **{"x": _STREAM + 0.13, "y": y, "ax": _BRANCH, "ay": y},
+        **{"xref": "x", "yref": "y", "axref": "x", "ayref": "y"},
+        **{"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": theme.ROLES["residual"]},
     )
-    sheet.traces.append(
-        go.Scatter(
+    figure.add_trace(
+        sheet.scatter(
             x=[_STREAM],
             y=[y],
             mode="markers+text",
@@ -234,17 +223,17 @@ def _draw_sum(sheet: _Sheet, y: float, colour: str) -> None:
     )
 
 
-def _draw_stream(sheet: _Sheet, layout: Layout, colour: str) -> None:
+def _draw_stream(figure: _Plan, layout: Layout, colour: str) -> None:
     """The residual stream, from each box that stands on it to the next."""
     for below, above in itertools.pairwise(box for box in layout.stream if box.element):
-        sheet.line(_STREAM, below.high, _STREAM, above.low, color=colour, width=4)
+        figure.line(_STREAM, below.high, _STREAM, above.low, color=colour, width=4)
 
 
-def _draw_frame(sheet: _Sheet, layout: Layout, said: str) -> None:
+def _draw_frame(figure: _Plan, layout: Layout, said: str) -> None:
     """The frame around the block, and how many there are of it."""
     edge = {"color": theme.ROLES["residual"], "width": 1, "dash": "dash"}
-    sheet.rectangle((-0.12, _RIGHT + 0.12), layout.frame, line=edge, layer="below")
-    sheet.write(_RIGHT, layout.frame[1] + 0.06, f"<b>{said}</b>", xanchor="right", yanchor="bottom")
+    figure.rectangle((-0.12, _RIGHT + 0.12), layout.frame, line=edge, layer="below")
+    figure.write(_RIGHT, layout.frame[1] + 0.06, f"<b>{said}</b>", xanchor="right", yanchor="bottom")
 
 
 _MOST_SQUARES = 48

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import architectures
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.architectures.common import COLOURS, SMALL, SYMBOLS, Words
 from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.figures.next_token import percent
@@ -35,8 +35,8 @@ def own_probability(trace: Trace, position: int) -> float:
 
 def draw_choices(view: ChoicesView, which: int) -> go.Figure:
     """One bar a token, in the colour of the model."""
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             y=theme.unique(view.labels),
             x=view.probs,
             orientation="h",
@@ -51,7 +51,7 @@ def draw_choices(view: ChoicesView, which: int) -> go.Figure:
     theme.layout(figure, height=30 + 30 * len(view.labels))
     figure.update_xaxes(visible=False, range=[0, float(view.probs.max()) * 1.25], fixedrange=True)
     figure.update_yaxes(type="category", autorange="reversed", fixedrange=True, **theme.ticks(view.labels))
-    return figure
+    return figure.drawn()
 
 
 class DepthView(NamedTuple):
@@ -85,11 +85,11 @@ class DepthView(NamedTuple):
 
 def draw_depth(view: DepthView, words: Words) -> go.Figure:
     """One line a model; logarithmic where the lengths differ more than thirtyfold."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for which, (share, mean) in enumerate(zip(view.share, view.mean, strict=True)):
         name = theme.plain(view.names[which])
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=share,
                 y=mean,
                 name=name,
@@ -113,7 +113,7 @@ def draw_depth(view: DepthView, words: Words) -> go.Figure:
         fixedrange=True,
         **({"type": "log", "dtick": 1} if every.max() > 30 * every.min() > 0 else {"rangemode": "tozero"}),
     )
-    return figure
+    return figure.drawn()
 
 
 class Looked(NamedTuple):
@@ -158,5 +158,6 @@ def pattern_view(trace: Trace, layer: int, head: int, axes: tuple[str, str]) -> 
 
 
 def draw_pattern(view: heatmap.HeatmapView) -> go.Figure:
-    figure = heatmap.draw(view, height=340, show_columns=False)
-    return figure.update_yaxes(**theme.ticks(view.rows, 16))
+    figure = heatmap.on_sheet(view, height=340, show_columns=False)
+    figure.update_yaxes(**theme.ticks(view.rows, 16))
+    return figure.drawn()

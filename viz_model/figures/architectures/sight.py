@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import architectures
 from viz_model.config import Kind
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.architectures.common import SMALL, Words
 
 SIGHT_TOKENS = 9
@@ -45,8 +45,8 @@ def draw_sight(view: SightView, words: Words) -> go.Figure:
     colours = [theme.rgba(theme.ROLES[role], alpha) for role, alpha in _SIGHT]
     stops = [[edge, colour] for n, colour in enumerate(colours) for edge in (n / 3, (n + 1) / 3)]
     index = list(range(len(view.labels)))
-    figure = go.Figure(
-        go.Heatmap(
+    figure = sheet.Sheet(
+        sheet.heatmap(
             z=view.cells.astype(np.uint8),
             x=index,
             y=index,
@@ -62,7 +62,7 @@ def draw_sight(view: SightView, words: Words) -> go.Figure:
     )
     signs = [(q, k, "×" if view.cells[q, k] == architectures.SEEN_ACROSS else "•") for q, k in np.argwhere(view.cells)]
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=[k for _, k, _ in signs],
             y=[q for q, _, _ in signs],
             mode="text",
@@ -89,7 +89,7 @@ def draw_sight(view: SightView, words: Words) -> go.Figure:
     names = theme.ticks(view.labels, 18)
     figure.update_xaxes(side="bottom", tickangle=-60, fixedrange=True, tickfont={"size": 11}, **names)
     figure.update_yaxes(autorange="reversed", fixedrange=True, tickfont={"size": 11}, **names)
-    return figure
+    return figure.drawn()
 
 
 def _at(view: SightView, position: int) -> str:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz_model.analysis import parameters
 from viz_model.analysis.references import REFERENCES
 from viz_model.config import Side
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.architectures.common import SMALL, Words, short
 from viz_model.language_model import LanguageModel
 from viz_model.model import Transformer
@@ -90,7 +90,7 @@ _PART_MARKS: dict[str, tuple[str, str]] = {
 
 def draw_where(view: WhereView, words: Words) -> go.Figure:
     """One bar a row, all of the same length, cut by part; the totals stand under the names."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     rows = []
     for name, side, here, counts in zip(*view, strict=True):
         under = [short(int(counts.sum())), *([words(f"where_{side}")] if side else [])]
@@ -101,7 +101,7 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
         role, hatch = _PART_MARKS[part]
         name = theme.plain(words(f"where_{part}"))
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 y=list(range(len(rows))),
                 x=view.shares[:, p],
                 name=name,
@@ -132,7 +132,7 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
     figure.update_yaxes(
         autorange="reversed", fixedrange=True, tickvals=list(range(len(rows))), ticktext=rows, tickfont={"size": SMALL}
     )
-    return figure
+    return figure.drawn()
 
 
 def count_columns(view: WhereView, words: Words) -> dict[str, Sequence[object]]:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import twins as analysis
 from viz_model.config import NoNorm
-from viz_model.figures import depth, theme
+from viz_model.figures import depth, sheet, theme
 from viz_model.trace import Trace
 
 LEVEL = 1.25
@@ -115,7 +115,7 @@ def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> go.Figure:
     """
     n_sites, n_tokens = len(view.sites), len(view.drawn)
     steps = list(range(n_sites))
-    figure = go.Figure()
+    figure = sheet.Sheet()
     hover = "%{text}<br>%{customdata}<br><b>%{y:.4f}</b><extra></extra>"
     # One trace a colour, its lines parted by gaps: the browser is slow with a trace a token.
     for first in sorted({token % len(theme.TOKENS) for token in view.drawn}):
@@ -126,27 +126,31 @@ def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> go.Figure:
             x += [*steps, None]
             y += [*view.lengths[:, token].tolist(), None]
             names += [f"{token}: {theme.plain(view.labels[token])}"] * (n_sites + 1)
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines+markers" if n_tokens * n_sites <= 400 else "lines",
-            line={"color": theme.token_colour(first), "width": 1.2},
-            marker={"size": 5},
-            opacity=0.65 if n_tokens <= 32 else 0.3,
-            text=names,
-            customdata=[view.sites[step] if step is not None else "" for step in x],
-            hovertemplate=hover,
+        figure.add_trace(
+            sheet.scatter(
+                x=x,
+                y=y,
+                mode="lines+markers" if n_tokens * n_sites <= 400 else "lines",
+                line={"color": theme.token_colour(first), "width": 1.2},
+                marker={"size": 5},
+                opacity=0.65 if n_tokens <= 32 else 0.3,
+                text=names,
+                customdata=[view.sites[step] if step is not None else "" for step in x],
+                hovertemplate=hover,
+            )
         )
     chosen = view.lengths[:, view.token]
-    figure.add_scatter(
-        x=steps,
-        y=chosen,
-        mode="lines+markers",
-        line={"color": theme.HIGHLIGHT, "width": 3},
-        marker={"size": 8 if n_sites <= 20 else 5},
-        text=[f"{view.token}: {theme.plain(view.labels[view.token])}"] * n_sites,
-        customdata=view.sites,
-        hovertemplate=hover,
+    figure.add_trace(
+        sheet.scatter(
+            x=steps,
+            y=chosen,
+            mode="lines+markers",
+            line={"color": theme.HIGHLIGHT, "width": 3},
+            marker={"size": 8 if n_sites <= 20 else 5},
+            text=[f"{view.token}: {theme.plain(view.labels[view.token])}"] * n_sites,
+            customdata=view.sites,
+            hovertemplate=hover,
+        )
     )
     for step in depth.shown(view.sites, MOST_NUMBERS):
         figure.add_annotation(
@@ -163,10 +167,10 @@ def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> go.Figure:
         x0=per_block * view.layer + 0.5,
         x1=per_block * (view.layer + 1) + 0.5,
         fillcolor=theme.MASKED,
-        line_width=0,
+        line={"width": 0},
         layer="below",
     )
     title = words["length"] + (f" {words['log']}" if depth.is_wide(view.lengths) else "")
     figure.update_xaxes(range=[-0.5, n_sites - 0.5], title=theme.plain(words["step"]), **depth.ticks(view.sites))
     figure.update_yaxes(title=theme.plain(title), **depth.scale(view.lengths))
-    return theme.layout(figure, height=390, margin={"t": 24})
+    return theme.layout(figure, height=390, margin={"t": 24}).drawn()

@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model import config
 from viz_model.analysis import neurons as analysis
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.block.strips import StripsView
 from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.trace import Trace
@@ -114,11 +113,11 @@ class NeuronsView(NamedTuple):
 def draw_active(view: NeuronsView, axes: tuple[str, str]) -> go.Figure:
     """How many neurons work on each token."""
     colour = theme.ROLES["ffn"]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=theme.unique(view.labels),
             y=view.active,
-            marker_color=[colour if n == view.token else theme.rgba(colour, 0.4) for n in range(len(view.labels))],
+            marker={"color": [colour if n == view.token else theme.rgba(colour, 0.4) for n in range(len(view.labels))]},
             text=view.active if len(view.labels) <= 14 else None,
             textposition="outside",
             cliponaxis=False,
@@ -127,7 +126,7 @@ def draw_active(view: NeuronsView, axes: tuple[str, str]) -> go.Figure:
     )
     figure.update_xaxes(type="category", title=theme.plain(axes[0]), **theme.ticks(view.labels, MAX_TICKS))
     figure.update_yaxes(title=theme.plain(axes[1]), range=[0, max(1.0, float(view.active.max())) * 1.15])
-    return theme.layout(figure, height=380)
+    return theme.layout(figure, height=380).drawn()
 
 
 def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
@@ -137,15 +136,15 @@ def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
     """
     rows = len(view.strongest)
     acts = [neuron.act for neuron in view.strongest]
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=acts,
             y=list(range(rows)),
             width=0.34,
             offset=0.08,
             meta=view.cells("act", view.strongest).meta,
             orientation="h",
-            marker_color=[theme.ROLES["ffn"] if act > 0 else theme.NEGATIVE for act in acts],
+            marker={"color": [theme.ROLES["ffn"] if act > 0 else theme.NEGATIVE for act in acts]},
             customdata=[
                 [neuron.number, f"{_writes(neuron):.3f}", _promotes(neuron, words)] for neuron in view.strongest
             ],
@@ -172,7 +171,7 @@ def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
         title=theme.plain(words["activation"]), range=[1.02 * low if low else 0, 1.02 * high if high else 0.02 * reach]
     )
     figure.update_yaxes(visible=False, range=[max(1, rows) - 0.4, -0.6])
-    return theme.layout(figure, height=70 + 36 * max(1, rows))
+    return theme.layout(figure, height=70 + 36 * max(1, rows)).drawn()
 
 
 def _writes(neuron: analysis.Neuron) -> float:
@@ -218,10 +217,10 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
     split = len(view.strongest)
     # A gap between the two groups.
     rows = [n if n < split else n + 0.6 for n in range(len(found))]
-    figure = make_subplots(rows=1, cols=len(columns), shared_yaxes=True, horizontal_spacing=0.03)
+    figure = sheet.Sheet.grid(rows=1, cols=len(columns), shared_yaxes=True, horizontal_spacing=0.03)
     for column, (name, values, alpha) in enumerate(columns, start=1):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=values,
                 y=rows,
                 orientation="h",
@@ -270,7 +269,7 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(
         tickvals=rows, ticktext=[str(neuron.number) for neuron in found], tickfont={"size": 11}, row=1, col=1
     )
-    return theme.layout(figure, height=70 + 25 * max(1, len(found)), margin={"t": 44})
+    return theme.layout(figure, height=70 + 25 * max(1, len(found)), margin={"t": 44}).drawn()
 
 
 class CurveView(NamedTuple):
@@ -320,13 +319,13 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
     ``words`` are "before", "after" and "count".
     """
     curve, colour = view.curve, theme.ROLES["ffn"]
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.06)
-    line = go.Scatter(
+    figure = sheet.Sheet.grid(rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.06)
+    line = sheet.scatter(
         x=curve.x, y=curve.y, mode="lines", line={"color": theme.ROLES["residual"], "width": 2}, hoverinfo="skip"
     )
     figure.add_trace(line, row=1, col=1)
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=curve.before[view.shown],
             y=curve.after[view.shown],
             customdata=view.shown,
@@ -339,7 +338,7 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
         col=1,
     )
     figure.add_trace(
-        go.Bar(
+        sheet.bar(
             x=(view.edges[1:] + view.edges[:-1]) / 2,
             y=view.counts,
             width=float(view.edges[1] - view.edges[0]) * 0.92,
@@ -353,7 +352,7 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(title=theme.plain(words["count"]), nticks=3, row=2, col=1)
     figure.update_xaxes(zeroline=True, zerolinecolor=theme.MASKED, range=[float(curve.x[0]), float(curve.x[-1])])
     figure.update_xaxes(title=theme.plain(words["before"]), row=2, col=1)
-    return theme.layout(figure, height=400)
+    return theme.layout(figure, height=400).drawn()
 
 
 def activation_by_hand(activation: str, before: float, after: float) -> str:

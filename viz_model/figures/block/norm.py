@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import block as analysis
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.trace import Trace
 
 BINS = 48
@@ -97,7 +96,7 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
         },
         {"color": hue, "line": {"width": 0}},
     )
-    figure = make_subplots(rows=len(rows), cols=1, vertical_spacing=0.11)
+    figure = sheet.Sheet.grid(rows=len(rows), cols=1, vertical_spacing=0.11)
     for row, (values, edges, counts, mark) in enumerate(
         zip(rows, view.edges, view.counts, marks, strict=True), start=1
     ):
@@ -106,7 +105,7 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
         name = words[str(row - 1)]
         mean, deviation = float(values.mean()), float(values.std())
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=centres[held].astype(np.float32),
                 y=counts[held],
                 width=float(edges[1] - edges[0]) * 0.92,
@@ -119,7 +118,7 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
         )
         top = float(counts.max()) * 1.12
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=[mean - deviation, mean, mean + deviation],
                 y=[top] * 3,
                 mode="lines+markers",
@@ -146,7 +145,7 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
             font={"size": 12},
         )
     figure.update_xaxes(title=theme.plain(words["axis"]), row=len(rows), col=1)
-    return theme.layout(figure, height=540, margin={"t": 30})
+    return theme.layout(figure, height=540, margin={"t": 30}).drawn()
 
 
 def _zero(value: float) -> float:
@@ -159,10 +158,10 @@ def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
     learnt: list[tuple[str, np.ndarray, int]] = [("γ", view.normed.gain, 1)]
     if view.normed.shift is not None:
         learnt.append(("β", view.normed.shift, 0))
-    figure = make_subplots(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)
+    figure = sheet.Sheet.grid(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)
     for row, (name, values, around) in enumerate(learnt, start=1):
         figure.add_trace(
-            go.Bar(
+            sheet.bar(
                 x=np.arange(len(values)),
                 y=(values - around).astype(np.float32),
                 base=around,
@@ -173,13 +172,11 @@ def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
             row=row,
             col=1,
         )
-        figure.add_vline(
-            x=dimension, line={"color": theme.HIGHLIGHT, "width": 1.5}, row=cast(str, row), col=cast(str, 1)
-        )
+        figure.add_vline(x=dimension, line={"color": theme.HIGHLIGHT, "width": 1.5}, row=row, col=1)
         figure.update_yaxes(title=name, nticks=4, row=row, col=1)
     figure.update_xaxes(title=theme.plain(axis), range=[-0.5, len(view.normed.gain) - 0.5], row=len(learnt), col=1)
     figure.update_layout(bargap=0)
-    return theme.layout(figure, height=60 + 120 * len(learnt))
+    return theme.layout(figure, height=60 + 120 * len(learnt)).drawn()
 
 
 def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis import block as analysis
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.cells import COLUMN, Cells
 from viz_model.trace import Trace
 
@@ -122,18 +122,20 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
     All strips share one colour scale, so that sums can be checked by eye. ``dimension`` is framed.
     """
     width = len(view.steps[0].values)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for row, step in enumerate(view.steps):
         said = f"{step.name} = {step.formula}" if step.formula else step.name
         norm = np.linalg.norm(step.values)
         hover = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {norm:.2f}"
-        figure.add_heatmap(
-            z=step.values[None].astype(np.float32),
-            meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
-            x=np.arange(width),
-            y=[row - 0.34, row + 0.14],
-            coloraxis="coloraxis",
-            hovertemplate=f"{hover}<extra>{theme.plain(said)}</extra>",
+        figure.add_trace(
+            sheet.heatmap(
+                z=step.values[None].astype(np.float32),
+                meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
+                x=np.arange(width),
+                y=[row - 0.34, row + 0.14],
+                coloraxis="coloraxis",
+                hovertemplate=f"{hover}<extra>{theme.plain(said)}</extra>",
+            )
         )
         colour = theme.ROLES[step.role]
         equation = f"  ({step.equation})" if step.equation else ""
@@ -168,7 +170,7 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
             "colorbar": theme.flat_bar(inner),
         },
     )
-    return figure
+    return figure.drawn()
 
 
 def _above(row: int, side: str) -> dict[str, object]:
@@ -182,15 +184,17 @@ def _above(row: int, side: str) -> dict[str, object]:
     }
 
 
-def _draw_rail(figure: go.Figure, view: StripsView) -> None:
+def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
     """The stream as a grey line at 0, each sub-layer as a branch at 1 that comes back at a ⊕."""
     stream = {"color": theme.ROLES["residual"], "width": 4}
     centre = -0.1
     # Without the additions nothing passes a sub-layer by: there the way leads through it alone.
     rows = [(0, len(view.steps) - 1)] if view.residual else _together(view)
     for first, last in rows:
-        figure.add_scatter(
-            x=[0, 0], y=[first + centre, last + centre], mode="lines", line=stream, xaxis="x2", hoverinfo="skip"
+        figure.add_trace(
+            sheet.scatter(
+                x=[0, 0], y=[first + centre, last + centre], mode="lines", line=stream, xaxis="x2", hoverinfo="skip"
+            )
         )
     below = 0
     for row, step in enumerate(view.steps):
@@ -198,27 +202,31 @@ def _draw_rail(figure: go.Figure, view: StripsView) -> None:
             branch = range(below + 1, row)
             if branch:
                 path_x, path_y = [0, *(1 for _ in branch), 0], [below, *branch, row]
-                figure.add_scatter(
-                    x=path_x,
-                    y=[y + centre for y in path_y],
-                    mode="lines",
-                    line={"color": theme.ROLES[view.steps[row - 1].role], "width": 2},
-                    xaxis="x2",
-                    hoverinfo="skip",
+                figure.add_trace(
+                    sheet.scatter(
+                        x=path_x,
+                        y=[y + centre for y in path_y],
+                        mode="lines",
+                        line={"color": theme.ROLES[view.steps[row - 1].role], "width": 2},
+                        xaxis="x2",
+                        hoverinfo="skip",
+                    )
                 )
             below = row
     for row, step in enumerate(view.steps):
         is_sum = view.residual and step.on_stream and row > 0 and not view.steps[row - 1].on_stream
-        figure.add_scatter(
-            x=[0 if step.on_stream else 1],
-            y=[row + centre],
-            mode="markers+text",
-            marker={"color": theme.ROLES[step.role], "size": 18 if is_sum else 12},
-            text="+" if is_sum else "",
-            textfont={"color": "#ffffff", "size": 16},
-            cliponaxis=False,
-            xaxis="x2",
-            hoverinfo="skip",
+        figure.add_trace(
+            sheet.scatter(
+                x=[0 if step.on_stream else 1],
+                y=[row + centre],
+                mode="markers+text",
+                marker={"color": theme.ROLES[step.role], "size": 18 if is_sum else 12},
+                text="+" if is_sum else "",
+                textfont={"color": "#ffffff", "size": 16},
+                cliponaxis=False,
+                xaxis="x2",
+                hoverinfo="skip",
+            )
         )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from viz_model.analysis import block as analysis
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.trace import Trace
 
 PARTS = ("attention", "cross", "ffn", "norms")
@@ -73,26 +73,28 @@ def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
     """
     gated = any(matrix.name == "ffn.gate" for matrix in view.matrices)
     rows = list(view.groups)
-    figure = go.Figure()
+    figure = sheet.Sheet()
     widest = max(view.groups.values())
     for matrix in view.matrices:
         last = matrix.name.rpartition(".")[2]
         colour = theme.ROLES["norm"] if matrix.part == "norms" else _COLOURS.get(last, theme.ROLES["ffn"])
         said = name(matrix, gated)
         size = " × ".join(map(str, matrix.shape))
-        figure.add_bar(
-            x=[matrix.n_parameters],
-            y=[rows.index(matrix.part)],
-            orientation="h",
-            width=0.62,
-            marker={"color": theme.rgba(colour, 0.75), "line": {"color": "rgba(255,255,255,0.9)", "width": 1}},
-            text=said if matrix.n_parameters > 0.055 * widest else "",
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"size": 11, "color": theme.INK},
-            constraintext="none",
-            hovertemplate=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b><extra></extra>",
+        figure.add_trace(
+            sheet.bar(
+                x=[matrix.n_parameters],
+                y=[rows.index(matrix.part)],
+                orientation="h",
+                width=0.62,
+                marker={"color": theme.rgba(colour, 0.75), "line": {"color": "rgba(255,255,255,0.9)", "width": 1}},
+                text=said if matrix.n_parameters > 0.055 * widest else "",
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont={"size": 11, "color": theme.INK},
+                constraintext="none",
+                hovertemplate=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b><extra></extra>",
+            )
         )
     for row, (group, count) in enumerate(view.groups.items()):
         figure.add_annotation(
@@ -108,4 +110,4 @@ def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
     figure.update_layout(barmode="stack")
     figure.update_xaxes(title=theme.plain(words["axis"]), range=[0, widest * 1.01], nticks=5)
     figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.85])
-    return theme.layout(figure, height=64 + 62 * len(rows))
+    return theme.layout(figure, height=64 + 62 * len(rows)).drawn()

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import position as analysis
 from viz_model.config import T5Bias
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells, span_of
 from viz_model.figures.position.waves import LEGEND, MAX_SIDE, MAX_TICKS
 from viz_model.trace import Trace
@@ -66,7 +65,7 @@ class CurvesView(NamedTuple):
 def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
     """The chosen head's numbers over the distance, a dot for each visible key; the other heads faint."""
     rows = 1 if view.buckets is None else 2
-    figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 1][:rows])
+    figure = sheet.Sheet.grid(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 1][:rows])
     shape = "linear" if view.buckets is None else "hvh"
     others = [head for head in range(len(view.values)) if head != view.head][:MAX_LINES]
     for head in [*others, view.head]:
@@ -74,7 +73,7 @@ def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
         colour = theme.ROLES["position"] if chosen else theme.rgba(theme.ROLES["residual"], 0.4)
         name = theme.plain(f"{words['head']} {head}")
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.distances,
                 y=view.values[head].astype(np.float32),
                 mode="lines",
@@ -88,7 +87,7 @@ def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
         )
     few = len(view.keys) <= 64
     figure.add_trace(
-        go.Scatter(
+        sheet.scatter(
             x=view.keys,
             y=view.dots.astype(np.float32),
             mode="markers",
@@ -105,7 +104,7 @@ def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
     )
     if view.buckets is not None:
         figure.add_trace(
-            go.Scatter(
+            sheet.scatter(
                 x=view.distances,
                 y=view.buckets,
                 mode="lines",
@@ -123,7 +122,7 @@ def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(title=theme.plain(words["added"]), row=1, col=1)
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
     figure.update_layout(showlegend=True, legend={**LEGEND, "y": -0.2 if rows == 1 else -0.15})
-    return figure
+    return figure.drawn()
 
 
 class SlopesView(NamedTuple):
@@ -140,8 +139,8 @@ class SlopesView(NamedTuple):
 def draw_slopes(view: SlopesView, words: Mapping[str, str]) -> go.Figure:
     """One bar a head, on a logarithmic axis: they fall by equal factors."""
     heads = np.arange(len(view.slopes))
-    figure = go.Figure(
-        go.Bar(
+    figure = sheet.Sheet(
+        sheet.bar(
             x=heads,
             y=view.slopes,
             marker={
@@ -160,7 +159,7 @@ def draw_slopes(view: SlopesView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(type="log", range=[low, 0.15], title=theme.plain(words["slope"]), dtick=1)
     figure.update_xaxes(title=theme.plain(words["head"]), dtick=1 if len(heads) <= 16 else None)
     theme.layout(figure, height=360, margin={"t": 20})
-    return figure
+    return figure.drawn()
 
 
 class AddedView(NamedTuple):
@@ -224,15 +223,14 @@ class AddedView(NamedTuple):
 
 def draw_added(view: heatmap.HeatmapView, title: str) -> go.Figure:
     """One of the three matrices."""
-    figure = heatmap.draw(view, height=330, title=title, colour_bar=False)
+    figure = heatmap.on_sheet(view, height=330, title=title, colour_bar=False)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(**theme.ticks(view.rows, MAX_TICKS // 2), title=None)
     figure.update_xaxes(tickangle=-45)
-    figure.update_layout(coloraxis=None)
-    figure.data[0].update(
+    figure.traces[0].update(
         showscale=True, colorbar={**theme.flat_bar(330), "x": 1.0, "y": -0.32, "len": 0.7, "yanchor": "top"}
     )
-    return figure
+    return figure.drawn()
 
 
 def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
@@ -240,24 +238,28 @@ def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
     start = max(0, min(view.query - AROUND, len(view.labels) - 2 * AROUND))
     keys = np.arange(start, min(len(view.labels), start + 2 * AROUND))
     keys = keys[np.isfinite(view.found.pattern[view.query, keys])]
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for name, values, colour in (
         (words["without"], view.found.pattern_without, theme.rgba(theme.ROLES["residual"], 0.55)),
         (words["with"], view.found.pattern, theme.ROLES["pattern"]),
     ):
-        figure.add_bar(
-            x=keys,
-            y=values[view.query, keys].astype(np.float32),
-            meta=(
-                Cells(f"blocks.{view.layer}.attn.pattern", (view.head, view.query, COLUMN), columns=span_of(keys)).meta
-                if values is view.found.pattern
-                else None
-            ),
-            name=theme.plain(name),
-            marker={"color": colour},
-            text=[f"{key}: {theme.plain(view.labels[key])}" for key in keys],
-            textposition="none",
-            hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
+        figure.add_trace(
+            sheet.bar(
+                x=keys,
+                y=values[view.query, keys].astype(np.float32),
+                meta=(
+                    Cells(
+                        f"blocks.{view.layer}.attn.pattern", (view.head, view.query, COLUMN), columns=span_of(keys)
+                    ).meta
+                    if values is view.found.pattern
+                    else None
+                ),
+                name=theme.plain(name),
+                marker={"color": colour},
+                text=[f"{key}: {theme.plain(view.labels[key])}" for key in keys],
+                textposition="none",
+                hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
+            )
         )
     every = -(-len(keys) // MAX_TICKS)
     figure.update_xaxes(
@@ -266,7 +268,7 @@ def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
     figure.update_yaxes(title=theme.plain(words["weight"]), rangemode="tozero")
     theme.layout(figure, height=300)
     figure.update_layout(showlegend=True, legend={**LEGEND, "y": 1.02, "yanchor": "bottom"}, bargap=0.3)
-    return figure
+    return figure.drawn()
 
 
 def by_hand(view: AddedView, key: int, slope: float | None = None) -> dict[str, str]:

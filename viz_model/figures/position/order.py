@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.analysis.position import OrderEffect
-from viz_model.figures import theme
+from viz_model.figures import sheet, theme
 from viz_model.figures.position.waves import LEGEND
 from viz_model.trace import Trace
 
@@ -20,26 +20,28 @@ ROUNDING = 1e-5
 def draw_effect(effect: OrderEffect, words: Mapping[str, str]) -> go.Figure:
     """The change of one token's vector behind every block: under the model's mask, and under none."""
     layers = np.arange(len(effect.own_mask))
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for name, values, colour, symbol in (
         (words["own_mask"], effect.own_mask, theme.ROLES["residual"], "circle"),
         (words["no_mask"], effect.no_mask, theme.ROLES["position"], "diamond"),
     ):
-        figure.add_scatter(
-            x=layers,
-            y=values.astype(np.float32),
-            mode="lines+markers",
-            name=theme.plain(name),
-            line={"color": colour, "width": 2.4},
-            marker={"size": 9, "symbol": symbol},
-            hovertemplate=f"{theme.plain(words['layer'])} %{{x}}<br><b>%{{y:.2e}}</b><extra></extra>",
+        figure.add_trace(
+            sheet.scatter(
+                x=layers,
+                y=values.astype(np.float32),
+                mode="lines+markers",
+                name=theme.plain(name),
+                line={"color": colour, "width": 2.4},
+                marker={"size": 9, "symbol": symbol},
+                hovertemplate=f"{theme.plain(words['layer'])} %{{x}}<br><b>%{{y:.2e}}</b><extra></extra>",
+            )
         )
     figure.update_xaxes(title=theme.plain(words["layer"]), dtick=1 if len(layers) <= 16 else None)
     figure.update_yaxes(title=theme.plain(words["change"]), rangemode="tozero")
     theme.layout(figure, height=360)
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
     figure.update_layout(showlegend=True, legend=LEGEND)
-    return figure
+    return figure.drawn()
 
 
 def verdict(effect: OrderEffect) -> str:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import position as analysis
 from viz_model.config import Rope
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.position.waves import LEGEND, rows_view
 from viz_model.trace import Trace
 
@@ -60,7 +60,7 @@ class PlaneView(NamedTuple):
 
 def draw_plane(view: PlaneView, words: Mapping[str, str]) -> go.Figure:
     """An arrow for each token: dotted as it was, solid as it is after the turn, an arc on the chosen one."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     order = sorted(range(len(view.labels)), key=lambda n: view.start + n == view.token)
     for n in order:
         position = view.start + n
@@ -71,7 +71,7 @@ def draw_plane(view: PlaneView, words: Mapping[str, str]) -> go.Figure:
             a, b = view.columns
             faint = 1.0 if chosen or which == "after" else 0.45
             figure.add_trace(_arrow(point, colour, 3.5 if chosen else 1.6, dash, faint))
-            figure.data[-1].update(
+            figure.traces[-1].update(
                 text=[f"{name} · {theme.plain(words[which])}"] * 2,
                 hovertemplate=f"%{{text}}<br>[{a}] = %{{x:.4f}}<br>[{b}] = %{{y:.4f}}<extra></extra>",
                 hoverinfo=None,
@@ -88,11 +88,11 @@ def draw_plane(view: PlaneView, words: Mapping[str, str]) -> go.Figure:
             xanchor="left" if view.after[n, 0] >= 0 else "right",
             font={"size": 13 if chosen else 11},
         )
-    return _plane(figure, np.concatenate([view.before, view.after]), view.columns, words)
+    return _plane(figure, np.concatenate([view.before, view.after]), view.columns, words).drawn()
 
 
-def _arrow(point: np.ndarray, colour: str, width: float, dash: str = "solid", opacity: float = 1.0) -> go.Scatter:
-    return go.Scatter(
+def _arrow(point: np.ndarray, colour: str, width: float, dash: str = "solid", opacity: float = 1.0) -> sheet.Trace:
+    return sheet.scatter(
         x=[0.0, float(point[0])],
         y=[0.0, float(point[1])],
         mode="lines+markers",
@@ -103,20 +103,22 @@ def _arrow(point: np.ndarray, colour: str, width: float, dash: str = "solid", op
     )
 
 
-def _arc(figure: go.Figure, begin: np.ndarray, angle: float, colour: str, share: float = 0.45) -> None:
+def _arc(figure: sheet.Sheet, begin: np.ndarray, angle: float, colour: str, share: float = 0.45) -> None:
     """The last, unfinished turn of an angle, from the direction of ``begin``."""
     radius, first = share * float(np.hypot(*begin)), math.atan2(begin[1], begin[0])
     at = first + np.linspace(0, math.fmod(angle, 2 * math.pi), ARC_POINTS)
-    figure.add_scatter(
-        x=(radius * np.cos(at)).astype(np.float32),
-        y=(radius * np.sin(at)).astype(np.float32),
-        mode="lines",
-        line={"color": colour, "width": 1.5},
-        hoverinfo="skip",
+    figure.add_trace(
+        sheet.scatter(
+            x=(radius * np.cos(at)).astype(np.float32),
+            y=(radius * np.sin(at)).astype(np.float32),
+            mode="lines",
+            line={"color": colour, "width": 1.5},
+            hoverinfo="skip",
+        )
     )
 
 
-def _plane(figure: go.Figure, points: np.ndarray, columns: tuple[int, int], words: Mapping[str, str]) -> go.Figure:
+def _plane(figure: sheet.Sheet, points: np.ndarray, columns: tuple[int, int], words: Mapping[str, str]) -> sheet.Sheet:
     """Equal scales, the origin in the middle, and a circle through the longest arrow."""
     longest = float(np.linalg.norm(points, axis=-1).max()) or 1.0
     figure.add_shape(
@@ -172,27 +174,31 @@ class WavelengthView(NamedTuple):
 def draw_wavelengths(view: WavelengthView, words: Mapping[str, str], height: int = 380) -> go.Figure:
     """Wave length over pair on a logarithmic axis, with the sentence and the context as lines."""
     pairs = np.arange(len(view.used))
-    figure = go.Figure()
+    figure = sheet.Sheet()
     if view.unscaled is not None:
-        figure.add_scatter(
+        figure.add_trace(
+            sheet.scatter(
+                x=pairs,
+                y=view.unscaled,
+                mode="lines",
+                line={"color": theme.ROLES["residual"], "width": 1.8, "dash": "dash"},
+                name=theme.plain(words["unscaled"]),
+                hovertemplate=f"{theme.plain(words['pair'])} %{{x}}<br><b>%{{y:,.1f}}</b><extra></extra>",
+            )
+        )
+    figure.add_trace(
+        sheet.scatter(
             x=pairs,
-            y=view.unscaled,
-            mode="lines",
-            line={"color": theme.ROLES["residual"], "width": 1.8, "dash": "dash"},
-            name=theme.plain(words["unscaled"]),
+            y=view.used,
+            mode="lines+markers",
+            line={"color": theme.ROLES["position"], "width": 2.4},
+            marker={
+                "size": [12 if n == view.pair else 6 for n in pairs],
+                "line": {"color": theme.HIGHLIGHT, "width": [2.5 if n == view.pair else 0 for n in pairs]},
+            },
+            name=theme.plain(words["used"]),
             hovertemplate=f"{theme.plain(words['pair'])} %{{x}}<br><b>%{{y:,.1f}}</b><extra></extra>",
         )
-    figure.add_scatter(
-        x=pairs,
-        y=view.used,
-        mode="lines+markers",
-        line={"color": theme.ROLES["position"], "width": 2.4},
-        marker={
-            "size": [12 if n == view.pair else 6 for n in pairs],
-            "line": {"color": theme.HIGHLIGHT, "width": [2.5 if n == view.pair else 0 for n in pairs]},
-        },
-        name=theme.plain(words["used"]),
-        hovertemplate=f"{theme.plain(words['pair'])} %{{x}}<br><b>%{{y:,.1f}}</b><extra></extra>",
     )
     for length, name in ((view.length, words["sentence"]), (view.n_context, words["context"])):
         figure.add_hline(y=length, line={"color": theme.rgba(theme.ROLES["residual"], 0.8), "width": 1, "dash": "dot"})
@@ -212,7 +218,7 @@ def draw_wavelengths(view: WavelengthView, words: Mapping[str, str], height: int
     figure.update_yaxes(showgrid=True, gridcolor=theme.MASKED)
     if view.unscaled is not None:
         figure.update_layout(showlegend=True, legend=LEGEND)
-    return figure
+    return figure.drawn()
 
 
 class OffsetView(NamedTuple):
@@ -264,13 +270,13 @@ class OffsetView(NamedTuple):
 
 def draw_shift(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
     """The pair's query and key where they stand, faint, and shifted: both turned, the angle between them kept."""
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for n, (point, role) in enumerate(zip(view.pairs, ("query", "key") * 2, strict=True)):
         moved = n >= 2
         place = (view.query, view.key)[n % 2] + (view.shift if moved else 0)
         colour = theme.ROLES[role]
         figure.add_trace(_arrow(point, colour, 3.5, "solid" if moved else "dot", 1.0 if moved else 0.65))
-        figure.data[-1].update(
+        figure.traces[-1].update(
             text=[f"{theme.plain(words[role])} · {theme.plain(words['position'])} {place}"] * 2,
             hovertemplate="%{text}<extra></extra>",
             hoverinfo=None,
@@ -292,13 +298,14 @@ def draw_shift(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
     _plane(figure, view.pairs, view.columns, words)
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False)
-    return figure.update_layout(height=380)
+    figure.update_layout(height=380)
+    return figure.drawn()
 
 
 def draw_offsets(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
     """The score of the same query and key over the offset; a dot where the run has it, a ring after the shift."""
-    figure = go.Figure(
-        go.Scatter(
+    figure = sheet.Sheet(
+        sheet.scatter(
             x=view.offsets,
             y=view.curve.astype(np.float32),
             mode="lines",
@@ -311,21 +318,23 @@ def draw_offsets(view: OffsetView, words: Mapping[str, str]) -> go.Figure:
         (view.recorded, words["recorded"], {"size": 9, "color": theme.ROLES["pattern"]}),
         (view.shifted, words["shifted"], {"size": 17, "symbol": "circle-open", "color": theme.ROLES["position"]}),
     ):
-        figure.add_scatter(
-            x=[offset],
-            y=[value],
-            mode="markers",
-            marker={**marker, "line": {"width": 2.5}},
-            name=theme.plain(name),
-            hovertemplate=f"{theme.plain(name)}<br><b>%{{y:.6f}}</b><extra></extra>",
+        figure.add_trace(
+            sheet.scatter(
+                x=[offset],
+                y=[value],
+                mode="markers",
+                marker={**marker, "line": {"width": 2.5}},
+                name=theme.plain(name),
+                hovertemplate=f"{theme.plain(name)}<br><b>%{{y:.6f}}</b><extra></extra>",
+            )
         )
-    figure.data[0].showlegend = False
+    figure.traces[0]["showlegend"] = False
     figure.update_xaxes(title=theme.plain(words["offset"]))
     figure.update_yaxes(title=theme.plain(words["score"]))
     theme.layout(figure, height=380)
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
     figure.update_layout(showlegend=True, legend=LEGEND)
-    return figure
+    return figure.drawn()
 
 
 def by_hand(trace: Trace, layer: int, head: int, query: int, key: int, pair: int) -> dict[str, str]:

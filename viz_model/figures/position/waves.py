@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz_model.analysis import position as analysis
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells
 from viz_model.trace import Trace
 
@@ -88,28 +87,32 @@ class WavesView(NamedTuple):
 def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
     """Sine and cosine of one pair, a dot where a token reads them, two other pairs faint behind."""
     colour = theme.ROLES["position"]
-    figure = go.Figure()
+    figure = sheet.Sheet()
     for other, dash in ((view.faster, "dot"), (view.slower, "dash")):
         if other is not None:
             index, values = other
-            figure.add_scatter(
-                x=view.at,
-                y=values.astype(np.float32),
-                mode="lines",
-                name=theme.plain(f"sin · {words['pair']} {index}"),
-                line={"color": theme.rgba(theme.ROLES["residual"], 0.7), "width": 1.2, "dash": dash},
-                legendrank=1001,  # after the chosen pair, though drawn behind it
-                hoverinfo="skip",
+            figure.add_trace(
+                sheet.scatter(
+                    x=view.at,
+                    y=values.astype(np.float32),
+                    mode="lines",
+                    name=theme.plain(f"sin · {words['pair']} {index}"),
+                    line={"color": theme.rgba(theme.ROLES["residual"], 0.7), "width": 1.2, "dash": dash},
+                    legendrank=1001,  # after the chosen pair, though drawn behind it
+                    hoverinfo="skip",
+                )
             )
     curves = (("sin", view.sine, "solid"), ("cos", view.cosine, "5px,3px"))
     for (name, values, dash), dimension in zip(curves, view.columns, strict=True):
-        figure.add_scatter(
-            x=view.at,
-            y=values.astype(np.float32),
-            mode="lines",
-            name=theme.plain(f"{name} · {words['dimension']} {dimension}"),
-            line={"color": colour, "width": 2.6, "dash": dash},
-            hoverinfo="skip",
+        figure.add_trace(
+            sheet.scatter(
+                x=view.at,
+                y=values.astype(np.float32),
+                mode="lines",
+                name=theme.plain(f"{name} · {words['dimension']} {dimension}"),
+                line={"color": colour, "width": 2.6, "dash": dash},
+                hoverinfo="skip",
+            )
         )
     positions = range(view.start, view.start + len(view.labels))
     few = len(view.labels) <= 64
@@ -125,24 +128,28 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
         )
     size = 7 if few else 3
     for column, dimension in enumerate(view.columns):
-        figure.add_scatter(
-            x=list(positions),
-            y=view.recorded[:, column],
-            mode="markers",
-            showlegend=False,
-            marker={
-                "color": [theme.token_colour(position) for position in positions],
-                "size": [size + 5 if position == view.token else size for position in positions],
-                "line": {
-                    "color": theme.HIGHLIGHT,
-                    "width": [2 if position == view.token else 0 for position in positions],
+        figure.add_trace(
+            sheet.scatter(
+                x=list(positions),
+                y=view.recorded[:, column],
+                mode="markers",
+                showlegend=False,
+                marker={
+                    "color": [theme.token_colour(position) for position in positions],
+                    "size": [size + 5 if position == view.token else size for position in positions],
+                    "line": {
+                        "color": theme.HIGHLIGHT,
+                        "width": [2 if position == view.token else 0 for position in positions],
+                    },
                 },
-            },
-            text=[f"{n}: {theme.plain(label)}" for n, label in zip(positions, view.labels, strict=True)],
-            hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>embed.position[…, {dimension}]</extra>",
+                text=[f"{n}: {theme.plain(label)}" for n, label in zip(positions, view.labels, strict=True)],
+                hovertemplate=f"%{{text}}<br><b>%{{y:.4f}}</b><extra>embed.position[…, {dimension}]</extra>",
+            )
         )
     if view.at[-1] > view.n_context:
-        figure.add_vrect(x0=view.n_context - 0.5, x1=view.at[-1], fillcolor=theme.MASKED, line_width=0, layer="below")
+        figure.add_vrect(
+            x0=view.n_context - 0.5, x1=view.at[-1], fillcolor=theme.MASKED, line={"width": 0}, layer="below"
+        )
         figure.add_annotation(
             x=view.n_context,
             y=1.0,
@@ -164,7 +171,7 @@ def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
     theme.layout(figure, height=360, margin={"t": 44})
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
     figure.update_layout(showlegend=True, legend=LEGEND)
-    return figure
+    return figure.drawn()
 
 
 def matrix_view(
@@ -203,7 +210,7 @@ def rows_view(
 
 def draw_matrix(view: heatmap.HeatmapView, columns: tuple[int, ...] = ()) -> go.Figure:
     """Rows by position, the chosen columns framed."""
-    figure = heatmap.draw(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
+    figure = heatmap.on_sheet(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
     figure.update_yaxes(**theme.ticks(view.rows, MAX_TICKS))
     figure.update_xaxes(**theme.ticks(view.columns, 6), tickangle=0)
     for first, last in _frames(columns):
@@ -215,7 +222,7 @@ def draw_matrix(view: heatmap.HeatmapView, columns: tuple[int, ...] = ()) -> go.
             y1=len(view.rows) - 0.5,
             line={"color": theme.HIGHLIGHT, "width": 2},
         )
-    return figure
+    return figure.drawn()
 
 
 def _frames(columns: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -286,10 +293,10 @@ def draw_similarity(view: SimilarityView, axes: tuple[str, str]) -> go.Figure:
         selected_row=view.token // view.every,
         limit=1.0,
     )
-    figure = heatmap.draw(square, height=380)
+    figure = heatmap.on_sheet(square, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(**theme.ticks(square.rows, MAX_TICKS))
-    return figure
+    return figure.drawn()
 
 
 def draw_by_distance(view: SimilarityView, axes: tuple[str, str], names: tuple[str, ...] | None = None) -> go.Figure:
@@ -302,47 +309,52 @@ def draw_by_distance(view: SimilarityView, axes: tuple[str, str], names: tuple[s
     reach = range(len(view.labels))
     shown = view.distance[: max(64, 2 * len(reach))]
     at = np.arange(len(shown))
-    figure = go.Figure()
+    figure = sheet.Sheet()
     if names is not None:
         edges = np.concatenate([view.high[: len(shown)], view.low[: len(shown)][::-1]])
-        figure.add_scatter(
-            x=np.concatenate([at, at[::-1]]),
-            y=edges.astype(np.float32),
-            fill="toself",
-            mode="lines",
-            line={"width": 0},
-            fillcolor=theme.rgba(colour, 0.22),
-            name=theme.plain(names[1]),
-            hoverinfo="skip",
-        )
-        figure.add_scatter(
-            x=at,
-            y=view.waves[: len(shown)].astype(np.float32),
-            mode="lines",
-            line={"color": theme.ROLES["residual"], "width": 1.8, "dash": "dash"},
-            name=theme.plain(names[2]),
-            hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(names[2])}</extra>",
-        )
-    figure.add_traces(
-        [
-            go.Scatter(
-                x=at,
-                y=shown.astype(np.float32),
+        figure.add_trace(
+            sheet.scatter(
+                x=np.concatenate([at, at[::-1]]),
+                y=edges.astype(np.float32),
+                fill="toself",
                 mode="lines",
-                line={"color": colour, "width": 2.6},
-                name=theme.plain(names[0]) if names else None,
-                hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
-            ),
-            go.Scatter(
-                x=list(reach),
-                y=view.first.astype(np.float32),
-                mode="markers",
-                showlegend=False,
-                marker={"color": [theme.token_colour(n) for n in reach], "size": 8 if len(reach) <= 64 else 4},
-                text=theme.unique(view.labels),
-                hovertemplate=f"%{{text}}<br>{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
-            ),
-        ]
+                line={"width": 0},
+                fillcolor=theme.rgba(colour, 0.22),
+                name=theme.plain(names[1]),
+                hoverinfo="skip",
+            )
+        )
+        figure.add_trace(
+            sheet.scatter(
+                x=at,
+                y=view.waves[: len(shown)].astype(np.float32),
+                mode="lines",
+                line={"color": theme.ROLES["residual"], "width": 1.8, "dash": "dash"},
+                name=theme.plain(names[2]),
+                hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b>"
+                f"<extra>{theme.plain(names[2])}</extra>",
+            )
+        )
+    figure.add_trace(
+        sheet.scatter(
+            x=at,
+            y=shown.astype(np.float32),
+            mode="lines",
+            line={"color": colour, "width": 2.6},
+            name=theme.plain(names[0]) if names else None,
+            hovertemplate=f"{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
+        )
+    )
+    figure.add_trace(
+        sheet.scatter(
+            x=list(reach),
+            y=view.first.astype(np.float32),
+            mode="markers",
+            showlegend=False,
+            marker={"color": [theme.token_colour(n) for n in reach], "size": 8 if len(reach) <= 64 else 4},
+            text=theme.unique(view.labels),
+            hovertemplate=f"%{{text}}<br>{theme.plain(axes[0])} %{{x}}<br><b>%{{y:.4f}}</b><extra></extra>",
+        )
     )
     figure.update_xaxes(title=theme.plain(axes[0]), range=[-1, len(shown)])
     figure.update_yaxes(title=theme.plain(axes[1]), range=[_lowest(view, len(shown), names is not None) - 0.02, 1.06])
@@ -350,7 +362,7 @@ def draw_by_distance(view: SimilarityView, axes: tuple[str, str], names: tuple[s
     if names is not None:
         figure.update_layout(showlegend=True, legend=LEGEND)
     figure.update_yaxes(zeroline=True, zerolinewidth=1, zerolinecolor=theme.MASKED)
-    return figure
+    return figure.drawn()
 
 
 def _lowest(view: SimilarityView, length: int, compared: bool) -> float:
@@ -469,13 +481,13 @@ def _strips(
 ) -> go.Figure:
     gap, bottom, bar = 30, 40, 26
     inner = len(panels) * row_height + (len(panels) - 1) * gap
-    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / inner)
+    figure = sheet.Sheet.grid(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / inner)
     for number, (values, labels, site, which, name) in enumerate(
         zip(panels, rows, sites, cells, names, strict=True), start=1
     ):
         hover = f"<b>%{{z:.4f}}</b><br>{theme.plain(axis)} %{{x}}<br>%{{y}}<extra>{theme.plain(site)}</extra>"
         figure.add_trace(
-            go.Heatmap(
+            sheet.heatmap(
                 z=values.astype(np.float32),
                 meta=None if which is None else which.meta,
                 y=theme.unique(labels) if len(labels) > 1 else [theme.plain(name)],
@@ -504,10 +516,10 @@ def _strips(
                 x0=first - 0.5,
                 x1=last + 0.5,
                 line={"color": theme.HIGHLIGHT, "width": 1.5},
-                row=cast(str, number),
-                col=cast(str, 1),
+                row=number,
+                col=1,
             )
-    figure.update_xaxes(title=theme.plain(axis), title_standoff=4, row=len(panels), col=1)
+    figure.update_xaxes(title={"text": theme.plain(axis), "standoff": 4}, row=len(panels), col=1)
     # The bottom margin is given, so that the strips and the bar below them keep their distance.
     theme.layout(figure, height=inner + gap + bottom + bar, margin={"t": gap - 4, "b": bottom + bar + 4})
     figure.update_layout(
@@ -518,7 +530,7 @@ def _strips(
             "colorbar": theme.flat_bar(inner),
         }
     )
-    return figure
+    return figure.drawn()
 
 
 def by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
