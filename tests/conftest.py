@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import plotly.graph_objects as go
 import pytest
 import torch
 from socket_visitor import stop
@@ -24,6 +25,7 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.figures.sheet import Sheet
 from viz_model.model import Transformer
 from viz_model.tokenizer import story_tokenizer
 
@@ -45,6 +47,21 @@ torch.set_num_threads(1)
 # A slow machine is no failure; a failing example is found again from the code it prints.
 hypothesis.settings.register_profile("viz-model", deadline=None, max_examples=60, print_blob=True)
 hypothesis.settings.load_profile("viz-model")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _accepted_figures() -> Iterator[None]:
+    """Every figure that a test draws is one that Plotly accepts: what draws it does not look."""
+    drawn = Sheet.drawn
+
+    def accepted(figure: Sheet) -> go.Figure:
+        found = drawn(figure)
+        go.Figure(found.to_dict())
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sheet, "drawn", accepted)
+        yield
 
 
 @pytest.fixture(params=["pre", "post"])
