@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import socket
 import subprocess
@@ -32,6 +33,9 @@ STARTING = 300.0
 """Seconds that a server may take to start, on a machine that has other things to do."""
 
 
+_ASKING = {"text_input", "button_group", "bidi_component"}
+
+
 class Visitor:
     """One session of the app at ``url``, on one page.
 
@@ -40,6 +44,7 @@ class Visitor:
         query: the address as the app last wrote it.
         elements: what the page shows, by place.
         errors: what went wrong on any page so far, in words.
+        ran: the parts of the page that the last run was of; none where it was the whole page.
         n_bytes: that the app has sent.
         largest: bytes of the largest message among them.
     """
@@ -51,6 +56,7 @@ class Visitor:
         self.query = urlencode(query or {})
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
+        self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
         self._open = contextlib.ExitStack()
@@ -106,6 +112,23 @@ class Visitor:
             return 0.0
         return self._timed(message)
 
+    def choose(self, key: str, option: str) -> float:
+        """Click an option of a segmented control, by what is written on it."""
+        group = self._element("button_group", key)
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id = group.id
+        state.string_array_value.data.append(option)
+        return self._timed(message)
+
+    def pick(self, key: str, picked: object) -> float:
+        """What a component says when something in it is clicked."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id = f"$$STREAMLIT_INTERNAL_KEY_{self._element('bidi_component', key).id}__events"
+        state.json_trigger_value = json.dumps([{"event": "picked", "value": picked}])
+        return self._timed(message)
+
     @property
     def text(self) -> str:
         """The sentence that the page is about, as its address has it."""
@@ -136,8 +159,11 @@ class Visitor:
 
     @property
     def _box(self) -> Any:
-        boxes = [e.text_input for e in self.elements.values() if e.WhichOneof("type") == "text_input"]
-        return next(box for box in boxes if "frame.text" in box.id)
+        return self._element("text_input", "frame.text")
+
+    def _element(self, kind: str, key: str) -> Any:
+        found = [getattr(e, kind) for e in self.elements.values() if e.WhichOneof("type") == kind]
+        return next(element for element in found if element.id.endswith(key))
 
     def _timed(self, message: BackMsg) -> float:
         began = time.perf_counter()
@@ -162,7 +188,10 @@ class Visitor:
             message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "new_session":
-                self.elements.clear()
+                self.ran = tuple(message.metadata.run.fragment_ids)
+                # A part alone replaces what stands in its places; for a test, it is all there is.
+                kept = self.elements if self.ran else {}
+                self.elements = {place: e for place, e in kept.items() if e.WhichOneof("type") in _ASKING}
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
