@@ -118,7 +118,7 @@ def draw_active(view: NeuronsView, axes: tuple[str, str]) -> go.Figure:
             x=theme.unique(view.labels),
             y=view.active,
             marker={"color": [colour if n == view.token else theme.rgba(colour, 0.4) for n in range(len(view.labels))]},
-            text=view.active if len(view.labels) <= 14 else None,
+            text=view.active.astype(float) if len(view.labels) <= 14 else None,
             textposition="outside",
             cliponaxis=False,
             hovertemplate=f"%{{x}}<br><b>%{{y}}</b> / {view.n_neurons}<extra></extra>",
