@@ -45,4 +45,4 @@ def draw(stage: Stage) -> None:
     stage.question(f"question{reader}", f"answer{reader}", layer=layer)
 
 
-show("block", draw)
+show("block", draw, without={"head"})

@@ -40,4 +40,4 @@ def draw(stage: Stage) -> None:
     stage.question()
 
 
-show("cost", draw)
+show("cost", draw, without={"head"})

@@ -88,4 +88,4 @@ def draw(stage: Stage) -> None:
     stage.question(**facts)
 
 
-show("embedding", draw)
+show("embedding", draw, without={"head"})

@@ -8,4 +8,4 @@ def draw(stage: Stage) -> None:
     outputs.show(stage)
 
 
-show("next_token", draw, outputs.told_as)
+show("next_token", draw, outputs.told_as, without={"head"})

@@ -56,4 +56,4 @@ def draw(stage: Stage) -> None:
         stage.question()
 
 
-show("pre_post_ln", draw)
+show("pre_post_ln", draw, without={"head"})

@@ -59,4 +59,4 @@ def draw(stage: Stage) -> None:
     stage.question()
 
 
-show("tokens", draw)
+show("tokens", draw, without={"head"})

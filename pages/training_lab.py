@@ -26,4 +26,4 @@ def draw(stage: Stage) -> None:
     stage.question()
 
 
-show("training_lab", draw)
+show("training_lab", draw, without={"head"})

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -31,9 +31,6 @@ PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
 STARTING = 300.0
 """Seconds that a server may take to start, on a machine that has other things to do."""
-
-
-_ASKING = {"text_input", "button_group", "bidi_component"}
 
 
 class Visitor:
@@ -180,6 +177,7 @@ class Visitor:
     def read(self) -> None:
         """Read on until the page stands, whatever other runs were given up on the way."""
         assert self._connection is not None
+        drawn: dict[tuple[int, ...], Any] = {}
         while True:
             raw = self._connection.recv(timeout=PATIENCE)
             assert isinstance(raw, bytes)
@@ -189,9 +187,7 @@ class Visitor:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.ran = tuple(message.metadata.run.fragment_ids)
-                # A part alone replaces what stands in its places; for a test, it is all there is.
-                kept = self.elements if self.ran else {}
-                self.elements = {place: e for place, e in kept.items() if e.WhichOneof("type") in _ASKING}
+                drawn = {}
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
@@ -199,19 +195,21 @@ class Visitor:
             elif kind == "page_not_found":
                 self.errors.append(f"page not found: {self._page}")
             elif kind == "delta":
-                self._place(tuple(message.metadata.delta_path), message.delta)
+                if message.delta.WhichOneof("type") == "new_element":
+                    drawn[tuple(message.metadata.delta_path)] = message.delta.new_element
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                     self.errors.append("the page does not compile")
+                # A part alone replaces what stands in its places.
+                self.elements = {**self.elements, **drawn} if self.ran else drawn
+                self._note_exceptions(drawn.values())
                 return
 
-    def _place(self, place: tuple[int, ...], delta: Any) -> None:
-        if delta.WhichOneof("type") != "new_element":
-            return
-        self.elements[place] = delta.new_element
-        if delta.new_element.WhichOneof("type") == "exception":
-            told = delta.new_element.exception
-            self.errors.append(f"{self._page or 'overview'}?{self.query}: {told.type}: {told.message}")
+    def _note_exceptions(self, drawn: Iterable[Any]) -> None:
+        for element in drawn:
+            if element.WhichOneof("type") == "exception":
+                told = element.exception
+                self.errors.append(f"{self._page or 'overview'}?{self.query}: {told.type}: {told.message}")
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     """
     components.cells(key="derivation.cells", on_pick=picked)
     if state.cell() is None:
-        state.write(dataclasses.replace(view, cell=None))
+        state.write(state.now(view))
         return
 
     @st.dialog(t("derivation.title"), width="medium", position="right", on_dismiss=close)
@@ -207,7 +207,7 @@ def _drawer(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     cell = state.cell()
     if cell is None:
         st.rerun()
-    state.write(dataclasses.replace(view, cell=cell))
+    state.write(state.now(view))
     _crumbs(cell, t)
     try:
         if cell.site in sites.table(trace.config) or not _is_weight(trace, cell.site):

@@ -124,7 +124,7 @@ def sidebar(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
             _choice("side", t("common.side"), sides, side, lambda s: t(f"common.side_{s}"), t("common.side_help"))
         _place(lm.config, side, t)
         interventions.chips(view, t)
-        _link(t)
+        _link(view, t)
 
 
 @st.fragment(key=state.PLACE)
@@ -136,11 +136,13 @@ def _place(config: ModelConfig, side: Side, t: Texts) -> None:
 
 
 @st.fragment(key=state.LINK)
-def _link(t: Texts) -> None:
+def _link(view: ViewState, t: Texts) -> None:
     """The address of what is shown."""
+    view = state.now(view)
+    state.write(view)
     with st.popover(t("common.share"), width="stretch"):
         st.write(t("common.share_help"))
-        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(state.written())}"
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}"
         st.code(address, language=None, wrap_lines=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -244,14 +244,23 @@ class _Opened:
     pages: dict[str, Any]
 
 
-def show(name: str, page: Callable[[Stage], None], told_as: Callable[[ModelConfig], str] | None = None) -> None:
+def show(
+    name: str,
+    page: Callable[[Stage], None],
+    told_as: Callable[[ModelConfig], str] | None = None,
+    *,
+    without: Collection[str] = (),
+) -> None:
     """Open the frame and, below the sentence, draw the page; nothing below where there is no text to run.
 
     What is below runs again alone when only that can change (:func:`viz_model.ui.state.update`).
-    ``told_as`` names the texts of a page that has another story to tell of another kind of model.
+
+    Args:
+        told_as: names the texts of a page that has another story to tell of another kind of model.
+        without: fields of the view that make no difference to the page.
     """
     pages = frame.navigation().pages
-    state.parts()
+    state.has_parts(None)
     view = state.begin(runs.names(), runs.offered())
     t = Texts(view.lang)
     try:
@@ -274,7 +283,7 @@ def show(name: str, page: Callable[[Stage], None], told_as: Callable[[ModelConfi
     if run is None:
         st.stop()
     opened = _Opened(name, told_as(lm.config) if told_as else name, runs.Asked.of(view.model, run), example, t, pages)
-    state.parts(state.BODY, state.PLACE, state.LINK, state.ASK, state.DRAWER)
+    state.has_parts(without)
     with st.sidebar:
         _ask(opened)
     _body(opened, page)

@@ -41,8 +41,14 @@ BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "fra
 """The parts of a page that run alone: all below the sentence; layer and head, link and question in the sidebar;
 the derivation."""
 
-NARROW = frozenset({"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary", "cell"})
-"""Fields of the view that no other part of a page depends on."""
+SHOWN_BY: dict[str, frozenset[str]] = {
+    BODY: frozenset({"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary"}),
+    PLACE: frozenset({"layer", "head"}),
+    ASK: frozenset({"token"}),
+    DRAWER: frozenset({"cell"}),
+}
+"""The fields of the view that each part shows; the link shows all. Other fields belong to the whole page."""
+_NARROW = frozenset().union(*SHOWN_BY.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,10 +293,9 @@ def write(view: ViewState) -> None:
     st.session_state[_WRITTEN] = query
 
 
-def written() -> dict[str, str]:
-    """The parameters of the address that was last written."""
-    found: dict[str, str] = st.session_state[_WRITTEN]
-    return found
+def now(shown: ViewState) -> ViewState:
+    """The view that a page was opened with, and what parts of it have changed since."""
+    return replace(shown, **{field: getattr(current(), field) for field in _NARROW})
 
 
 def put(**changes: Any) -> None:
@@ -314,16 +319,18 @@ def run_again(changed: Collection[str] | None = None) -> None:
     """
     if not has_browser():
         return
-    there: frozenset[str] = st.session_state.get(_PARTS, frozenset())
-    if changed is None or not NARROW.issuperset(changed):
+    without: frozenset[str] | None = st.session_state.get(_PARTS)
+    if without is None or changed is None or not _NARROW.issuperset(changed):
         st.rerun()
-    wanted = (DRAWER, LINK) if set(changed) == {"cell"} else (BODY, PLACE, LINK, ASK)
-    st.rerun(list(wanted) if there.issuperset(wanted) else "app")
+    wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
+    if without.issuperset(changed):
+        wanted.remove(BODY)
+    st.rerun([*wanted, LINK])
 
 
-def parts(*names: str) -> None:
-    """The parts of this page that can run alone, said on every full run."""
-    st.session_state[_PARTS] = frozenset(names)
+def has_parts(without: Collection[str] | None) -> None:
+    """Say on every run of a whole page whether it has parts (None: not), and which fields its body does not show."""
+    st.session_state[_PARTS] = None if without is None else frozenset(without)
 
 
 def has_browser() -> bool:
