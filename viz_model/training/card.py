@@ -88,7 +88,7 @@ comes with the code is in `figures.json`.
 
 ## Training
 
-`python -m viz_model.training {recipe.name} --data FOLDER --publish`: {n_steps:,} steps.
+`python -m viz_model.training {recipe.name} --data FOLDER --publish`: {n_steps:,} steps{_rounds(recipe)}.
 
 ![loss, held-out bits per byte and gradient norm by step](curves.svg)
 
@@ -163,6 +163,17 @@ def _figure(name: str, value: float) -> str:
 
 def _one_line(text: str) -> str:
     return text.replace("\n", " ⏎ ").rstrip()
+
+
+def _rounds(recipe: Recipe) -> str:
+    """How a run went on from its own end, where it did."""
+    if not recipe.restarts:
+        return ""
+    lengths = " and ".join(f"{last - first:,}" for first, last in recipe.rounds)
+    return (
+        f", in rounds of {lengths}: each has a warm-up and a decay of its own and begins with a new optimiser. The last "
+        "began from the weights of the one before as they were published, in half precision (`--from-published`)"
+    )
 
 
 def _study() -> str:
