@@ -120,7 +120,7 @@ def choices(browser: Any, url: str, key: str, rounds: int) -> list[float]:
     """Seconds of choosing one option after the other of a control in the sidebar."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(url)
-    options = page.locator(f".st-key-{key} button")
+    options = page.locator(f".st-key-{key} [role=radio]")
     options.first.wait_for(timeout=120_000)
     page.evaluate(_SETTLED, QUIET)
     found = []
