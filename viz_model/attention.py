@@ -100,6 +100,17 @@ class Attention(nn.Module):
         bias = None if layer.bias is None else layer.bias[rows]
         return F.linear(x, layer.weight[rows], bias).unsqueeze(-3)
 
+    def project_pair(self, x: Tensor, head: int) -> tuple[Tensor, Tensor]:
+        """Queries of one head and the keys that it reads, in one product: [.., T, D] -> two of [.., 1, T, K]."""
+        group = head * self.n_kv_heads // self.n_heads
+        rows = [slice(n * self.d_head, (n + 1) * self.d_head) for n in (head, group)]
+        weight = torch.cat([layer.weight[own] for layer, own in zip((self.q, self.k), rows, strict=True)])
+        bias = None
+        if self.q.bias is not None and self.k.bias is not None:
+            bias = torch.cat((self.q.bias[rows[0]], self.k.bias[rows[1]]))
+        q, k = F.linear(x, weight, bias).unsqueeze(-3).split(self.d_head, dim=-1)
+        return q, k
+
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
         dropout = self.dropout if self.training else 0.0

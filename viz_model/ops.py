@@ -36,7 +36,8 @@ def scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
 
     The scale is 1/√K (Vaswani et al. 2017, equation 1), or 1 where a model does not divide.
     """
-    return dot_products(q, k) * scale
+    # In place: the product is nobody else's yet, and a second T×T buffer costs as much as the product.
+    return dot_products(q, k).mul_(scale)
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -63,6 +64,23 @@ def pattern(masked: Tensor) -> Tensor:
     return masked.softmax(dim=-1)
 
 
+def causal_pattern(q: Tensor, k: Tensor, scale: float, rows: int = 128) -> Tensor:
+    """The pattern under the causal mask alone: [..., T, K] twice -> [..., T, T].
+
+    What :func:`scores`, :func:`hide` and :func:`pattern` make, some queries at a time, each with the keys
+    that it may see: the other half of the matrix is 0 and takes no work.
+    """
+    length = q.shape[-2]
+    found = q.new_zeros(*q.shape[:-1], length)
+    for start in range(0, length, rows):
+        stop = min(start + rows, length)
+        some = scores(q[..., start:stop, :], k[..., :stop, :], scale)
+        future = torch.ones(stop - start, stop - start, dtype=torch.bool, device=q.device).triu(1)
+        some[..., start:].masked_fill_(future, -math.inf)
+        found[..., start:stop, :stop] = pattern(some)
+    return found
+
+
 def mix(pattern: Tensor, v: Tensor) -> Tensor:
     """The values averaged by attention: [..., Tq, Tk], [..., Tk, K] -> [..., Tq, K]."""
     return pattern @ v
@@ -86,6 +104,22 @@ def layer_norm_moments(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     mean = x.mean(-1, keepdim=True)
     variance = (x - mean).square().mean(-1, keepdim=True)
     return mean, (variance + eps).sqrt()
+
+
+def mean_similarity(vectors: Tensor) -> float:
+    """Mean cosine of all pairs of different rows of [T, D]; NaN for a single row, which has no pair.
+
+    1 is complete collapse: every position holds the same direction.
+    """
+    length = len(vectors)
+    if length < 2:
+        return math.nan
+    wide = vectors.double()
+    lengths = wide.norm(dim=-1)
+    inverse = 1 / lengths.clamp(min=1e-12)
+    # Σ over pairs i ≠ j of uᵢ·uⱼ is ‖Σ uᵢ‖² less the T products of a row with itself.
+    pairs = (inverse @ wide).square().sum() - (inverse * lengths).square().sum()
+    return (pairs / (length * (length - 1))).item()
 
 
 def sinusoid(positions: Tensor, d_model: int, base: float, *, interleaved: bool = True) -> Tensor:

@@ -21,6 +21,7 @@ class Recorder:
         changes: interventions by the full name of the value that they change.
         kept: the full names to be kept, by default all.
         between: called where a block begins; what it raises ends the run.
+        passing: called with the name and the value, as it goes on, of all that is not kept.
 
     Raises:
         ValueError: the forward pass used a name twice, or one that is not known.
@@ -32,12 +33,14 @@ class Recorder:
         changes: Mapping[str, Sequence[ValueEdit]] | None = None,
         kept: frozenset[str] | None = None,
         between: Callable[[], None] | None = None,
+        passing: Callable[[str, Tensor], None] | None = None,
     ) -> None:
         self.values: dict[str, Tensor] = {}
         self._known = known
         self._kept = known if kept is None else kept
         self._changes = changes or {}
         self._between = between
+        self._passing = passing
         self._seen: set[str] = set()
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
@@ -51,6 +54,8 @@ class Recorder:
         value = interventions.apply(self._changes, name, value, self.values)
         if name in self._kept:
             self.values[name] = value.detach()
+        elif self._passing is not None:
+            self._passing(name, value.detach())
         return value
 
     def at(self, prefix: str) -> _Scoped:
@@ -80,6 +85,7 @@ def recorder(
     changes: Mapping[str, Sequence[ValueEdit]] | None = None,
     kept: frozenset[str] | None = None,
     between: Callable[[], None] | None = None,
+    passing: Callable[[str, Tensor], None] | None = None,
 ) -> Recorder:
     """A recorder of the values that a run of this config names, and of those that are formed only to be changed.
 
@@ -89,4 +95,4 @@ def recorder(
     for name in changes or {}:
         formed |= {name, f"{name.removesuffix('pattern')}masked"} if name.endswith(".pattern") else set()
     known = sites.recorded(config) | formed
-    return Recorder(known, changes, None if kept is None else kept | formed, between)
+    return Recorder(known, changes, None if kept is None else kept | formed, between, passing)

@@ -27,7 +27,7 @@ from viz_model.model import CrossBlock, Stack, Transformer
 from viz_model.norms import Norm
 from viz_model.output import MaskedHead
 from viz_model.recorder import recorder
-from viz_model.replay import Replay, last_form
+from viz_model.replay import Noted, Notes, Replay, last_form
 from viz_model.sites import Site
 from viz_model.tokenizer import Token, Tokenizer
 
@@ -190,6 +190,8 @@ class Trace:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         head = self._head_number(head)
         if full in self.values:
+            if isinstance(self.values, Replay) and full.endswith(".attn.v"):
+                return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
             return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
         return self._derive(full, head)[0]
 
@@ -206,13 +208,17 @@ class Trace:
         axis = 1 if site.axes[0] in ("H", "G") else 0
         if head is not None and not axis:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
-        recorded = self.values.get(full)
-        count = self._length(full) if recorded is None else recorded.shape[axis]
+        # Of cross-attention, keys and values are the source's: only the value knows how many.
+        count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._length(full)
         if not -count <= position < count:
             raise IndexError(f"position {position}: there are {count}")
         position %= count
-        if recorded is not None:
-            return recorded.select(axis, position) if head is None else self.head(name, head)[position]
+        if full in self.values:
+            found = self._rows(full, slice(position, position + 1)).select(axis, 0)
+            if head is None:
+                return found
+            head = self._head_number(head)
+            return found[head * self.config.n_kv_heads // self.config.n_heads if site.axes[0] == "G" else head]
         number = None if head is None else self._head_number(head)
         found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
         return found if head is None else found[0]
@@ -262,32 +268,63 @@ class Trace:
         top = self.row("probs", position).topk(min(k, self.config.n_vocab))
         return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
-    def norm_input(self, name: str) -> Tensor:
-        """What a norm reads, [T, D]; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``."""
-        return self._norm(self.full_name(name))[1]
+    def noted(self, name: str) -> Noted:
+        """What is told of the vectors [T, D] of a site as a whole; a long run noted it as it went past.
 
-    def _norm(self, full: str) -> tuple[Norm, Tensor]:
-        """A norm and what it read, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
+        Raises:
+            KeyError: no such site.
+        """
+        full = self.full_name(name)
+        if isinstance(self.values, Replay) and full in self.values.noted:
+            return self.values.noted[full]
+        return replay.note(self[name])
+
+    def norm_input(self, name: str, position: int | None = None) -> Tensor:
+        """What a norm reads, [T, D], or [D] at one position; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``.
+
+        Raises:
+            IndexError: no such position.
+        """
+        full = self.full_name(name)
+        if position is None:
+            return self._norm(full)[1]
+        count = self._length(full)
+        if not -count <= position < count:
+            raise IndexError(f"position {position}: there are {count}")
+        position %= count
+        return self._norm(full, slice(position, position + 1))[1][0]
+
+    def _rows(self, full: str, rows: slice) -> Tensor:
+        """A recorded value at some positions: [≤ T, …], or with heads before."""
+        if isinstance(self.values, Replay) and rows.stop is not None and rows.stop - rows.start == 1:
+            found = self.values.row(full, rows.start)
+            if found is not None:
+                return found
+        value = self.values[full]
+        return value[:, rows] if sites.find(full, self.config).axes[0] in ("H", "G") else value[rows]
+
+    def _norm(self, full: str, rows: slice = slice(None)) -> tuple[Norm, Tensor]:
+        """A norm and what it read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
         if full == "head.norm":
             head = self.model.head
             assert isinstance(head, MaskedHead)  # or the registry has no such site
-            return head.norm, self.values["head.act"]
+            return head.norm, self.values["head.act"][rows]
         side, name = sites.split_side(full)
         prefix, stack = full.removesuffix(name), self._stack(side)
         layer, rest = sites.split_name(name)
         if name == "embed.norm":
             parts = ("embed.token", "embed.segment", "embed.position")
             read = torch.stack([self.values[prefix + part] for part in parts if prefix + part in self.values]).sum(0)
-            return _existing(stack.embed_norm), read
+            return _existing(stack.embed_norm), read[rows]
         if layer is None:
-            return _existing(stack.final_norm), self.values[f"{prefix}blocks.{len(stack.blocks) - 1}.resid.out"]
+            return _existing(stack.final_norm), self.values[f"{prefix}blocks.{len(stack.blocks) - 1}.resid.out"][rows]
         block, at = stack.block(layer), f"{prefix}blocks.{layer}."
         sublayer = rest.removesuffix(".norm")
         before = {"attn": "resid.in", "cross": "resid.mid", "ffn": "resid.cross"}[sublayer]
         if at + before not in sites.table(self.config):  # no cross-attention before the feed-forward
             before = "resid.mid"
         norm = {"attn": block.attn_norm, "ffn": block.ffn_norm, "cross": getattr(block, "cross_norm", None)}[sublayer]
-        read = block.residual.norm_input(self.values[at + before], self.values[f"{at}{sublayer}.out"])
+        read = block.residual.norm_input(self._rows(at + before, rows), self._rows(f"{at}{sublayer}.out", rows))
         return _existing(norm), read
 
     def _stack(self, side: Side | None) -> Stack:
@@ -311,8 +348,8 @@ class Trace:
             logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
             return logits.softmax(-1)
         if site.endswith("norm"):
-            norm, read = self._norm(site)
-            return norm.statistics(read[rows])[last].detach()
+            norm, read = self._norm(site, rows)
+            return norm.statistics(read)[last].detach()
         side, name = sites.split_side(full)
         layer, _ = sites.split_name(name)
         assert layer is not None  # all other derived values are in a block
@@ -320,7 +357,7 @@ class Trace:
         if last == "gate_act":
             ffn = stack.block(layer).ffn
             assert isinstance(ffn, Gated)
-            return ffn.activation(self.values[f"{site}.gate"][rows])
+            return ffn.activation(self._rows(f"{site}.gate", rows))
         return self._attention(stack, layer, site, last, head, rows).detach()
 
     def _attention(self, stack: Stack, layer: int, at: str, which: str, head: int | None, rows: slice) -> Tensor:
@@ -331,10 +368,14 @@ class Trace:
         heads = slice(None) if head is None else slice(head, head + 1)
         if which == "head_out":
             w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
-            return ops.head_out(self.values[f"{at}.z"][heads, rows], w_o)
-        q, k = self._queries_and_keys(at, head)
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        scores = ops.scores(q[:, rows], k, attention.scale)
+            return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o)
+        q, k = self._queries_and_keys(at, head, rows)
+        n_queries, n_keys = self._length(at), k.shape[-2]
+        is_causal = stack.side == "decoder" and not is_cross and not stack.windows[layer]
+        is_plain = is_causal and stack.side not in self.visible and stack.position.bias(1, 1) is None
+        if which == "pattern" and is_plain and rows == slice(None):
+            return ops.causal_pattern(q, k, attention.scale)
+        scores = ops.scores(q, k, attention.scale)
         if which == "scores":
             return scores
         if is_cross:
@@ -353,14 +394,14 @@ class Trace:
         masked = ops.hide(scores if bias is None else scores + bias[heads, rows], visible)
         return masked if which == "masked" else ops.pattern(masked)
 
-    def _queries_and_keys(self, at: str, head: int | None) -> tuple[Tensor, Tensor]:
-        """What scores are made of, for every query head [H, T, K] or for one [1, T, K]."""
+    def _queries_and_keys(self, at: str, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:
+        """What scores are made of, queries at ``rows``: of every query head [H, T, K], or of one [1, T, K]."""
         if isinstance(self.values, Replay) and at.endswith("attn"):
-            q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head)
+            q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head, rows)
             return q, ops.share_heads(k, self.config.n_heads) if head is None else k
         heads = slice(None) if head is None else slice(head, head + 1)
         queries, keys = (last_form(self.values, at, letter) for letter in "qk")
-        return self.values[queries][heads], self._shared(keys, head)
+        return self.values[queries][heads, rows], self._shared(keys, head)
 
 
 def _existing(norm: Norm | None) -> Norm:
@@ -418,7 +459,11 @@ def record(
     built = interventions.rebuilt(model, run.config)
     if keep is None:
         keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
-    tap = recorder(run.config, run.changes, replay.kept(run.config) if keep == "stream" else None, between)
+    notes = Notes()
+    if keep == "stream":
+        tap = recorder(run.config, run.changes, replay.kept(run.config), between, notes)
+    else:
+        tap = recorder(run.config, run.changes, between=between)
     source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
     leaving = built.vectors(
         torch.tensor([source]),
@@ -435,7 +480,7 @@ def record(
         ids=source,
         text=text,
         n_dropped=n_dropped,
-        values=values if keep == "everything" else Replay(built, values, run.changes, run.masks),
+        values=values if keep == "everything" else Replay(built, values, notes, run.changes, run.masks),
         target_ids=target_read,
         target=target,
         n_target_dropped=n_target_dropped,

@@ -153,7 +153,7 @@ class _Walk:
         self.passed.append(len(self.maps))
 
     def write(self, part: Part, site: str) -> None:
-        self.add(part, self.trace[site][self.position])
+        self.add(part, self.trace.row(site, self.position))
 
     def replace(self) -> None:
         """Where nothing is added, what a sub-layer writes takes the place of all that was written before."""
@@ -163,7 +163,7 @@ class _Walk:
     def through(self, norm: Norm | None, site: str, shift: Part) -> None:
         if norm is None:
             return
-        read = self.trace.norm_input(site)[self.position].double()
+        read = self.trace.norm_input(site, self.position).double()
         found = norm.statistics(read)
         self.maps.append(Scaled(norm.weight.detach().double() / found["scale"], centred="mean" in found))
         bias = getattr(norm, "bias", None)
@@ -197,7 +197,7 @@ def way(trace: Trace, position: int) -> Way:
             attentions["cross"] = (block.cross, block.cross_norm)
         for at, (attention, norm) in attentions.items():
             walk.replace()
-            z = trace[f"blocks.{layer}.{at}.z"][:, position, None]  # [H, 1, K]
+            z = trace.row(f"blocks.{layer}.{at}.z", position)[:, None]  # [H, 1, K]
             for head, vector in enumerate(ops.head_out(z, attention.o.weight.detach().T)[:, 0]):
                 walk.add(Part("head", layer, head, at), vector)
             if attention.o.bias is not None:
@@ -345,5 +345,6 @@ def neurons(trace: Trace, found: Way, asked: Attribution) -> np.ndarray:
     for layer in range(trace.n_layers):
         direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
-        rows.append(trace[f"blocks.{layer}.ffn.act"][found.position].double() * (direction.float() @ down).double())
+        act = trace.row(f"blocks.{layer}.ffn.act", found.position)
+        rows.append(act.double() * (direction.float() @ down).double())
     return torch.stack(rows).numpy()

@@ -90,7 +90,7 @@ def _pre(trace: Trace, layer: int, token: int) -> Passage:
         return f"8.{25 + step}"
 
     def values(site: str) -> np.ndarray:
-        return trace[at + site][token].numpy()
+        return trace.row(at + site, token).numpy()
 
     steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
     sums = []
@@ -129,7 +129,7 @@ def _post(trace: Trace, layer: int, token: int) -> Passage:
     at, residual = f"blocks.{layer}.", trace.config.residual
 
     def values(site: str) -> np.ndarray:
-        return trace[at + site][token].numpy()
+        return trace.row(at + site, token).numpy()
 
     steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
     sums = []
@@ -143,7 +143,7 @@ def _post(trace: Trace, layer: int, token: int) -> Passage:
         )
         if residual:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
-            read = trace.norm_input(site)[token].numpy()
+            read = trace.norm_input(site, token).numpy()
             steps.append(Step(total, "", "", f'norm_input("{site}")', "residual", True, read))
         resid = f"{at}resid.{after}"
         steps.append(Step(after, _called(trace, total), "", resid, "norm", True, values(f"resid.{after}")))
@@ -182,16 +182,16 @@ def normed(trace: Trace, norm: str, token: int) -> Normed:
     """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
     _, layer, sublayer, _ = norm.split(".")
     module = getattr(trace.stack.block(int(layer)), f"{sublayer}_norm")
-    before = trace.norm_input(norm)[token].numpy()
+    before = trace.norm_input(norm, token).numpy()
     centred = isinstance(trace.config.norm, config.LayerNorm)
-    mean = trace[f"{norm}.mean"][token].item() if centred else None
-    scale = trace[f"{norm}.scale"][token].item()
+    mean = trace.row(f"{norm}.mean", token).item() if centred else None
+    scale = trace.row(f"{norm}.scale", token).item()
     offset = 0.0 if centred else before.mean()
     return Normed(
         name=norm_name(trace),
         before=before,
         standard=(before - (mean or 0.0)) / scale,
-        after=trace[f"{norm}.out"][token].numpy(),
+        after=trace.row(f"{norm}.out", token).numpy(),
         gain=module.weight.detach().numpy(),
         shift=module.bias.detach().numpy() if centred else None,
         mean=mean,

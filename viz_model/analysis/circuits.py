@@ -65,7 +65,7 @@ def reads(
         AttributeError: this stack has no cross-attention.
     """
     attention: Attention = getattr(trace.stack.block(layer), at)
-    weights = trace.head(f"blocks.{layer}.{at}.pattern", head)[found.position].double()  # [Tk]
+    weights = trace.row(f"blocks.{layer}.{at}.pattern", found.position, head).double()  # [Tk]
     values = trace.head(f"blocks.{layer}.{at}.v", head)  # [Tk, K]
     w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[head]  # [K, D]
     arriving = weights[:, None] * (values @ w_o).double()  # [Tk, D]

@@ -101,14 +101,14 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     """
     at, ffn = f"blocks.{layer}.ffn.", trace.stack.block(layer).ffn
     chosen = list(numbers)
-    act = trace[at + "act"][token]
+    act = trace.row(at + "act", token)
     values = ffn.down.weight.detach().T[chosen]  # [N, D]
     promoted = _promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
-    gates = trace[at + "gate_act"][token] if isinstance(ffn, Gated) else None
+    gates = trace.row(at + "gate_act", token) if isinstance(ffn, Gated) else None
 
     def dot(name: str, linear: torch.nn.Linear, number: int) -> Dot:
         bias = None if linear.bias is None else linear.bias[number].item()
-        return Dot(linear.weight.detach()[number].numpy(), bias, trace[at + name][token, number].item())
+        return Dot(linear.weight.detach()[number].numpy(), bias, trace.row(at + name, token)[number].item())
 
     return tuple(
         Neuron(

@@ -40,6 +40,27 @@ def strongest_look(trace: Trace, query: int, attention: str = "attn") -> Look | 
     return best if best.weight > 0 else None
 
 
+class Way(NamedTuple):
+    """Dimension 0 of every vector, and its length, at S named sites from the embedding upwards: [S, T] each."""
+
+    sites: tuple[str, ...]
+    values: np.ndarray
+    norms: np.ndarray
+
+
+def way(trace: Trace) -> Way:
+    """The embedding's parts, then what every sub-layer wrote and the stream after it."""
+    names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
+    for layer in range(trace.n_layers):
+        steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
+        names += [f"blocks.{layer}.{step}" for step in steps]
+    known = frozenset(trace.sites)
+    names = [name for name in (*names, "final.norm.out") if name in known]
+    noted = [trace.noted(name) for name in names]
+    values, norms = [found.first.numpy() for found in noted], [found.lengths.numpy() for found in noted]
+    return Way(tuple(names), np.stack(values), np.stack(norms))
+
+
 def sharpness(patterns: np.ndarray) -> np.ndarray:
     """How sharply each head looks away from its own place: [H, T, T] -> [H].
 

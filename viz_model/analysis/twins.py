@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from viz_model.model import Transformer
+from viz_model.ops import mean_similarity as mean_similarity
 from viz_model.trace import Trace, record
 
 
@@ -26,25 +26,12 @@ def stream_sites(trace: Trace) -> tuple[str, ...]:
 
 def stream_norms(trace: Trace) -> np.ndarray:
     """‖r‖ of each position at each depth: [S, T]."""
-    return np.stack([trace[site].norm(dim=-1).numpy() for site in stream_sites(trace)])
-
-
-def mean_similarity(vectors: Tensor) -> float:
-    """Mean cosine of all pairs of different rows of [T, D]; NaN for a single row, which has no pair.
-
-    1 is complete collapse: every position holds the same direction.
-    """
-    length = len(vectors)
-    if length < 2:
-        return float("nan")
-    units = F.normalize(vectors.double(), dim=-1)
-    # Σ over pairs i ≠ j of uᵢ·uⱼ is ‖Σ uᵢ‖² less the T products of a row with itself.
-    return ((units.sum(0).square().sum() - units.square().sum()) / (length * (length - 1))).item()
+    return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
 
 
 def stream_similarity(trace: Trace) -> np.ndarray:
-    """:func:`mean_similarity` of the positions at each depth: [S]."""
-    return np.array([mean_similarity(trace[site]) for site in stream_sites(trace)])
+    """:func:`viz_model.ops.mean_similarity` of the positions at each depth: [S]."""
+    return np.array([trace.noted(site).alike for site in stream_sites(trace)])
 
 
 @torch.inference_mode()

@@ -209,7 +209,7 @@ def what_if(stage: Stage, way: strips.StripsView, view: neurons.NeuronsView) -> 
         help=stage.words("set_neuron_help"),
         width=180,
     )
-    now = float(stage.trace[stage.at("ffn.act")][stage.token, neuron])
+    now = float(stage.trace.row(stage.at("ffn.act"), stage.token)[neuron])
     most = edits.LARGEST_ACTIVATION
     value = row.number_input(
         stage.words("set_value", now=f"{now:.2f}"), -most, most, 0.0, step=1.0, key="block.value", width=220

@@ -31,7 +31,8 @@ def _look(asked: runs.Asked, side: Side, token: int, attention: str) -> story.Lo
 def _along(asked: runs.Asked, side: Side) -> overview.Along:
     run = runs.trace(asked).at(side)
     with runs.alone():
-        return overview.Along.of(run)
+        found = story.way(run)
+    return overview.Along(found.sites, found.values, found.norms, 0, run.prefix)
 
 
 def picture(stage: Stage) -> overview.OverviewView:

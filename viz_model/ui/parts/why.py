@@ -507,7 +507,7 @@ def neurons(page: Page) -> None:
     chosen = options.index(st.session_state["why.neuron"])
     layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
     fires = why.FiringView.of(trace, layer, number, page.position)
-    act = float(trace[f"blocks.{layer}.ffn.act"][page.position, number])
+    act = float(trace.row(f"blocks.{layer}.ffn.act", page.position)[number])
     facts = page.facts() | {
         "name": name(layer, number),
         "layer": layer,
