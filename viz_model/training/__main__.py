@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import json
 import os
 from collections.abc import Iterator
@@ -41,7 +40,7 @@ def main() -> None:
     after.add_argument("--publish", action="store_true", help="write the finished run to the package")
     after.add_argument("--measure", action="store_true", help="no training: the held-out figures of the bundled model")
     args = parser.parse_args()
-    keep_freed_memory()
+    loop.keep_freed_memory()
     if args.threads:
         torch.set_num_threads(args.threads)
     try:
@@ -79,22 +78,6 @@ def run(chosen: Recipe, data: batches.Batches, folder: Path, device: torch.devic
                 written.flush()
             bar.update(report.step + 1 - bar.n)
             bar.set_postfix(loss=f"{report.loss:.3f}", tok_s=f"{report.tokens_per_second:.0f}")
-
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""The numbers of these parameters in glibc's ``malloc.h``."""
-
-
-def keep_freed_memory() -> None:
-    """Tell glibc to use freed memory again rather than give it back to the system.
-
-    Every step needs the same megabytes. Given back, they return a page at a time, each zeroed by
-    the system, which can take longer than the arithmetic. Without glibc nothing changes.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        libc = ctypes.CDLL(None)
-        libc.mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that it takes
-        libc.mallopt(M_TRIM_THRESHOLD, 1 << 30)
 
 
 @contextlib.contextmanager

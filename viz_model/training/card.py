@@ -171,8 +171,8 @@ def _rounds(recipe: Recipe) -> str:
         return ""
     lengths = " and ".join(f"{last - first:,}" for first, last in recipe.rounds)
     return (
-        f", in rounds of {lengths}: each has a warm-up and a decay of its own and begins with a new optimiser. The last "
-        "began from the weights of the one before as they were published, in half precision (`--from-published`)"
+        f", in rounds of {lengths}: each has a warm-up and a decay of its own and begins with a new optimiser. "
+        "The last began from the weights of the one before as they were published, in half precision (`--from-published`)"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import time
 import warnings
@@ -27,6 +29,9 @@ BEFORE_DECAY = "before-decay.pt"
 """Kept beside the latest checkpoint: from here a run can be made longer."""
 LOGGED_BATCHES = 4
 """Held-out batches measured while training: the same ones each time, so that the curve is of one text."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""The numbers of these parameters in glibc's ``malloc.h``."""
 
 
 @dataclass(frozen=True)
@@ -324,3 +329,15 @@ def trained_model(recipe: Recipe, folder: Path) -> Transformer:
     model = Transformer(recipe.config)
     model.load_state_dict(saved["model"])
     return model.eval()
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to use freed memory again rather than give it back to the system.
+
+    Every step needs the same megabytes. Given back, they return a page at a time, each zeroed by
+    the system, which can take longer than the arithmetic. Without glibc nothing changes.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that it takes
+        libc.mallopt(M_TRIM_THRESHOLD, 1 << 30)
