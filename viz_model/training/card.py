@@ -172,7 +172,7 @@ def _rounds(recipe: Recipe) -> str:
     lengths = " and ".join(f"{last - first:,}" for first, last in recipe.rounds)
     return (
         f", in rounds of {lengths}: each has a warm-up and a decay of its own and begins with a new optimiser. "
-        "The last began from the weights of the one before as they were published, in half precision (`--from-published`)"
+        "The last began from the weights that the one before had published, in half precision (`--from-published`)"
     )
 
 
