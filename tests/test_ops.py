@@ -39,6 +39,13 @@ def test_steps_agree_with_fused_attention(n_queries: int, qkv: tuple[torch.Tenso
     torch.testing.assert_close(ops.mix(pattern, v), fused, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 128])
+def test_a_causal_pattern_is_made_in_pieces(rows: int) -> None:
+    q, k = torch.randn(2, 3, 7, 8).unbind()
+    steps = ops.pattern(ops.hide(ops.scores(q, k, 0.3), masks.causal(7, 7)))
+    torch.testing.assert_close(ops.causal_pattern(q, k, 0.3, rows), steps, rtol=1e-5, atol=1e-6)
+
+
 def test_head_out_sums_to_the_projection() -> None:
     numbers = torch.Generator().manual_seed(1)
     z, w_o = torch.randn(3, 5, 4, generator=numbers), torch.randn(12, 8, generator=numbers)

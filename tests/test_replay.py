@@ -69,6 +69,25 @@ def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
                 close(trace.row(name, position, 1), trace.head(name, 1)[position])
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+def test_what_was_noted_is_true_of_the_vectors(config: ModelConfig) -> None:
+    everything, stream = run(config, "everything"), run(config, "stream")
+    assert isinstance(stream.values, replay.Replay) and stream.values.noted
+    for name in everything.sites:
+        if everything.site(name).axes == ("T", "D"):
+            for seen, expected in zip(stream.noted(name), replay.note(everything[name]), strict=True):
+                close(torch.as_tensor(seen), torch.as_tensor(expected))
+
+
+def test_rows_of_a_decoder_run_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = run(next(config for config in variants() if config.kind == "decoder"), "stream")
+    monkeypatch.setattr(replay.Replay, "block", None)
+    for name in ("attn.z", "attn.pattern", "attn.norm.scale", "ffn.act", "resid.mid"):
+        trace.row(f"blocks.1.{name}", 3)
+    trace.noted("blocks.1.resid.mid")
+    trace.head("blocks.1.attn.v", 1)
+
+
 def test_a_row_that_does_not_exist() -> None:
     trace = run(variants()[0], "stream")
     with pytest.raises(IndexError, match="position 7: there are 7"):

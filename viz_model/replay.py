@@ -91,6 +91,7 @@ class Replay(Mapping[str, Tensor]):
         recorded = sites.recorded(model.config)
         self._names = dict.fromkeys(name for name, _ in sites.rows(model.config) if name in recorded) | dict(kept)
         self._last: tuple[str, Mapping[str, Tensor]] = ("", {})
+        self._attended: tuple[str, Tensor] = ("", torch.empty(0))
         self._rows: tuple[int, dict[str, Mapping[str, Tensor]]] = (-1, {})
 
     def __iter__(self) -> Iterator[str]:
@@ -184,8 +185,16 @@ class Replay(Mapping[str, Tensor]):
         group = head * block.attn.n_kv_heads // block.attn.n_heads
         if self._last[0] == at or self._is_changed(at):
             return self.block(f"{at}.attn.v")[f"{at}.attn.v"][group : group + 1]
-        x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
+        x = self._read(at, block)
         return block.attn.project("v", x, group)
+
+    def _read(self, at: str, block: Block) -> Tensor:
+        """What the attention of a block reads, [T, D]: held, since one head is looked at after the other."""
+        held, x = self._attended
+        if held != at:
+            x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
+            self._attended = (at, x)
+        return x
 
     def _block(self, at: str) -> Block:
         side, name = sites.split_side(f"{at}.attn")
@@ -210,7 +219,7 @@ class Replay(Mapping[str, Tensor]):
             values = self.block(f"{at}.attn.q")
             q, k = (values[last_form(values, f"{at}.attn", letter)] for letter in ("q", "k"))
             return (q[:, rows], k) if head is None else (q[head : head + 1, rows], k[group : group + 1])
-        x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
+        x = self._read(at, block)
         start, stop, _ = rows.indices(len(x))
         if stop - start < len(x):
             q = ops.split_heads(block.attn.q(x[rows]), block.attn.n_heads)
