@@ -244,7 +244,9 @@ def _bytes(run: vm.Trace | StreamGradients | Drawing) -> int:
     blocks = sum(run.config.depth(side) for side in run.config.sides)
     storages = [value.untyped_storage() for value in run.values.kept.values()]
     stored = {storage.data_ptr(): storage.nbytes() for storage in storages}  # one may have two names
-    return sum(stored.values()) + bytes_kept(run.config, lengths) // blocks
+    noted = sum(note.lengths.nbytes + note.first.nbytes for note in run.values.noted.values())
+    read_by_heads = 4 * run.config.d_model * max(lengths.values())
+    return sum(stored.values()) + noted + read_by_heads + bytes_kept(run.config, lengths) // blocks
 
 
 _kept_run = kept_in("runs", most=MOST_KEPT_RUNS, size=_bytes)
