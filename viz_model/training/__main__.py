@@ -40,7 +40,7 @@ def main() -> None:
     after.add_argument("--publish", action="store_true", help="write the finished run to the package")
     after.add_argument("--measure", action="store_true", help="no training: the held-out figures of the bundled model")
     args = parser.parse_args()
-    loop.keep_freed_memory()
+    loop.prepare_memory()
     if args.threads:
         torch.set_num_threads(args.threads)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
+import os
 import time
 import warnings
 from collections.abc import Generator
@@ -331,12 +332,15 @@ def trained_model(recipe: Recipe, folder: Path) -> Transformer:
     return model.eval()
 
 
-def keep_freed_memory() -> None:
-    """Tell glibc to use freed memory again rather than give it back to the system.
+def prepare_memory() -> None:
+    """For a process that trains, before its first step; the libraries' defaults are made for other programs.
 
-    Every step needs the same megabytes. Given back, they return a page at a time, each zeroed by
-    the system, which can take longer than the arithmetic. Without glibc nothing changes.
+    glibc is told to use freed memory again rather than give it back to the system: every step needs
+    the same megabytes, and given back they return a page at a time, each zeroed, which can take longer
+    than the arithmetic. oneDNN keeps the machine code of its last 1,024 products; batches of many
+    shapes fill that with gigabytes. Where there is neither, nothing changes.
     """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         libc.mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that it takes

@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the tokenised corpora go")
     parser.add_argument("--threads", type=int, default=None)
     args = parser.parse_args()
-    loop.keep_freed_memory()
+    loop.prepare_memory()
     if args.threads:
         torch.set_num_threads(args.threads)
     found: dict[str, Any] = {"operations": OPERATIONS, "rows": []}
