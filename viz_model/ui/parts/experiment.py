@@ -164,8 +164,8 @@ def _is_edit(mask: masks.MaskChoice, stage: Stage) -> bool:
     return mask.name == "drawn" and bool(cells) and cells == mask.flipped
 
 
-def _put(stage: Stage, name: str, cells: Sequence[tuple[int, int]]) -> None:
-    """Make the view's edits say which mask it is, as far as edits can."""
+def _put(stage: Stage, name: str, cells: Sequence[tuple[int, int]]) -> bool:
+    """Make the view's edits say which mask it is, as far as edits can; whether that changed them."""
     rest = [edit for edit in stage.view.edits if not (_opens(edit, stage) or _is_cell(edit, stage))]
     side = _side(stage)
     if name == "none":
@@ -174,8 +174,10 @@ def _put(stage: Stage, name: str, cells: Sequence[tuple[int, int]]) -> None:
         visible = masks.build(masks.MaskChoice("drawn", flipped=tuple(cells)), stage.trace.stack.side, len(stage.trace))
         if visible is not None and not masks.blind(visible):
             rest += [FlipMask(query=query, key=key, side=side) for query, key in cells]
-    if tuple(rest) != stage.view.edits:
-        state.update(edits=tuple(rest))
+    if tuple(rest) == stage.view.edits:
+        return False
+    state.put(edits=tuple(rest))
+    return True
 
 
 def _mask(stage: Stage) -> masks.MaskChoice:
@@ -184,7 +186,8 @@ def _mask(stage: Stage) -> masks.MaskChoice:
     _follow(stage, key, drawn)
 
     def chosen() -> None:
-        _put(stage, st.session_state[key], st.session_state.get(drawn, ()))
+        if _put(stage, st.session_state[key], st.session_state.get(drawn, ())):
+            state.run_again()
 
     name = controls.choose(stage, "masks", masks.options(stage.lm.config, side, length), "own", on_change=chosen)
     choice = masks.MaskChoice(name)
@@ -302,18 +305,19 @@ def _draw(stage: Stage) -> tuple[tuple[int, int], ...]:
 def _turn(stage: Stage, key: str, length: int, cells: list[list[int]]) -> None:
     asked = [(query, key_) for query, key_ in cells if 0 <= query < length and 0 <= key_ < length]
     st.session_state[key] = masks.flip(st.session_state.get(key, ()), asked)
-    _put(stage, "drawn", st.session_state[key])
-    _keep_drawing(key)
+    _drawn(stage, key)
 
 
 def _again(stage: Stage, key: str) -> None:
     st.session_state[key] = ()
-    _put(stage, "drawn", ())
-    _keep_drawing(key)
+    _drawn(stage, key)
 
 
-def _keep_drawing(key: str) -> None:
+def _drawn(stage: Stage, key: str) -> None:
     """A drawing that is empty, or cannot be run for now, is still a drawing."""
-    view: ViewState = st.session_state["view"]
-    cells = tuple(sorted((e.query, e.key) for e in view.edits if isinstance(e, FlipMask) and e.key is not None))
+    changed = _put(stage, "drawn", st.session_state[key])
+    edits = state.current().edits
+    cells = tuple(sorted((e.query, e.key) for e in edits if isinstance(e, FlipMask) and e.key is not None))
     st.session_state[f"{key}.seen"] = (False, cells)
+    if changed:
+        state.run_again()
