@@ -36,8 +36,7 @@ def scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
 
     The scale is 1/√K (Vaswani et al. 2017, equation 1), or 1 where a model does not divide.
     """
-    # In place: the product is nobody else's yet, and a second T×T buffer costs as much as the product.
-    return dot_products(q, k).mul_(scale)
+    return dot_products(q, k) * scale
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -74,7 +73,8 @@ def causal_pattern(q: Tensor, k: Tensor, scale: float, rows: int = 128) -> Tenso
     found = q.new_zeros(*q.shape[:-1], length)
     for start in range(0, length, rows):
         stop = min(start + rows, length)
-        some = scores(q[..., start:stop, :], k[..., :stop, :], scale)
+        # In place: a second buffer of this size would cost as much time as the product.
+        some = dot_products(q[..., start:stop, :], k[..., :stop, :]).mul_(scale)
         future = torch.ones(stop - start, stop - start, dtype=torch.bool, device=q.device).triu(1)
         some[..., start:].masked_fill_(future, -math.inf)
         found[..., start:stop, :stop] = pattern(some)
