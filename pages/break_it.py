@@ -1,5 +1,7 @@
 """Break it: experiments with a question first and the measured answer after."""
 
+from functools import partial
+
 from viz_model.ui.parts import break_it
 from viz_model.ui.stage import Stage, show
 
@@ -10,19 +12,12 @@ def draw(stage: Stage) -> None:
     finding = break_it.ask(lab, experiment)
     break_it.compare(lab)
 
-    def formula() -> None:
-        break_it.formula(lab, experiment)
-
-    def hand() -> None:
-        break_it.hand(lab)
-
-    def code() -> None:
-        break_it.code(lab)
-
-    def numbers() -> None:
-        break_it.numbers(lab, finding)
-
-    lab.stage.tabs(formula, hand, code, numbers)
+    lab.stage.tabs(
+        partial(break_it.formula, lab, experiment),
+        partial(break_it.hand, lab),
+        partial(break_it.code, lab),
+        partial(break_it.numbers, lab, finding),
+    )
     lab.stage.question()
 
 

@@ -1,11 +1,6 @@
 """Position: how the model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
 from viz_model.ui.parts import position
-from viz_model.ui.stage import Stage, show
+from viz_model.ui.stage import show
 
-
-def draw(stage: Stage) -> None:
-    position.show(stage)
-
-
-show("position", draw)
+show("position", position.show)

@@ -1,5 +1,7 @@
 """Spot the mistake: the classic slips, each as two short functions, and what the wrong one does to this run."""
 
+from functools import partial
+
 from viz_model.ui.parts import mistakes
 from viz_model.ui.stage import Stage, show
 
@@ -8,19 +10,12 @@ def draw(stage: Stage) -> None:
     page = mistakes.choose(stage)
     outcome = mistakes.pair(page)
 
-    def formula() -> None:
-        mistakes.formula(page)
-
-    def hand() -> None:
-        mistakes.hand(page, outcome)
-
-    def code() -> None:
-        mistakes.code(page)
-
-    def numbers() -> None:
-        mistakes.numbers(page, outcome)
-
-    stage.tabs(formula, hand, code, numbers)
+    stage.tabs(
+        partial(mistakes.formula, page),
+        partial(mistakes.hand, page, outcome),
+        partial(mistakes.code, page),
+        partial(mistakes.numbers, page, outcome),
+    )
     stage.question()
 
 

@@ -1,5 +1,7 @@
 """Training lab: a small model learns while the visitor watches."""
 
+from functools import partial
+
 from viz_model.ui.parts import lab
 from viz_model.ui.stage import Stage, show
 
@@ -10,19 +12,7 @@ def draw(stage: Stage) -> None:
     lab.explain(stage)
     lab.keep(stage)
 
-    def formula() -> None:
-        stage.see("formula")
-
-    def hand() -> None:
-        lab.by_hand(stage)
-
-    def code() -> None:
-        stage.code()
-
-    def numbers() -> None:
-        lab.numbers(stage)
-
-    stage.tabs(formula, hand, code, numbers)
+    stage.tabs(partial(stage.see, "formula"), partial(lab.by_hand, stage), stage.code, partial(lab.numbers, stage))
     stage.question()
 
 

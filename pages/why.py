@@ -1,5 +1,7 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
+from functools import partial
+
 from viz_model.ui.parts import why
 from viz_model.ui.stage import Stage, show
 
@@ -11,19 +13,9 @@ def draw(stage: Stage) -> None:
     why.head(page)
     why.neurons(page)
 
-    def formula() -> None:
-        why.formula(page)
-
-    def hand() -> None:
-        why.hand(page)
-
-    def code() -> None:
-        why.code(page)
-
-    def numbers() -> None:
-        why.numbers(page)
-
-    page.stage.tabs(formula, hand, code, numbers)
+    page.stage.tabs(
+        partial(why.formula, page), partial(why.hand, page), partial(why.code, page), partial(why.numbers, page)
+    )
     page.stage.question()
 
 

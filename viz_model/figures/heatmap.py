@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -94,31 +94,9 @@ def _spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
     return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
 
 
-def draw(
-    view: HeatmapView,
-    *,
-    height: int | None = None,
-    title: str = "",
-    cell: int = 26,
-    show_rows: bool = True,
-    show_columns: bool = True,
-    colour_bar: bool = True,
-    square: bool = False,
-) -> go.Figure:
-    """Every cell with its row, column and value on hover. Rows read downwards, as in print.
-
-    A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
-    """
-    return on_sheet(
-        view,
-        height=height,
-        title=title,
-        cell=cell,
-        show_rows=show_rows,
-        show_columns=show_columns,
-        colour_bar=colour_bar,
-        square=square,
-    ).drawn()
+def draw(view: HeatmapView, **look: Any) -> go.Figure:
+    """Every cell with its row, column and value on hover; ``look`` is as for :func:`on_sheet`."""
+    return on_sheet(view, **look).drawn()
 
 
 def on_sheet(
@@ -132,7 +110,10 @@ def on_sheet(
     colour_bar: bool = True,
     square: bool = False,
 ) -> sheet.Sheet:
-    """What :func:`draw` draws, for pictures that have more on them."""
+    """The cells on a sheet, for pictures that have more on them. Rows read downwards, as in print.
+
+    A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
+    """
     view = fitted(view)
     masked = ~np.isfinite(view.values)
     values = np.where(masked, np.nan, view.values).astype(np.float32)

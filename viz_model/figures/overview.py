@@ -260,19 +260,11 @@ class Along(NamedTuple):
     def of(cls, trace: Trace, dimension: int = 0) -> Along:
         """The embedding's parts, then what every sub-layer wrote and the stream after it.
 
-        Block by block, so that each of a long run is computed again once.
+        Of dimension 0, a long run has noted all of it; of another, its blocks are computed again.
         """
-        names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
-        for layer in range(trace.n_layers):
-            steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
-            names += [f"blocks.{layer}.{step}" for step in steps]
-        names = [name for name in (*names, "final.norm.out") if name in trace]
-        found = [
-            (vectors[:, dimension].numpy().copy(), vectors.norm(dim=-1).numpy())
-            for vectors in map(trace.__getitem__, names)
-        ]
-        values, norms = (np.stack(rows) for rows in zip(*found, strict=True))
-        return cls(tuple(names), values, norms, dimension, trace.prefix)
+        way = story.way(trace)
+        values = np.stack([trace[name][:, dimension].numpy() for name in way.sites]) if dimension else way.values
+        return cls(way.sites, values, way.norms, dimension, trace.prefix)
 
 
 class PathView(NamedTuple):

@@ -298,15 +298,15 @@ def _ask(opened: _Opened) -> None:
 @st.fragment(key=state.BODY)
 def _body(opened: _Opened, page: Callable[[Stage], None]) -> None:
     """All below the sentence."""
-    stage = _now(opened)
-    view, trace, t = stage.view, stage.trace, stage.t
-    asked_for = state.current().token
-    if asked_for is not None and asked_for >= len(trace):
+    stage, t = _now(opened), opened.t
+    last = len(stage.trace) - 1
+    if stage.view.token is not None and stage.view.token > last:
         if state.from_address():
-            st.warning(t("common.token_beyond", asked=asked_for, last=len(trace) - 1))
+            st.warning(t("common.token_beyond", asked=stage.view.token, last=last))
         else:  # the sentence was shortened under the chosen token
             state.put(token=None)
             stage = _now(opened)
+    view, trace = stage.view, stage.trace
     frame.ribbons(trace, stage.token, t, key="frame.ribbon")
     frame.machine_map(opened.name, view, stage.lm, t)
     if trace.edits:

@@ -31,8 +31,7 @@ def _look(asked: runs.Asked, side: Side, token: int, attention: str) -> story.Lo
 def _along(asked: runs.Asked, side: Side) -> overview.Along:
     run = runs.trace(asked).at(side)
     with runs.alone():
-        found = story.way(run)
-    return overview.Along(found.sites, found.values, found.norms, 0, run.prefix)
+        return overview.Along.of(run)
 
 
 def picture(stage: Stage) -> overview.OverviewView:
