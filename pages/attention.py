@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_model.figures import attention, heatmap
+from viz_model.figures import attention
 from viz_model.ui import controls, texts
 from viz_model.ui.parts import attention_care, experiment, heads
 from viz_model.ui.stage import Stage, show
@@ -39,28 +39,24 @@ def draw(stage: Stage) -> None:
 
     st.subheader(words("one_head", **said), anchor=False)
     matrix = controls.choose(stage, "matrix", attention.matrices(trace, layer), "pattern")
-    axes = stage.t("common.axis_query"), stage.t("common.axis_key")
-    large = attention.head_view(trace, layer, head, token, axes, matrix, most := heads.span(stage))
     wide, narrow = st.columns([3, 2], gap="medium")
-    drawn = heatmap.draw(large, square=True)
     with wide:
-        stage.figure(drawn, "head", words("head_alt", **said))
-        stage.source(stage.at(f"attn.{matrix}"))
-        heads.part(stage, "shown_part", attention.around(token, len(trace), most))
+        heads.large(stage, matrix)
     with narrow:
-        lines = attention.LinesView.of(trace, layer, head, token)
-        stage.figure(attention.draw_lines(lines, axes, drawn.layout.height), "lines", words("lines_alt"))
-        heads.part(stage, "lines_part", attention.around(token, len(trace), attention.MAX_LINES))
+        heads.joined(stage, trace.head(stage.at("attn.pattern"), head).numpy())
 
-    forms = attention.FormsView.of(trace, layer, head, token, strongest)
-    if forms.notes:
-        st.subheader(words(f"forms{''.join(forms.notes)}", **said), anchor=False)
-        heads.forms(stage, forms)
+    def one_query() -> None:
+        heads.forms(stage, attention.FormsView.of(trace, layer, head, token, strongest), said)
+        heads.steps(stage, steps)
 
-    st.subheader(words("steps_title", **said), anchor=False)
-    heads.steps(stage, steps)
-    attention_care.section(stage)
-    experiment.section(stage)
+    def care() -> None:
+        attention_care.section(stage)
+
+    def what_if() -> None:
+        experiment.section(stage)
+
+    stage.parts({"steps": one_query, "care": care, "what_if": what_if})
+    st.divider()
 
     def formula() -> None:
         stage.see(attention.heads_text(config), **attention.sizes(config))
@@ -78,8 +74,9 @@ def draw(stage: Stage) -> None:
         stage.code(sites=attention.code(trace, layer))
 
     def numbers() -> None:
-        exact = trace.head(stage.at(f"attn.{matrix}"), head).numpy()
-        stage.table(large.site, exact, stage.token_labels, stage.token_labels, "matrix")
+        site = stage.at(f"attn.{matrix}")
+        exact = trace.head(site, head).numpy()
+        stage.table(f"{trace.full_name(site)}[{head}]", exact, stage.token_labels, stage.token_labels, "matrix")
 
     stage.tabs(formula, hand, code, numbers)
     stage.question(*(("question_two_way", "answer_two_way") if "two_way" in sight else ()))

@@ -4,6 +4,7 @@ import streamlit as st
 
 from viz_model.analysis import cross
 from viz_model.figures import cross as figures
+from viz_model.figures import lines
 from viz_model.ui import components, controls
 from viz_model.ui.parts import crossing
 from viz_model.ui.stage import Stage, show
@@ -24,14 +25,14 @@ def draw(stage: Stage) -> None:
         every = cross.patterns(trace, view.layer)
         pattern = every[view.head] if shown == "head" else every.mean(0)
         said = crossing.facts(stage, pattern)
-        lines = figures.LinesView.of(pattern, target, source, token)
-        header, weights = figures.lines_scene(lines, crossing.labels(stage, "lines", figures.LINES))
-        components.cross(header, weights, key="cross_attention.lines", on_pick=crossing.follow)
+        seen = lines.LinesView.of(pattern, target, source, token)
+        header, weights = lines.scene(seen, crossing.labels(stage, "lines", lines.WORDS))
+        components.lines(header, weights, key="cross_attention.lines", on_pick=crossing.follow)
         stage.source(pattern_site)
     with see:
         stage.see(f"see_{shown}", **said)
-        if lines.weights.shape != pattern.shape:
-            st.caption(words("window", share=f"{lines.share:.0%}"))
+        if seen.weights.shape != pattern.shape:
+            st.caption(words("window", share=f"{seen.share:.0%}"))
 
     st.subheader(words(f"maps_{shown}", **said), anchor=False)
     crossing.maps(stage, every, pattern, shown)

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,7 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
     Returns how many cells were looked at.
     """
     n_checked = 0
-    for part in (part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"):
-        if (which := cells.read(part.get("meta"))) is None:
-            continue
-        values = np.atleast_2d(array(part["z"]).astype(float))
+    for which, values, is_grey in _matrices(app):
         for place in np.unique(np.linspace(0, values.size - 1, most).astype(int)):
             row, column = np.unravel_index(place, values.shape)
             asked = which.at(int(row), int(column))
@@ -103,8 +100,8 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
             found = derive(run, *asked)
             assert found.agrees, found.cell
             n_checked += 1
-            if "zmin" not in part and "coloraxis" not in part:
-                continue  # the grey over what is masked: it has no number of its own
+            if is_grey:
+                continue
             drawn = values[row, column]
             # A product before it is divided is the first step of the score.
             known = [found.value, *(step.result for step in found.steps)]
@@ -113,12 +110,30 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6) -> int:
     return n_checked
 
 
+def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray, bool]]:
+    """Cells that can be asked about, with what is drawn of them, and whether that is the grey of a mask alone."""
+    for part in (part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"):
+        if (which := cells.read(part.get("meta"))) is not None:
+            yield which, np.atleast_2d(array(part["z"]).astype(float)), not part.keys() & {"zmin", "coloraxis"}
+    for header, numbers in frames(app).values():
+        if "rows" not in header:
+            continue
+        drawn = numbers.reshape(len(header["rows"]), -1).astype(float)
+        if (which := cells.read(header)) is not None:
+            yield which, drawn, False
+        for row, values in zip(header["rows"], drawn, strict=True):
+            if (which := cells.read(row)) is not None:
+                yield which, values[None], False
+
+
 def frames(app: AppTest) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
-    """Framed component data by component name: (header, float32 numbers)."""
+    """What components are sent, by their keys: (header, float32 numbers)."""
     found = {}
     for part in app.get("bidi_component"):
         if raw := part.proto.bytes:
             length = struct.unpack("<I", raw[:4])[0]
-            name = part.proto.component_name.rpartition(".")[2]
-            found[name] = (json.loads(raw[4 : 4 + length]), np.frombuffer(raw[4 + length :], "<f4"))
+            found[part.proto.id.rpartition("-")[2]] = (
+                json.loads(raw[4 : 4 + length]),
+                np.frombuffer(raw[4 + length :], "<f4"),
+            )
     return found

@@ -8,7 +8,7 @@ from tiny_models import describe, language_model, run_both, variants
 
 import viz_model as vm
 from viz_model.config import Alibi, Rope, T5Bias, YarnScaling
-from viz_model.figures import attention, heatmap
+from viz_model.figures import attention, heatmap, spans, strips
 
 LAYER, HEAD = 1, 2
 AT = f"blocks.{LAYER}.attn."
@@ -47,6 +47,7 @@ def any_trace(request: pytest.FixtureRequest) -> vm.Trace:
 
 
 NAMES = {name: name for name in (*attention.STEPS, "weighted")}
+WORDS = {"alt": "alt", "masked": "masked"}
 
 
 def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace) -> None:
@@ -99,11 +100,12 @@ def test_the_steps_of_any_model_follow_from_each_other(query: int, any_trace: vm
 
 def test_the_steps_are_drawn_row_by_row(any_trace: vm.Trace) -> None:
     view = attention.StepsView.of(any_trace, LAYER, 1, 3)
-    cells = [part for part in attention.draw_steps(view, NAMES).data if part.type == "heatmap" and part.zmax]
+    header, numbers = strips.scene(attention.step_strips(view, NAMES), WORDS)
     rows = view.rows()
-    assert [part.y[0] for part in cells] == [f"{n}  {name}" for n, name in enumerate(rows, start=1)]
-    for part, values in zip(cells, rows.values(), strict=True):
-        np.testing.assert_allclose(part.z[0], np.where(np.isfinite(values), values, np.nan), rtol=1e-5, atol=1e-5)
+    assert [row["name"] for row in header["rows"]] == [f"{n}  {name}" for n, name in enumerate([*rows, "weighted"], 1)]
+    assert [row["look"] for row in header["rows"][-2:]] == ["share", "bars"]
+    for drawn, values in zip(numbers, rows.values(), strict=False):
+        np.testing.assert_allclose(drawn, np.where(np.isfinite(values), values, np.nan), rtol=1e-5, atol=1e-5)
 
 
 def test_by_hand_comes_out_for_any_model(any_trace: vm.Trace) -> None:
@@ -149,10 +151,9 @@ def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> No
 def test_strips_of_all_forms_are_drawn_with_their_lengths(any_trace: vm.Trace) -> None:
     view = attention.FormsView.of(any_trace, LAYER, 1, 3, 2)
     names = {letter + form: letter + form for form in view.forms for letter in "qk"}
-    figure = attention.draw_forms(view, names, {"length": "length", "axis": "dimension"})
-    drawn = np.stack([part.z[0] for part in figure.data])
+    header, drawn = strips.scene(attention.form_strips(view, names, {"length": "length", "axis": "dimension"}), WORDS)
     np.testing.assert_allclose(drawn, np.concatenate([view.queries, view.keys]), rtol=1e-5, atol=1e-6)
-    written = [float(note.text.split("<b>")[1].split("<")[0]) for note in figure.layout.annotations]
+    written = [float(row["behind"].removeprefix("length ")) for row in header["rows"]]
     np.testing.assert_allclose(written, np.linalg.norm(drawn, axis=-1), atol=0.006)
 
 
@@ -168,14 +169,14 @@ def test_steps_of_a_long_text_show_the_keys_of_most_weight(token: int, bundled: 
     others = [key for key in shown if key < token]
     if len(left_out):
         assert view.pattern[left_out].max() <= view.pattern[others].min()
-    figure = attention.draw_steps(view, NAMES)
-    assert [int(column.split(":")[0]) for column in figure.data[0].x] == shown.tolist()
+    picture = attention.step_strips(view, NAMES)
+    assert picture.places == tuple(shown) and picture.columns == tuple(trace.tokens[key].label for key in shown)
 
 
 def test_a_very_long_text_is_drawn_around_the_token() -> None:
-    assert attention.around(3, 10, 256) == slice(0, 10)
+    assert spans.around(3, 10, 256) == slice(0, 10)
     for token in (0, 300, 999):
-        window = attention.around(token, 1000, attention.LARGEST)
+        window = spans.around(token, 1000, attention.LARGEST)
         assert window.stop - window.start == attention.LARGEST and window.start <= token < window.stop
 
 
@@ -213,9 +214,9 @@ def test_the_steps_are_the_rows_of_the_trace(query: int, trace: vm.Trace) -> Non
 
 def test_the_bars_are_the_lengths_of_the_weighted_values(trace: vm.Trace) -> None:
     view = attention.StepsView.of(trace, LAYER, HEAD, len(trace) - 1)
-    bars = attention.draw_steps(view, NAMES).data[-1]
+    bars = attention.step_strips(view, NAMES).strips[-1]
     expected = np.linalg.norm(view.pattern[:, None] * view.values, axis=-1)
-    np.testing.assert_allclose(bars.y, expected, rtol=1e-5)
+    np.testing.assert_allclose(bars.values, expected, rtol=1e-5)
 
 
 def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
@@ -224,13 +225,3 @@ def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
     assert float(said["z0"]) == pytest.approx(float(said["recorded"]), abs=2e-4)
     assert float(said["written"]) == pytest.approx(float(said["out"]), abs=2e-4)
     assert float(said["exponential"]) / float(said["total"]) == pytest.approx(float(said["weight"]), abs=2e-4)
-
-
-@pytest.mark.parametrize("token", [0, 7, 15])
-def test_lines_show_a_window_of_the_pattern(token: int, lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=list(range(16)))
-    view = attention.LinesView.of(trace, LAYER, HEAD, token, most=8)
-    assert len(view.labels) == 8 and 0 <= view.query < 8
-    window = slice(view.first, view.first + 8)
-    np.testing.assert_array_equal(view.weights, trace[AT + "pattern"][HEAD].numpy()[window, window])
-    assert view.first + view.query == token

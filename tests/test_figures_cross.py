@@ -11,7 +11,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.analysis import cross
 from viz_model.figures import cross as figures
-from viz_model.figures import heatmap, theme
+from viz_model.figures import heatmap, lines, spans, theme
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
@@ -37,22 +37,22 @@ def test_lines_show_the_window_around_the_token_and_what_it_reads(length: int) -
     pattern = rows_of(length)
     target, source = [f"t{i}" for i in range(length + 5)], [f"s{i}" for i in range(length)]
     for token in (0, length // 2, length + 4):
-        view = figures.LinesView.of(pattern, target, source, token)
+        view = lines.LinesView.of(pattern, target, source, token)
         rows = slice(view.first[0], view.first[0] + len(view.target))
         columns = slice(view.first[1], view.first[1] + len(view.source))
         np.testing.assert_array_equal(view.weights, pattern[rows, columns])
         assert view.target == tuple(target[rows]) and view.source == tuple(source[columns])
         assert view.target[view.selected] == f"t{token}"
-        assert view.weights.shape == (min(length + 5, figures.MOST_LINES), min(length, figures.MOST_LINES))
+        assert view.weights.shape == (min(length + 5, lines.MOST_LINES), min(length, lines.MOST_LINES))
         assert view.share == pytest.approx(view.weights[view.selected].sum())
-        header, weights = figures.lines_scene(view, words(figures.LINES))
+        header, weights = lines.scene(view, words(lines.WORDS))
         assert weights.shape == (len(header["target"]), len(header["source"]))
         assert header["target"][header["selected"]]["position"] == token
 
 
 def test_no_other_window_holds_more() -> None:
     weights = rows_of(60)[7]
-    shown = figures.window(weights, 10)
+    shown = spans.window(weights, 10)
     assert shown.stop - shown.start == 10
     assert weights[shown].sum() == pytest.approx(max(weights[i : i + 10].sum() for i in range(51)))
 
@@ -110,7 +110,7 @@ def test_a_long_source_is_cut_to_what_is_read_or_to_the_padding(padded: bool) ->
     trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
     steps = cross.steps(trace, LAYER, HEAD, 2, padded=padded)
     drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=True)
-    shown = slice(36, 60) if padded else figures.window(steps.fetched, figures.MOST_COLUMNS)
+    shown = slice(36, 60) if padded else spans.window(steps.fetched, figures.MOST_COLUMNS)
     np.testing.assert_allclose(drawn.data[0].z[0], steps.products[shown], rtol=1e-6)
     np.testing.assert_allclose(drawn.data[-1].y, steps.fetched[shown], rtol=1e-6)
     assert drawn.data[-1].y.max() == pytest.approx(steps.fetched.max()) or padded

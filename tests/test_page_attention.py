@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, run_code
+from app_driver import figures, frames, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -97,7 +97,8 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
             assert not app.exception, app.exception[0].message
             choice = masks.MaskChoice(mask)
             # The head under the mask, the predictions where there are some, and the change by position.
-            more = 0 if choice.is_own else 3 if config.has_logits else 2
+            assert ("attention.under_mask" in frames(app)) == (not choice.is_own)
+            more = 0 if choice.is_own else 2 if config.has_logits else 1
             assert len(figures(app)) == before + more
             if more and config.has_logits:
                 visible = masks.build(choice, side, length)

@@ -55,9 +55,9 @@ def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opene
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
     pattern = trace["blocks.1.cross.pattern"].numpy()
     drawn = frames(app)
-    np.testing.assert_allclose(drawn["crossgrid"][1].reshape(pattern.shape), pattern, atol=1e-6)
-    np.testing.assert_allclose(drawn["cross"][1].reshape(pattern.shape[1:]), pattern[2], atol=1e-6)
-    assert drawn["cross"][0]["selected"] == 3 and drawn["crossgrid"][0]["selected"] == 2
+    np.testing.assert_allclose(drawn["cross_attention.grid"][1].reshape(pattern.shape), pattern, atol=1e-6)
+    np.testing.assert_allclose(drawn["cross_attention.lines"][1].reshape(pattern.shape[1:]), pattern[2], atol=1e-6)
+    assert drawn["cross_attention.lines"][0]["selected"] == 3 and drawn["cross_attention.grid"][0]["selected"] == 2
     lines = run_code(app)
     assert lines == ["decoder.blocks.1.cross.pattern", "True"]
     words = said(app)
@@ -75,7 +75,7 @@ def test_the_page_is_the_decoders_whichever_stack_is_chosen(lang: str, opened: O
     # The encoder is deeper: its last layer is no layer of the decoder.
     app = opened(PAIRS[0], target=TARGET, side="encoder", layer="2", head="1", token="1", lang=lang)
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
-    header, weights = frames(app)["cross"]
+    header, weights = frames(app)["cross_attention.lines"]
     np.testing.assert_allclose(
         weights.reshape(len(trace), len(trace.ids)), trace["blocks.1.cross.pattern"][1].numpy(), atol=1e-6
     )
@@ -88,8 +88,8 @@ def test_the_average_is_over_the_heads_and_says_so(opened: Opened) -> None:
     assert not app.exception
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
     mean = trace["blocks.0.cross.pattern"].mean(0).numpy()
-    np.testing.assert_allclose(frames(app)["cross"][1].reshape(mean.shape), mean, atol=1e-6)
-    assert frames(app)["crossgrid"][0]["selected"] is None
+    np.testing.assert_allclose(frames(app)["cross_attention.lines"][1].reshape(mean.shape), mean, atol=1e-6)
+    assert frames(app)["cross_attention.grid"][0]["selected"] is None
     assert f"Averaged over the {PAIRS[1].n_heads} heads of layer 0" in said(app)
 
 
@@ -104,13 +104,13 @@ def test_the_stepper_selects_the_token_of_the_whole_page(opened: Opened) -> None
     app = opened(PAIRS[0], target=TARGET, token="1")
     app.slider(key="cross_attention.step").set_value(4).run()
     assert not app.exception
-    assert app.query_params["token"] == "4" and frames(app)["cross"][0]["selected"] == 4
+    assert app.query_params["token"] == "4" and frames(app)["cross_attention.lines"][0]["selected"] == 4
     assert "after 5 tokens the model expects" in said(app)
 
 
 def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
     app = opened(PAIRS[0], target="")
-    assert len(frames(app)["cross"][0]["target"]) == 1
+    assert len(frames(app)["cross_attention.lines"][0]["target"]) == 1
     assert not [slider for slider in app.slider if slider.key == "cross_attention.step"]
     assert "the target ends" in said(app)
 
@@ -144,5 +144,5 @@ def test_a_model_without_it_says_so_and_names_those_that_have_it(
     if lang == "en":
         assert f"{config.kind} alone" in said(app)
         app.button(key="cross_attention.model.pair").click().run()
-        assert not app.exception and "cross" in frames(app)
+        assert not app.exception and "cross_attention.lines" in frames(app)
         assert app.query_params["model"] == "pair"

@@ -82,7 +82,7 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     assert "{{" not in said(app) and not frames(app)
     train(app)
     assert run_of(app).job.ended == "done" and "{{" not in said(app)
-    header, numbers = frames(app)["curves"]
+    header, numbers = frames(app)["training_lab.loss"]
     assert len(numbers) == 2 * sum(line["n"] for line in header["lines"]) > 0
     table = next(frame.value for frame in app.dataframe)
     reports = run_of(app).experiment.reports

@@ -90,18 +90,17 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("attention", text=CAT, model=model, layer="2", head="3", token="4")
     trace = vm.load(model).trace(CAT)
     pattern = trace["blocks.2.attn.pattern"].numpy()
-    header, values = frames(app)["grid"]
+    header, values = frames(app)["attention.grid"]
     np.testing.assert_allclose(values.reshape(pattern.shape), pattern, atol=1e-6)
     assert header["selected"] == 3
-    large = figures(app)[0]["data"][0]
-    drawn = next(numbers(large["z"]))
+    drawn = frames(app)["attention.head"][1].reshape(pattern.shape[1:])
     visible = np.tril(np.ones(pattern.shape[1:], dtype=bool))
     np.testing.assert_allclose(drawn[visible], pattern[3][visible], atol=1e-6)
     assert np.isnan(drawn[~visible]).all()
-    parts = [part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"]
-    known = ((part, cells.read(part.get("meta"))) for part in parts)
+    header, values = frames(app)["attention.steps"]
+    steps = values.reshape(len(header["rows"]), -1)
     query = Cells("blocks.2.attn.scores", (3, 4, COLUMN))
-    steps = [next(numbers(part["z"]))[0] for part, of in known if of and of[:2] == query[:2]]
+    assert all((of := cells.read(row)) and of[:2] == query[:2] for row in header["rows"][:2])
     q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
     np.testing.assert_allclose(steps[0], (k @ q).numpy(), atol=1e-4)
     np.testing.assert_allclose(steps[1], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
@@ -111,7 +110,7 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
 def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("overview", text=CAT, model=model)
     trace = vm.load(model).trace(CAT)
-    header, values = frames(app)["pipeline"]
+    header, values = frames(app)["overview.pipeline"]
     length, width = len(trace), trace.model.config.d_model
     embedding = values[: length * width].reshape(length, width)
     np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)

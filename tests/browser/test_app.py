@@ -242,6 +242,39 @@ def test_hovering_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
     assert re.search(r"·on → ·cat · 0\.\d{4}$", said)
 
 
+def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
+    plot = page.locator(".st-key-attention-head .plot")
+    expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
+    # The keyboard begins at the chosen token, the last one.
+    plot.focus()
+    for key in ("ArrowUp", "ArrowUp", "ArrowRight"):
+        page.keyboard.press(key)
+    tip = page.locator(".st-key-attention-head .tip")
+    value, row, column, site = tip.inner_text().splitlines()
+    assert (value, site) == (f"{expected[4, 1]:.4f}", "blocks.1.attn.pattern[2]")
+    assert row.endswith("4: ·the") and column.endswith("1: ·cat")
+    # The pointer finds the same cell where it is drawn.
+    box = page.locator(".st-key-attention-head .cursor").bounding_box()
+    plot.hover(position={"x": 2, "y": 2})
+    assert not tip.is_visible()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert tip.inner_text().splitlines()[0] == value
+    page.mouse.down()
+    page.mouse.up()
+    wait_for_query(page, cell="blocks.1.attn.pattern:2,4,1")
+
+
+def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
+    expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
+    queries = page.locator(".st-key-attention-lines .token.target")
+    queries.nth(3).click()
+    wait_for_query(page, token="3")
+    shares = page.locator(".st-key-attention-lines .token.source .share").all_inner_texts()
+    assert shares == [f"{round(100 * weight)}%" if weight >= 0.005 else "" for weight in expected[3].tolist()]
+
+
 def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat")
     page.locator(".chip").nth(2).click()
@@ -342,6 +375,7 @@ def test_the_numbers_come_as_csv(visit: Visit) -> None:
 
 def test_a_mask_drawn_by_hand_runs_the_model_again(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
+    page.get_by_role("tab", name="Another mask").click()
     page.get_by_text("drawn by hand").click()
     cells = page.get_by_role("checkbox").filter(has_not=page.locator("input"))
     cells.first.wait_for()

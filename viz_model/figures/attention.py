@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.analysis import heads, masks
 from viz_model.config import ModelConfig
-from viz_model.figures import heatmap, sheet, theme
+from viz_model.figures import heatmap, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells, Index, span_of
+from viz_model.figures.spans import around
+from viz_model.figures.strips import BARS_HEIGHT, STRIP_HEIGHT, Strip, StripsView, top_of
 from viz_model.trace import Trace
 
 KINDS = heads.KINDS
@@ -105,6 +106,15 @@ LARGEST = 88
 """Positions along a side of the large map; of longer texts those around the chosen token are shown, or all, pooled."""
 
 
+MOST_LINES, LINE_PITCH = 20, 26
+"""Positions on either side of the lines at the most, and the pixels that each takes."""
+
+
+def height(length: int) -> int:
+    """Pixels of the large map of ``length`` positions."""
+    return min(560, max(260, 90 + 26 * length))
+
+
 def matrices(trace: Trace, layer: int) -> tuple[str, ...]:
     """Those of :data:`MATRICES` that this model has."""
     return tuple(name for name in MATRICES if f"blocks.{layer}.attn.{name}" in trace)
@@ -116,12 +126,6 @@ def sight(trace: Trace, layer: int) -> str:
     if trace.config.window(side, layer):
         return "window_two_way" if side == "encoder" else "window"
     return "two_way" if side == "encoder" else "causal"
-
-
-def around(token: int, length: int, most: int) -> slice:
-    """Up to ``most`` positions, with the chosen token in their middle where there is room."""
-    first = max(0, min(token - most // 2, length - most))
-    return slice(first, min(length, first + most))
 
 
 def head_view(
@@ -158,95 +162,6 @@ def head_view(
         selected_row=token - shown.start,
         cells=Cells(site, (head, ROW, COLUMN), span_of(shown), span_of(shown)),
     )
-
-
-MAX_LINES = 32
-"""Positions on either side of the lines at the most."""
-
-
-class LinesView(NamedTuple):
-    """A pattern as lines from queries to keys.
-
-    ``weights`` is [Tq, Tk] over the window of positions starting at ``first``; ``query`` counts in
-    that window.
-    """
-
-    labels: tuple[str, ...]
-    weights: np.ndarray
-    query: int
-    first: int
-    site: str
-
-    @classmethod
-    def of(cls, trace: Trace, layer: int, head: int, token: int, most: int = MAX_LINES) -> LinesView:
-        """The window holds ``most`` positions at the most, the chosen token among them."""
-        site = f"blocks.{layer}.attn.pattern"
-        window = around(token, len(trace), most)
-        return cls(
-            labels=tuple(t.label for t in trace.tokens[window]),
-            weights=trace.head(site, head).numpy()[window, window],
-            query=token - window.start,
-            first=window.start,
-            site=f"{trace.full_name(site)}[{head}]",
-        )
-
-
-LINE_STEPS = (0.05, 0.15, 0.3, 0.5, 0.75)
-"""Weights at which a line grows thicker; below the first it is not drawn."""
-
-
-def draw_lines(view: LinesView, names: tuple[str, str], height: int) -> go.Figure:
-    """Two columns of tokens; a line is as thick as its weight, those of the chosen query in colour."""
-    figure = sheet.Sheet()
-    size = len(view.labels)
-    drawn = np.digitize(view.weights, LINE_STEPS)  # 0: too light to draw
-    for chosen in (False, True):
-        colour = theme.rgba(theme.ROLES["pattern"], 0.9 if chosen else 0.14)
-        of_query = (np.arange(size) == view.query) == chosen
-        for step in range(1, len(LINE_STEPS) + 1):
-            queries, keys = np.nonzero((drawn == step) & of_query[:, None])
-            gap = np.full(len(queries), np.nan)
-            figure.add_trace(
-                sheet.scatter(
-                    x=np.stack([np.zeros(len(queries)), np.ones(len(queries)), gap], axis=1).ravel(),
-                    y=np.stack([queries, keys, gap], axis=1).ravel(),
-                    mode="lines",
-                    line={"width": 0.6 + 1.4 * step, "color": colour},
-                    hoverinfo="skip",
-                )
-            )
-    row = view.weights[view.query]
-    for x, role, values, side in ((0, "query", None, "left"), (1, "key", row, "right")):
-        figure.add_trace(
-            sheet.scatter(
-                x=[x] * size,
-                y=list(range(size)),
-                mode="markers",
-                marker={"size": 8, "color": theme.ROLES[role]},
-                customdata=[theme.plain(label) for label in view.labels],
-                text=None if values is None else [f"{value:.4f}" for value in values],
-                hovertemplate="%{customdata}" + ("" if values is None else "<br><b>%{text}</b>") + "<extra></extra>",
-            )
-        )
-        for position, label in enumerate(view.labels):
-            strong = position == view.query if side == "left" else row[position] >= LINE_STEPS[0]
-            figure.add_annotation(
-                x=x,
-                y=position,
-                text=f"<b>{theme.shorten(label)}</b>" if strong else theme.shorten(label),
-                xanchor="right" if side == "left" else "left",
-                xshift=-9 if side == "left" else 9,
-                showarrow=False,
-                font={"size": 12 if size > 20 else 13},
-                opacity=1.0 if strong else 0.65,
-            )
-        figure.add_annotation(
-            x=x, y=-1.1, text=theme.plain(names[x]), showarrow=False, font={"size": 12, "color": theme.ROLES[role]}
-        )
-    theme.layout(figure, height=height)
-    figure.update_xaxes(visible=False, range=[-0.75, 1.75], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[size - 0.4, -1.8], fixedrange=True)
-    return figure.drawn()
 
 
 FORMS = ("", "_normed", "_rotated")
@@ -318,51 +233,26 @@ class FormsView(NamedTuple):
         return found
 
 
-def draw_forms(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, str]) -> go.Figure:
-    """A strip of K cells for the query and the key in each form, with its length beside it.
+def form_strips(view: FormsView, names: Mapping[str, str], lengths: Mapping[str, str]) -> StripsView:
+    """A strip of K cells for the query and the key in each form, with its length behind it.
 
-    ``names`` has a name for ``q`` and ``k`` in each form, such as "q_normed"; ``lengths`` is
-    what is written behind the strip: a name to which the length is added. All strips of a form
-    share one colour scale.
+    ``names`` has a name for ``q`` and ``k`` in each form, such as "q_normed"; ``lengths`` has "length", to which
+    the length is added, and "axis". All strips of a form share one colour scale.
     """
-    n_forms = len(view.forms)
-    figure = sheet.Sheet.grid(rows=2 * n_forms, cols=1, shared_xaxes=True, vertical_spacing=0.02)
-    top = [float(max(np.abs(view.queries[n]).max(), np.abs(view.keys[n]).max())) or 1.0 for n in range(n_forms)]
-    row = 0
-    for letter, vectors in (("q", view.queries), ("k", view.keys)):
-        for n, form in enumerate(view.forms):
-            row += 1
-            name = theme.plain(names[letter + form])
-            figure.add_trace(
-                sheet.heatmap(
-                    z=vectors[n].astype(np.float32)[None],
-                    meta=view.cells[letter][n].meta if view.cells else None,
-                    y=[name],
-                    zmin=-top[n],
-                    zmax=top[n],
-                    colorscale=theme.diverging(),
-                    showscale=False,
-                    hovertemplate=f"%{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
-                ),
-                row=row,
-                col=1,
-            )
-            figure.add_annotation(
-                x=1,
-                xref="x domain" if row == 1 else f"x{row} domain",
-                y=0.5,
-                yref="y domain" if row == 1 else f"y{row} domain",
-                text=f"{theme.plain(lengths['length'])} <b>{np.linalg.norm(vectors[n]):.2f}</b>",
-                showarrow=False,
-                xanchor="left",
-                xshift=8,
-                font={"size": 12},
-            )
-    theme.layout(figure, height=56 + 34 * 2 * n_forms, margin={"r": 110, "b": 34})
-    figure.update_yaxes(fixedrange=True, tickfont={"size": 12})
-    figure.update_xaxes(showticklabels=False, fixedrange=True)
-    figure.update_xaxes(showticklabels=True, title=theme.plain(lengths["axis"]), row=2 * n_forms, col=1)
-    return figure.drawn()
+    tops = [top_of(np.stack([view.queries[n], view.keys[n]])) for n in range(len(view.forms))]
+    found = [
+        Strip(
+            name=names[letter + form],
+            values=vectors[n],
+            top=tops[n],
+            cells=view.cells[letter][n] if view.cells else None,
+            behind=f"{lengths['length']} {np.linalg.norm(vectors[n]):.2f}",
+        )
+        for letter, vectors in (("q", view.queries), ("k", view.keys))
+        for n, form in enumerate(view.forms)
+    ]
+    columns = tuple(str(dimension) for dimension in range(view.queries.shape[-1]))
+    return StripsView(tuple(found), columns, 56 + 34 * len(found), column_axis=lengths["axis"])
 
 
 MAX_WRITTEN = 16
@@ -454,45 +344,33 @@ STEPS = ("products", "products_normed", "products_rotated", "scores", "bias", "m
 """The keys that :meth:`StepsView.rows` may hold."""
 
 
-def draw_steps(view: StepsView, names: Mapping[str, str]) -> go.Figure:
+def step_strips(view: StepsView, names: Mapping[str, str]) -> StripsView:
     """Rows of aligned cells, one column a key, and the weighted value vectors as bars below.
 
     ``names`` has a name for each of :data:`STEPS`, and for the bars, "weighted". Of long texts
     only the keys of :meth:`StepsView.shown` are drawn.
     """
     shown = view.shown()
-    labels = tuple(view.labels[position] for position in shown)
-    columns = [f"{position}: {theme.plain(label)}" for position, label in zip(shown, labels, strict=True)]
-    steps = view.rows()
-    numbered = [f"{n}  {theme.plain(names[step])}" for n, step in enumerate([*steps, "weighted"], start=1)]
-    figure = sheet.Sheet.grid(
-        rows=len(steps) + 1,
-        cols=1,
-        shared_xaxes=True,
-        vertical_spacing=0.035,
-        row_heights=[1] * len(steps) + [2.2],
-    )
-    for row, ((step, values), name) in enumerate(zip(steps.items(), numbered, strict=False), start=1):
-        cells = view.cells(step)
-        for part in heatmap.strip(values[shown], columns, name, probability=step == "pattern", which=cells):
-            figure.add_trace(part, row=row, col=1)
+    found = [
+        Strip(
+            name=f"{n}  {names[step]}",
+            values=values[shown],
+            look="share" if step == "pattern" else "signed",
+            top=1.0 if step == "pattern" else top_of(values[shown]),
+            cells=view.cells(step),
+        )
+        for n, (step, values) in enumerate(view.rows().items(), start=1)
+    ]
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
-    figure.add_trace(
-        sheet.bar(
-            x=columns,
-            y=weighted.astype(np.float32),
-            marker={"color": theme.ROLES["value"]},
-            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{numbered[-1]}</extra>",
-        ),
-        row=len(steps) + 1,
-        col=1,
+    name = f"{len(found) + 1}  {names['weighted']}"
+    found.append(Strip(name, weighted, "bars", top_of(weighted), role="value"))
+    return StripsView(
+        tuple(found),
+        tuple(view.labels[position] for position in shown),
+        height=STRIP_HEIGHT * (len(found) - 1) + BARS_HEIGHT + 50,
+        places=span_of(shown),
+        written=True,
     )
-    figure.update_xaxes(type="category", **theme.ticks(labels))
-    figure.update_yaxes(title=numbered[-1], row=len(steps) + 1, col=1)
-    theme.layout(figure, height=190 + 60 * len(steps))
-    figure.update_xaxes(showticklabels=False)
-    figure.update_xaxes(showticklabels=True, row=len(steps) + 1, col=1)
-    return figure.drawn()
 
 
 def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Cross-attention: source and target joined by lines, all heads, the steps of one query, decoding step by step."""
+"""Cross-attention: all heads, the steps of one query, decoding step by step."""
 
 from __future__ import annotations
 
@@ -14,88 +14,24 @@ from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, sheet, theme
 from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.figures.next_token import percent
+from viz_model.figures.spans import around, window
 from viz_model.tokenizer import Token
 from viz_model.trace import Trace
 
 MOST_CELLS = 64
 """Cells along a side of a map; longer texts are pooled, so the payload stays the same."""
-MOST_LINES = 28
-"""Tokens of either text that are joined by lines at the most."""
 MOST_COLUMNS = 24
 """Source tokens beside each other in the steps."""
 MAX_WRITTEN = 16
 """Columns up to which every cell has its number written on it."""
 
 
-LINES = ("source", "target", "reads", "is_read")
 GRID = ("head", "hint")
 STEPS = ("product", "scale", "mask", "softmax", "value")
 COLUMNS = ("reads", "comes", "predicts", "says")
 SUMS = ("before", "out", "sum", "after", "after_norm", "length", "head")
 WIRES = ("source", "target", "block", "self", "cross", "ffn", "vectors", "logits", "keys", "query")
 """The words that each picture needs."""
-
-
-def window(weights: np.ndarray, most: int) -> slice:
-    """The run of ``most`` neighbours that holds the largest share of some weights [T]."""
-    if len(weights) <= most:
-        return slice(0, len(weights))
-    sums = np.convolve(weights, np.ones(most), mode="valid")
-    first = int(sums.argmax())
-    return slice(first, first + most)
-
-
-def around(position: int, length: int, most: int) -> slice:
-    """The run of at most ``most`` positions with one of them in its middle."""
-    first = max(0, min(position - most // 2, length - most))
-    return slice(first, min(first + most, length))
-
-
-# Lines
-
-
-class LinesView(NamedTuple):
-    """Weights [q, s] from a window of the target to a window of the source.
-
-    ``first`` is where the windows (target, source) begin, ``selected`` a row of ``weights``, and
-    ``share`` the part of that row's weight which the source window holds.
-    """
-
-    weights: np.ndarray
-    target: tuple[str, ...]
-    source: tuple[str, ...]
-    first: tuple[int, int]
-    selected: int
-    share: float
-
-    @classmethod
-    def of(cls, pattern: np.ndarray, target: Sequence[str], source: Sequence[str], token: int) -> LinesView:
-        """``pattern`` is [Tq, Ts]; the windows follow the selected target token and what it reads."""
-        rows, columns = around(token, len(target), MOST_LINES), window(pattern[token], MOST_LINES)
-        return cls(
-            weights=pattern[rows, columns],
-            target=tuple(target[rows]),
-            source=tuple(source[columns]),
-            first=(rows.start, columns.start),
-            selected=token - rows.start,
-            share=float(pattern[token, columns].sum()),
-        )
-
-
-def lines_scene(view: LinesView, words: Mapping[str, str]) -> tuple[dict[str, Any], np.ndarray]:
-    """What the browser draws of the lines: a header, and the weights."""
-    columns = {
-        side: [
-            {"label": label, "position": first + i, "colour": theme.token_colour(first + i)}
-            for i, label in enumerate(labels)
-        ]
-        for side, labels, first in (
-            ("target", view.target, view.first[0]),
-            ("source", view.source, view.first[1]),
-        )
-    }
-    colours = {role: theme.ROLES[role] for role in ("query", "key", "pattern")}
-    return {**columns, "selected": view.selected, "colours": colours, "words": dict(words)}, view.weights
 
 
 # Maps

@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from viz_model.analysis import embedding as tables
 from viz_model.analysis.embedding import Geometry
 from viz_model.figures import heatmap, sheet, theme
-from viz_model.figures.attention import around
 from viz_model.figures.cells import COLUMN, ROW, Cells
+from viz_model.figures.spans import around
 from viz_model.tokenizer import Tokenizer
 from viz_model.trace import Trace
 

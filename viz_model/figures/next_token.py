@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from viz_model.analysis.masked import Covered
 from viz_model.analysis.output import logit_scale, read_site
 from viz_model.figures import sheet, theme
-from viz_model.figures.attention import around
 from viz_model.figures.cells import BESIDE, COLUMN, ROW, Cells, span_of
+from viz_model.figures.spans import around
 from viz_model.figures.tokens import chip
 from viz_model.generation import Sampling, Step, distribution
 from viz_model.tokenizer import Token, Tokenizer

@@ -19,7 +19,7 @@ from viz_model import edits, sites
 from viz_model.analysis import architectures
 from viz_model.config import ModelConfig, Side
 from viz_model.figures import theme
-from viz_model.figures.attention import around
+from viz_model.figures.spans import around
 from viz_model.figures.tokens import chip
 from viz_model.tokenizer import END_OF_TEXT, IdTokenizer
 from viz_model.ui import components, interventions, runs, state

@@ -18,7 +18,11 @@ from viz_model import sites as sites_of
 from viz_model.analysis import notebook
 from viz_model.config import ModelConfig
 from viz_model.figures import cells as cells_of
-from viz_model.ui import derivation, frame, interventions, runs, state, texts
+from viz_model.figures.cells import Cells
+from viz_model.figures.heatmap import Pool
+from viz_model.figures.strips import StripsView
+from viz_model.figures.strips import scene as strips_scene
+from viz_model.ui import components, derivation, frame, interventions, runs, state, texts
 from viz_model.ui.state import ViewState
 from viz_model.ui.texts import Texts, literal
 
@@ -89,9 +93,9 @@ class Stage:
         derivation of that number. Without ``own`` the figure is of another run than the page's.
         """
         for part in figure.data:
-            if (cells := cells_of.read(part.meta)) is not None and own:
-                known = cells.site in sites_of.table(self.trace.config)
-                part.meta = (cells if known else cells._replace(site=self.trace.full_name(cells.site))).meta
+            cells = self._known(cells_of.read(part.meta))
+            if cells is not None and own:
+                part.meta = cells.meta
             elif cells is not None:
                 part.meta = None
                 part.hoverinfo = "skip" if part.hoverinfo == "none" else part.hoverinfo
@@ -101,6 +105,21 @@ class Stage:
             st.caption(self.t("common.tokens_part", **part))
         if pool := said.get("pool"):
             st.caption(self.t("common.pooled", **pool))
+
+    def strips(self, view: StripsView, key: str, alt: str, *, own: bool = True) -> None:
+        """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :meth:`figure`."""
+        rows = tuple(row._replace(cells=self._known(row.cells) if own else None) for row in view.strips)
+        said = {"alt": alt, "masked": self.t("common.masked")}
+        header, numbers = strips_scene(view._replace(strips=rows), said)
+        components.strips(header, numbers, key=f"{self.name}.{key}", on_ask=derivation.picked)
+        if view.pool != Pool():
+            st.caption(self.t("common.pooled", **view.pool._asdict()))
+
+    def _known(self, cells: Cells | None) -> Cells | None:
+        """Cells of a site by its full name."""
+        if cells is None or cells.site in sites_of.table(self.trace.config):
+            return cells
+        return cells._replace(site=self.trace.full_name(cells.site))
 
     def source(self, *names: str) -> None:
         """Under a picture: which sites it shows, their shapes, and how to get them."""
@@ -120,6 +139,10 @@ class Stage:
         _tabs(
             f"{self.name}.tabs", [self.t(f"common.tab_{tab}") for tab in ("formula", "hand", "code", "numbers")], draw
         )
+
+    def parts(self, draw: Mapping[str, Callable[[], None]]) -> None:
+        """Parts of the page of which a visitor looks at one, each labelled with the page's ``part_name``."""
+        _tabs(f"{self.name}.parts", [self.words(f"part_{name}") for name in draw], tuple(draw.values()))
 
     def formula(self, *names: str) -> None:
         """The formulas of sites, from the registry, each with this run's sizes."""

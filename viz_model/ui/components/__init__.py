@@ -22,11 +22,16 @@ def _read(file: str) -> str:
     return (_FOLDER / file).read_text(encoding="utf-8")
 
 
-def _component(name: str, *, framed: bool = False) -> Callable[..., Any]:
-    """Register a component; ``framed`` ones are sent a header and numbers, and know how to read them."""
+def _component(name: str, *, framed: bool = False, asks: bool = False) -> Callable[..., Any]:
+    """Register a component.
+
+    Those that are ``framed`` are sent a header and numbers, and know how to read them; those that ``asks``
+    know which number of the run a cell is.
+    """
+    shared = ("unframe",) * framed + ("where",) * asks
     return st.components.v2.component(
         f"viz_model.{name}",
-        js=(_read("unframe.js") if framed else "") + _read(f"{name}.js"),
+        js="".join(_read(f"{part}.js") for part in (*shared, name)),
         css=_read(f"{name}.css"),
         html='<div class="root"></div>\n',
     )
@@ -35,9 +40,10 @@ def _component(name: str, *, framed: bool = False) -> Callable[..., Any]:
 _RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
 _PARTS, _TREE = _component("parts"), _component("tree")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
-_CROSS, _CROSS_GRID = _component("cross", framed=True), _component("crossgrid", framed=True)
+_LINES, _CROSS_GRID = _component("lines", framed=True), _component("crossgrid", framed=True)
 _CURVES = _component("curves", framed=True)
-_CELLS = _component("cells")
+_STRIPS = _component("strips", framed=True, asks=True)
+_CELLS = _component("cells", asks=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -110,9 +116,9 @@ def pipeline(
     _PIPELINE(key=key, data=_frame(header, numbers), **_asking(key, on_pick, on_ask))
 
 
-def cross(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
-    """Source and target joined by lines: ``weights`` is float32 [q, s]; ``picked`` is a target position."""
-    _CROSS(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
+def lines(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
+    """Two columns of tokens joined by lines: ``weights`` is float32 [q, s]; ``picked`` is a target position."""
+    _LINES(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
 
 
 def cross_grid(
@@ -135,6 +141,11 @@ def tree(data: dict[str, Any], *, key: str) -> None:
 def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
     """Lines that grow without a blink: those of :class:`viz_model.figures.training.Chart`."""
     _CURVES(key=key, data=_frame(header, numbers))
+
+
+def strips(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_ask: Ask) -> None:
+    """Rows of cells over the same columns: those of :func:`viz_model.figures.strips.scene`."""
+    _STRIPS(key=key, data=_frame(header, numbers), on_asked_change=_callback(key, on_ask, "asked"))
 
 
 def cells(*, key: str, on_pick: Ask) -> None:

@@ -6,12 +6,7 @@ export default function (component) {
     const cells = plot.data[point.curveNumber]?.meta?.cells
     if (!cells) return null
     const number = point.pointNumber ?? point.pointIndex
-    const [row, column] = Array.isArray(number) ? number : [number, number]
-    const count = (n, known) => known ? known[n] : n
-    const counts = { row: () => count(row, cells.rows), column: () => count(column, cells.columns),
-      beside: () => count(column, cells.beside) }
-    const index = cells.where.map(part => counts[part]?.() ?? part)
-    return index.every(Number.isInteger) ? { site: cells.site, index } : null
+    return whereIs(cells, ...(Array.isArray(number) ? number : [number, number]))
   }
 
   // A plot is met when the pointer comes to it, so that it does not matter when it was drawn.

@@ -17,7 +17,9 @@ from viz_model import edits
 from viz_model.analysis import masks
 from viz_model.config import Side
 from viz_model.edits import AblateHead, Edit, FlipMask, NoMask
-from viz_model.figures import attention, change, heatmap, theme
+from viz_model.figures import attention, change, strips, theme
+from viz_model.figures.cells import span_of
+from viz_model.figures.spans import around
 from viz_model.ui import components, controls, runs, state, texts
 from viz_model.ui.stage import Stage
 from viz_model.ui.state import ViewState
@@ -65,7 +67,10 @@ def _pattern(stage: Stage, changed: vm.Trace) -> None:
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     large = attention.head_view(changed, view.layer, view.head, stage.token, axes)
     alt = stage.words("head_alt", head=view.head, layer=view.layer)
-    stage.figure(heatmap.draw(large, square=True), "under_mask", alt, own=False)
+    places = span_of(around(stage.token, len(changed), attention.LARGEST))
+    stage.strips(
+        strips.matrix(large, height=attention.height(len(large.rows)), places=places), "under_mask", alt, own=False
+    )
     stage.source(stage.at("attn.pattern"))
 
 
@@ -278,7 +283,7 @@ def _draw(stage: Stage) -> tuple[tuple[int, int], ...]:
     flipped = tuple(cell for cell in st.session_state.get(key, ()) if max(cell) < length)
     visible = masks.build(masks.MaskChoice("drawn", flipped=flipped), side, length)
     assert visible is not None  # only the model's own mask is not built
-    shown = attention.around(stage.token, length, DRAWN)
+    shown = around(stage.token, length, DRAWN)
     words = {name: stage.words(f"draw_{name}") for name in ("label", "corner", "hint", "sees", "hidden")}
     data = {
         "labels": stage.token_labels[shown],

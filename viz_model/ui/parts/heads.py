@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import streamlit as st
 
 from viz_model.config import Side
-from viz_model.figures import attention
+from viz_model.figures import attention, lines, strips
+from viz_model.figures.cells import span_of
+from viz_model.figures.spans import around
 from viz_model.ui import components, controls, derivation, runs, state
 from viz_model.ui.stage import Stage
 
@@ -44,18 +49,47 @@ def _pick(head: int) -> None:
     state.update(head=head)
 
 
-def part(stage: Stage, name: str, shown: slice) -> None:
-    """Say under a picture which positions it shows, where that is not all of them."""
-    if shown.stop - shown.start < len(stage.trace):
-        st.caption(stage.words(name, first=shown.start, last=shown.stop - 1, n=len(stage.trace)))
+def large(stage: Stage, matrix: str) -> None:
+    """One matrix of the chosen head, of the positions around the chosen token."""
+    words, view, n = stage.words, stage.view, len(stage.trace)
+    axes = stage.t("common.axis_query"), stage.t("common.axis_key")
+    found = attention.head_view(stage.trace, view.layer, view.head, stage.token, axes, matrix, most := span(stage))
+    shown = around(stage.token, n, most)
+    alt = words("head_alt", head=view.head, layer=view.layer)
+    picture = strips.matrix(found, height=attention.height(len(found.rows)), places=span_of(shown))
+    stage.strips(picture, "head", alt)
+    stage.source(stage.at(f"attn.{matrix}"))
+    if len(found.rows) < n:
+        st.caption(words("shown_part", first=shown.start, last=shown.stop - 1, n=n))
 
 
-def forms(stage: Stage, view: attention.FormsView) -> None:
-    """The query and the key before and after norm and rotation, and what that does to the products."""
+def joined(stage: Stage, pattern: np.ndarray) -> None:
+    """Queries and keys as two columns, joined by lines; a click picks a query."""
+    labels = stage.token_labels
+    seen = lines.LinesView.of(pattern, labels, labels, stage.token, attention.MOST_LINES)
+    said = {name: stage.words(f"lines_{name}") for name in lines.WORDS}
+    header, weights = lines.scene(seen, said, attention.LINE_PITCH)
+    components.lines(header, weights, key=f"{stage.name}.lines", on_pick=follow)
+    if len(seen.target) < len(labels):
+        st.caption(stage.words("lines_part", share=f"{seen.share:.0%}"))
+
+
+def follow(token: int) -> None:
+    state.update(token=token)
+
+
+def forms(stage: Stage, view: attention.FormsView, said: Mapping[str, object]) -> None:
+    """The query and the key before and after norm and rotation, and what that does to the products.
+
+    Nothing where neither is changed before they meet. ``said`` names them.
+    """
     words = stage.words
+    if not view.notes:
+        return
+    st.subheader(words(f"forms{''.join(view.notes)}", **said), anchor=False)
     names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
-    stage.figure(attention.draw_forms(view, names, lengths), "forms", words("forms_alt"))
+    stage.strips(attention.form_strips(view, names, lengths), "forms", words("forms_alt"))
     stage.source(*(stage.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
     st.caption(words("forms_note"))
     tokens = {"token": stage.token_name(view.query), "key": stage.token_name(view.key)}
@@ -66,8 +100,9 @@ def forms(stage: Stage, view: attention.FormsView) -> None:
 def steps(stage: Stage, view: attention.StepsView) -> None:
     """One query's way from dot products to a mixed value, as this model takes it."""
     words, layer = stage.words, stage.view.layer
+    st.subheader(words("steps_title", token=stage.token_name()), anchor=False)
     names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
-    stage.figure(attention.draw_steps(view, names), "steps", words("steps_alt"))
+    stage.strips(attention.step_strips(view, names), "steps", words("steps_alt"))
     stage.source(*(stage.at(f"attn.{name}") for name in (*attention.matrices(stage.trace, layer), "z")))
     if len(view.shown()) < len(stage.trace):
         st.caption(words("steps_part", shown=len(view.shown()), n=len(stage.trace)))

@@ -1,10 +1,10 @@
-// Source and target side by side, joined by lines as thick as the weights. Hovering is answered here.
+// Two columns of tokens, those that are read on the left, joined by lines as thick as the weights. Hovering is answered here.
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   const [header, weights] = unframe(data)
   const { source, target, selected, colours, words } = header
-  const PITCH = 32, HEAD = 26, LEAST = 0.02
+  const PITCH = header.pitch, TALL = PITCH - 6, HEAD = 26, LEAST = 0.02
   const weight = (q, s) => weights[q * source.length + s]
   const svg = (name, attributes) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name)
@@ -22,39 +22,40 @@ export default function (component) {
   const stage = document.createElement("div")
   stage.className = "stage"
   stage.style.height = `${HEAD + PITCH * rows + 4}px`
+  stage.style.setProperty("--tall", `${TALL}px`)
   const lines = svg("svg", { "aria-hidden": "true" })
-  const readout = document.createElement("div")
-  readout.className = "readout"
+  const told = document.createElement("div")
+  told.className = "told"
 
-  const chips = {}
+  const buttons = {}
   for (const [side, tokens] of [["source", source], ["target", target]]) {
     const title = document.createElement("div")
     title.className = `title ${side}`
     title.textContent = words[side]
-    title.style.top = `${yOf[side](0) - 13 - HEAD}px`
+    title.style.top = `${yOf[side](0) - TALL / 2 - HEAD}px`
     stage.append(title)
-    chips[side] = tokens.map((token, i) => {
-      const chip = document.createElement("button")
-      chip.type = "button"
-      chip.className = `chip ${side}`
-      chip.style.setProperty("--mark", token.colour)
-      chip.style.top = `${yOf[side](i) - 13}px`
-      chip.title = `${token.position}: ${token.label}`
+    buttons[side] = tokens.map((token, i) => {
+      const button = document.createElement("button")
+      button.type = "button"
+      button.className = `token ${side}`
+      button.style.setProperty("--mark", token.colour)
+      button.style.top = `${yOf[side](i) - TALL / 2}px`
+      button.title = `${token.position}: ${token.label}`
       const text = document.createElement("span")
       text.className = "text"
       text.textContent = token.label
       const share = document.createElement("span")
       share.className = "share"
-      chip.append(...(side === "source" ? [share, text] : [text, share]))
+      button.append(...(side === "source" ? [share, text] : [text, share]))
       const look = () => show(side, i)
-      chip.onmouseenter = chip.onfocus = look
-      chip.onmouseleave = chip.onblur = () => show("target", selected)
+      button.onmouseenter = button.onfocus = look
+      button.onmouseleave = button.onblur = () => show("target", selected)
       if (side === "target") {
-        chip.setAttribute("aria-pressed", String(i === selected))
-        chip.onclick = () => setTriggerValue("picked", token.position)
+        button.setAttribute("aria-pressed", String(i === selected))
+        button.onclick = () => setTriggerValue("picked", token.position)
       }
-      stage.append(chip)
-      return chip
+      stage.append(button)
+      return button
     })
   }
   stage.prepend(lines)
@@ -68,8 +69,8 @@ export default function (component) {
   }))
 
   function place() {
-    const left = chips.source[0].offsetLeft + chips.source[0].offsetWidth + 3
-    const right = chips.target[0].offsetLeft - 3, middle = (left + right) / 2
+    const left = buttons.source[0].offsetLeft + buttons.source[0].offsetWidth + 3
+    const right = buttons.target[0].offsetLeft - 3, middle = (left + right) / 2
     for (const { q, s, path } of paths) {
       const from = yOf.source(s), to = yOf.target(q)
       path.setAttribute("d", `M${left},${from} C${middle},${from} ${middle},${to} ${right},${to}`)
@@ -83,24 +84,24 @@ export default function (component) {
       path.setAttribute("stroke-opacity", lit ? 0.35 + 0.65 * weight(q, s) : 0.1)
     }
     const other = side === "target" ? "source" : "target"
-    chips[side].forEach((chip, n) => {
-      chip.classList.toggle("lit", n === i)
-      chip.querySelector(".share").textContent = ""
-      chip.style.setProperty("--share", 0)
+    buttons[side].forEach((button, n) => {
+      button.classList.toggle("lit", n === i)
+      button.querySelector(".share").textContent = ""
+      button.style.setProperty("--share", 0)
     })
-    chips[other].forEach((chip, n) => {
+    buttons[other].forEach((button, n) => {
       const p = side === "target" ? weight(i, n) : weight(n, i)
-      chip.classList.remove("lit")
-      chip.querySelector(".share").textContent = p < 0.005 ? "" : `${Math.round(100 * p)}%`
-      chip.style.setProperty("--share", p)
+      button.classList.remove("lit")
+      button.querySelector(".share").textContent = p < 0.005 ? "" : `${Math.round(100 * p)}%`
+      button.style.setProperty("--share", p)
     })
     const all = side === "target" ? source.map((_, n) => weight(i, n)) : target.map((_, n) => weight(n, i))
     const best = all.indexOf(Math.max(...all))
     const [from, to] = side === "target" ? [target[i], source[best]] : [target[best], source[i]]
-    readout.textContent = `${from.label} → ${to.label}: ${all[best].toFixed(4)} · ${words[side === "target" ? "reads" : "is_read"]}`
+    told.textContent = `${from.label} → ${to.label}: ${all[best].toFixed(4)} · ${words[side === "target" ? "reads" : "is_read"]}`
   }
 
-  root.replaceChildren(stage, readout)
+  root.replaceChildren(stage, told)
   place()
   show("target", selected)
   const observer = new ResizeObserver(place)
