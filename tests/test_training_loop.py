@@ -70,10 +70,12 @@ def test_the_reported_rate_is_the_one_that_was_used() -> None:
     assert [report.learning_rate for report in reports] == pytest.approx(expected)
 
 
-def test_every_round_has_the_same_schedule_of_its_own_length() -> None:
-    recipe = tiny_recipe(steps=24, restarts=(7, 16), warmup=2, decay_steps=3, final_share=0.1)
+@pytest.mark.parametrize("decays", [3, (3, 5, 2)])
+def test_every_round_has_a_schedule_of_its_own_length(decays: Any) -> None:
+    recipe = tiny_recipe(steps=24, restarts=(7, 16), warmup=2, decay_steps=decays, final_share=0.1)
     rates = [report.learning_rate for report in train(recipe, data_of(recipe))]
-    rounds = [dataclasses.replace(recipe, steps=steps, restarts=()) for steps in (7, 9, 8)]
+    lengths = zip((7, 9, 8), recipe.decays, strict=True)
+    rounds = [dataclasses.replace(recipe, steps=n, restarts=(), decay_steps=decay) for n, decay in lengths]
     assert rates == pytest.approx([expected_rate(each, step) for each in rounds for step in range(each.steps)])
 
 

@@ -173,6 +173,9 @@ def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
         ({"restarts": (8.0,)}, "restarts"),
         ({"restarts": (10,)}, "warmup"),
         ({"restarts": (5,), "warmup": 2}, "decay_steps"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": (3,)}, "decay_steps"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": (4, 3)}, "decay_steps"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": (3, 3.0)}, "decay_steps"),
         ({"steps": math.nan}, "steps"),
         ({"steps": 10, "warmup": 11, "decay_steps": 0}, "warmup"),
         ({"warmup": -1}, "warmup"),
@@ -232,6 +235,10 @@ def test_fingerprints_tell_recipes_apart() -> None:
     longer = tiny_recipe(steps=20, decay="cosine", final_share=0.5, decay_steps=2)
     assert longer.fingerprint != one.fingerprint
     assert longer.until_decay == one.until_decay
+    rounds: dict[str, Any] = {"steps": 40, "restarts": (12,), "warmup": 2}
+    same, other = (tiny_recipe(**rounds, decay_steps=decays) for decays in ((4, 9), (6, 9)))
+    assert same.until_decay == tiny_recipe(**rounds, decay_steps=4).until_decay != other.until_decay
+    assert same.before(12).fingerprint == tiny_recipe(warmup=2, decay_steps=4).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -243,6 +250,8 @@ def test_fingerprints_tell_recipes_apart() -> None:
         ({"steps": 12, "warmup": 12, "decay_steps": 0}, 11),
         ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 4}, 26),
         ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": 0}, 21),
+        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": (6, 4, 9)}, 21),
+        ({"steps": 30, "restarts": (9, 18), "warmup": 3, "decay_steps": (6, 4, 0)}, 21),
     ],
 )
 def test_where_the_rate_begins_to_fall(changes: dict[str, Any], step: int) -> None:

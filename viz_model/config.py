@@ -149,7 +149,7 @@ class Alibi:
 
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "distance penalty"
-    formula: ClassVar[str] = r"B_{hij} = -m_h\,|i-j|"
+    formula: ClassVar[str] = r"B_{hij} = -m_h\,\lvert i-j \rvert"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -340,7 +340,7 @@ def _mask(config: ModelConfig, side: Side, layer: int) -> tuple[str, str]:
         return _NO_MASK
     seen = "j \\le i"
     if window:
-        seen = f"|i - j| < {window}" if side == "encoder" else f"i - {window} < j \\le i"
+        seen = f"\\lvert i - j \\rvert < {window}" if side == "encoder" else f"i - {window} < j \\le i"
     label = "sliding-window mask" if window else "causal mask"
     return rf"M_{{ij}} = \begin{{cases}}0 & {seen}\\ -\infty & \text{{else}}\end{{cases}}", label
 

@@ -81,8 +81,8 @@ class Recipe:
     peak_rate: float = 2e-3
     warmup: int = 400
     decay: Literal["cosine", "linear"] = "linear"
-    decay_steps: int = 0
-    """0 falls from the end of the warm-up on."""
+    decay_steps: int | tuple[int, ...] = 0
+    """0 falls from the end of the warm-up on. Of several rounds one number for all, or one for each."""
     restarts: tuple[int, ...] = ()
     """Steps at which a new round begins, rising."""
     final_share: float = 0.0
@@ -101,7 +101,7 @@ class Recipe:
         self._check_restarts()
         shortest = min(last - first for first, last in self.rounds)
         self._check_whole("warmup", 0, shortest)
-        self._check_whole("decay_steps", 0, shortest - self.warmup)
+        self._check_decays()
         self._check_whole("accumulate", 1, 10**6)
         self._check_whole("seed", 0, 2**31)
         self._check_whole("validate_every", 1, 10**9)
@@ -135,6 +135,13 @@ class Recipe:
         if not whole or any(last <= first for first, last in self.rounds):
             raise RecipeError(f"restarts: expected rising steps between 0 and {self.steps}, got {self.restarts!r}")
 
+    def _check_decays(self) -> None:
+        limits = [last - first - self.warmup for first, last in self.rounds]
+        fits = (_is_whole(decay) and 0 <= decay <= limit for decay, limit in zip(self.decays, limits, strict=False))
+        if len(self.decays) != len(limits) or not all(fits):
+            most = f"from 0 to {min(limits)}" if len(limits) == 1 else f"for each round, at most {limits}"
+            raise RecipeError(f"decay_steps: expected a whole number {most}, got {self.decay_steps!r}")
+
     def _check_objective(self) -> None:
         match self.objective:
             case NextToken(rows=amounts) | Translation(repeats=amounts):
@@ -160,17 +167,26 @@ class Recipe:
         return list(zip(starts, [*starts[1:], self.steps], strict=True))
 
     @property
+    def decays(self) -> tuple[int, ...]:
+        """``decay_steps`` of each round."""
+        told = self.decay_steps
+        return told if isinstance(told, tuple) else (told,) * (len(self.restarts) + 1)
+
+    @property
     def falls_at(self) -> int:
         """The step at which the learning rate begins to fall for the last time."""
         return self.fall_of(*self.rounds[-1])
 
     def fall_of(self, first: int, last: int) -> int:
         """The step of a round at which the learning rate begins to fall."""
-        return last - self.decay_steps if self.decay_steps else first + min(self.warmup, last - first - 1)
+        decay = self.decays[self.rounds.index((first, last))]
+        return last - decay if decay else first + min(self.warmup, last - first - 1)
 
     def before(self, restart: int) -> Recipe:
         """The recipe that ended where this one restarts."""
-        return replace(self, steps=restart, restarts=tuple(step for step in self.restarts if step < restart))
+        restarts = tuple(step for step in self.restarts if step < restart)
+        decays = self.decays[: len(restarts) + 1]
+        return replace(self, steps=restart, restarts=restarts, decay_steps=decays[0] if len({*decays}) == 1 else decays)
 
     @property
     def fingerprint(self) -> str:
@@ -194,7 +210,9 @@ def completed(fingerprint: str) -> str:
 def until_decay(fingerprint: str) -> str:
     """The part of a fingerprint that a run depends on before its rate falls."""
     described = json.loads(fingerprint)
-    for field in ("steps", "decay", "decay_steps", "final_share", "validate_every"):
+    decays, n_ended = described["decay_steps"], len(described["restarts"])
+    described["decay_steps"] = decays[:n_ended] if isinstance(decays, list) else [decays] * n_ended
+    for field in ("steps", "decay", "final_share", "validate_every"):
         del described[field]
     return json.dumps(described, sort_keys=True)
 
@@ -219,8 +237,8 @@ def parse(name: str, text: str) -> Recipe:
             raise RecipeError(f"{min(unknown)}: unknown")
         described["config"] = ModelConfig.from_dict(described["config"])
         described["objective"] = _objective(described["objective"])
-        for field in ("betas", "restarts"):
-            if field in described:
+        for field in ("betas", "restarts", "decay_steps"):
+            if isinstance(described.get(field), list):
                 described[field] = tuple(described[field])
         return Recipe(name=name, **described)
     except ConfigError as error:

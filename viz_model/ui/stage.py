@@ -145,16 +145,18 @@ class Stage:
         _tabs(f"{self.name}.parts", [self.words(f"part_{name}") for name in draw], tuple(draw.values()))
 
     def formula(self, *names: str) -> None:
-        """The formulas of sites, from the registry, each with this run's sizes."""
+        """The formulas of sites, from the registry, each with this run's sizes: one table, which is drawn at once."""
+        head = [self.t(f"common.formula_{column}") for column in ("value", "formula", "shape")]
+        lines = [f"| {' | '.join(head)} |", "|:-|:-|:-|"]
         for name in names:
             site = self.trace.site(name)
             shape = " × ".join(
                 f"{axis} {size}" if axis != "1" else "1"
                 for axis, size in zip(site.axes, self._shape(name), strict=True)
             )
-            left, right = st.columns([3, 2], vertical_alignment="center")
-            left.latex(site.formula)
-            right.markdown(f"**{self.t.site_label(site)}** · {literal(self.trace.full_name(name))}  \n{shape}")
+            value = f"**{self.t.site_label(site)}** {literal(self.trace.full_name(name))}"
+            lines.append(f"| {value} | $\\displaystyle {site.formula}$ | {shape} |")
+        st.markdown("\n".join(lines))
 
     def _shape(self, name: str) -> tuple[int, ...]:
         """The shape of a site in this run; of cross-attention the keys are the source's."""

@@ -3,8 +3,18 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   const [header, values] = unframe(data)
-  const { size, heads, groups, labels, colour, hidden, selected, words, pool } = header
+  const { selected, ...drawn } = header
+  const { size, heads, groups, labels, colour, hidden, words, pool } = drawn
   const [red, green, blue] = colour
+  const mark = cards => cards.forEach((card, h) => card.setAttribute("aria-pressed", String(h === selected)))
+
+  // Another head of the same layer: all maps stay as they are.
+  const said = JSON.stringify(drawn), known = root.known
+  Object.assign(root, { selected, say: setTriggerValue })
+  if (known?.said === said && known.values.every((p, i) => p === values[i] || Number.isNaN(p))) {
+    mark(known.cards)
+    return known.observe()
+  }
   const readout = document.createElement("div")
   readout.className = "readout"
   readout.textContent = words.hint
@@ -13,7 +23,6 @@ export default function (component) {
     const card = document.createElement("button")
     card.type = "button"
     card.className = "head"
-    card.setAttribute("aria-pressed", String(h === selected))
     card.setAttribute("aria-label", `${words.head} ${h}: ${words.kinds[head]}`)
     const title = document.createElement("div")
     title.className = "title"
@@ -50,11 +59,11 @@ export default function (component) {
     card.append(title, canvas)
     card.onclick = event => {
       // The chosen head's cells ask how they were made; all else, and the keyboard, chooses a head.
-      if (h !== selected || event.target !== canvas || pool > 1) return setTriggerValue("picked", h)
+      if (h !== root.selected || event.target !== canvas || pool > 1) return root.say("picked", h)
       const box = canvas.getBoundingClientRect()
       const at = (from, span) => Math.max(0, Math.min(size - 1, Math.floor(from / span * size)))
       const q = at(event.clientY - box.top, box.height), k = at(event.clientX - box.left, box.width)
-      setTriggerValue("asked", { site: header.site, index: [h, q, k] })
+      root.say("asked", { site: header.site, index: [h, q, k] })
     }
     return card
   })
@@ -77,8 +86,8 @@ export default function (component) {
   // As many columns as fit, but rather full rows than one card left over.
   const columns = (count, most) => Math.ceil(count / Math.ceil(count / Math.max(1, Math.min(count, most))))
   const repeat = n => `repeat(${n}, minmax(0, 1fr))`
-  const arrange = () => {
-    const fit = Math.floor(root.clientWidth / (groups.length ? 130 : 150))
+  const arrange = width => {
+    const fit = Math.floor(width / (groups.length ? 130 : 150))
     if (!groups.length) {
       root.style.gridTemplateColumns = repeat(columns(heads.length, fit))
       return
@@ -87,8 +96,13 @@ export default function (component) {
     root.style.gridTemplateColumns = repeat(columns(groups.length, Math.floor(fit / groups[0].length)))
     for (const frame of frames) frame.style.gridTemplateColumns = repeat(inside)
   }
-  arrange()
-  const observer = new ResizeObserver(arrange)
-  observer.observe(root)
-  return () => observer.disconnect()
+  arrange(root.wide ?? root.clientWidth)
+  mark(cards)
+  const observe = () => {
+    const observer = new ResizeObserver(() => arrange(root.wide = root.clientWidth))
+    observer.observe(root)
+    return () => observer.disconnect()
+  }
+  root.known = { said, values, cards, observe }
+  return observe()
 }

@@ -102,9 +102,8 @@ export default function (component) {
   }
 
   root.replaceChildren(stage, told)
-  place()
   show("target", selected)
-  const observer = new ResizeObserver(place)
+  const observer = new ResizeObserver(place) // which calls at once, but after the page is laid out
   observer.observe(stage)
   return () => observer.disconnect()
 }

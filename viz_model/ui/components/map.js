@@ -107,8 +107,9 @@ export default function (component) {
   root.replaceChildren(svg)
   // Where the strip is wider than the screen, begin at the station the visitor is at.
   const here = svg.querySelector(".station.here rect")
-  if (here && root.scrollWidth > root.clientWidth + 4) {
+  requestAnimationFrame(() => {
+    if (!here || root.scrollWidth <= root.clientWidth + 4) return
     const scale = svg.getBoundingClientRect().width / (x + 2)
     root.scrollLeft = Math.max(0, scale * Number(here.getAttribute("x")) - root.clientWidth / 2)
-  }
+  })
 }

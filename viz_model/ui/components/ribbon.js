@@ -40,11 +40,14 @@ export default function (component) {
   const before = root.querySelector(".chips")
   const scrolled = before ? before.scrollTop : 0
   root.replaceChildren(list)
-  list.scrollTop = scrolled
   const chosen = list.querySelector('[aria-pressed="true"]')
-  if (!chosen) return
-  const above = chosen.offsetTop - list.offsetTop
-  if (above < list.scrollTop || above + chosen.offsetHeight > list.scrollTop + list.clientHeight) {
-    list.scrollTop = above - list.clientHeight / 2
-  }
+  // With the next picture: places asked for now would have the browser lay out the page once more.
+  requestAnimationFrame(() => {
+    list.scrollTop = scrolled
+    if (!chosen) return
+    const above = chosen.offsetTop - list.offsetTop
+    if (above < list.scrollTop || above + chosen.offsetHeight > list.scrollTop + list.clientHeight) {
+      list.scrollTop = above - list.clientHeight / 2
+    }
+  })
 }

@@ -206,7 +206,7 @@ export default function (component) {
     write()
     look(null)
   }
-  arrange()
+  // Not before the page is laid out anyway: asked for its width earlier, the browser would lay it all out for it.
   const observer = new ResizeObserver(arrange)
   observer.observe(plot)
   return () => observer.disconnect()
