@@ -116,8 +116,8 @@ def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray, bool]]:
         if (which := cells.read(part.get("meta"))) is not None:
             yield which, np.atleast_2d(array(part["z"]).astype(float)), not part.keys() & {"zmin", "coloraxis"}
     for header, numbers in frames(app).values():
-        if "rows" not in header:
-            continue
+        if not isinstance(header.get("rows"), list):
+            continue  # no strips
         drawn = numbers.reshape(len(header["rows"]), -1).astype(float)
         if (which := cells.read(header)) is not None:
             yield which, drawn, False
