@@ -146,6 +146,8 @@ class Stage:
 
     def formula(self, *names: str) -> None:
         """The formulas of sites, from the registry, each with this run's sizes: one table, which is drawn at once."""
+        if not names:
+            return
         head = [self.t(f"common.formula_{column}") for column in ("value", "formula", "shape")]
         lines = [f"| {' | '.join(head)} |", "|:-|:-|:-|"]
         for name in names:
@@ -156,7 +158,8 @@ class Stage:
             )
             value = f"**{self.t.site_label(site)}** {literal(self.trace.full_name(name))}"
             lines.append(f"| {value} | $\\displaystyle {site.formula}$ | {shape} |")
-        st.markdown("\n".join(lines))
+        with st.container(key=f"{self.name}.formula.{names[0]}"):
+            st.markdown("\n".join(lines))
 
     def _shape(self, name: str) -> tuple[int, ...]:
         """The shape of a site in this run; of cross-attention the keys are the source's."""
