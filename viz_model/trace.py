@@ -33,7 +33,7 @@ from viz_model.tokenizer import Token, Tokenizer
 
 Keep = Literal["everything", "stream"]
 
-MOST_KEPT = 64_000_000
+MOST_KEPT = 8_000_000
 """Bytes of a run that is kept as a whole."""
 
 _OUTPUT = ("logits", "probs")
