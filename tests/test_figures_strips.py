@@ -53,6 +53,7 @@ def test_a_matrix_of_nothing_but_masked_cells_has_a_scale() -> None:
 
 def test_a_cell_says_which_number_it_is() -> None:
     header, _ = strips.scene(strips.matrix(matrix((6, 6), first=10), height=300), WORDS)
+    assert header["places"] == tuple(range(10, 16))
     which = cells.read(header)
     assert which is not None and which.at(2, 5) == ("blocks.0.attn.scores", (3, 12, 15))
     assert not any("cells" in row for row in header["rows"]), "said once, not for every row"
@@ -72,7 +73,7 @@ def test_strips_have_scales_and_cells_of_their_own() -> None:
 
 def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
     view = matrix((300, 300))
-    picture = strips.matrix(view, height=300, places=tuple(range(300)))
+    picture = strips.matrix(view, height=300)
     header, numbers = strips.scene(picture, WORDS)
     assert picture.pool != Pool() and numbers.size <= heatmap.MOST_CELLS and "cells" not in header
     assert header["places"] == () and np.abs(numbers).max() == np.float32(np.abs(view.values).max())

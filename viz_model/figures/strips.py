@@ -71,8 +71,8 @@ def top_of(values: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
 
 
-def matrix(view: heatmap.HeatmapView, *, height: int, places: tuple[int, ...] = ()) -> StripsView:
-    """A heatmap as strips, pooled where it is large."""
+def matrix(view: heatmap.HeatmapView, *, height: int) -> StripsView:
+    """A heatmap of tokens by tokens as strips, pooled where it is large; its cells say which positions they are."""
     view = heatmap.fitted(view)
     is_share = view.scale != "signed"
     top = 1.0 if view.scale == "probability" else view.limit or top_of(view.values)
@@ -84,7 +84,7 @@ def matrix(view: heatmap.HeatmapView, *, height: int, places: tuple[int, ...] = 
         tuple(strips),
         view.columns,
         height,
-        places if view.pool == heatmap.Pool() else (),
+        () if view.cells is None else view.cells.rows,
         view.row_axis,
         view.column_axis,
         view.selected_row,

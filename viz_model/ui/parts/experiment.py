@@ -18,7 +18,6 @@ from viz_model.analysis import masks
 from viz_model.config import Side
 from viz_model.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.figures import attention, change, strips, theme
-from viz_model.figures.cells import span_of
 from viz_model.figures.spans import around
 from viz_model.ui import components, controls, runs, state, texts
 from viz_model.ui.stage import Stage
@@ -67,10 +66,8 @@ def _pattern(stage: Stage, changed: vm.Trace) -> None:
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     large = attention.head_view(changed, view.layer, view.head, stage.token, axes)
     alt = stage.words("head_alt", head=view.head, layer=view.layer)
-    places = span_of(around(stage.token, len(changed), attention.LARGEST))
-    stage.strips(
-        strips.matrix(large, height=attention.height(len(large.rows)), places=places), "under_mask", alt, own=False
-    )
+    picture = strips.matrix(large, height=attention.height(len(large.rows)))
+    stage.strips(picture, "under_mask", alt, own=False)
     stage.source(stage.at("attn.pattern"))
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from viz_model.config import Side
 from viz_model.figures import attention, lines, strips
-from viz_model.figures.cells import span_of
 from viz_model.figures.spans import around
 from viz_model.ui import components, controls, derivation, runs, state
 from viz_model.ui.stage import Stage
@@ -54,12 +53,12 @@ def large(stage: Stage, matrix: str) -> None:
     words, view, n = stage.words, stage.view, len(stage.trace)
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     found = attention.head_view(stage.trace, view.layer, view.head, stage.token, axes, matrix, most := span(stage))
-    shown = around(stage.token, n, most)
     alt = words("head_alt", head=view.head, layer=view.layer)
-    picture = strips.matrix(found, height=attention.height(len(found.rows)), places=span_of(shown))
+    picture = strips.matrix(found, height=attention.height(len(found.rows)))
     stage.strips(picture, "head", alt)
     stage.source(stage.at(f"attn.{matrix}"))
-    if len(found.rows) < n:
+    shown = around(stage.token, n, most)
+    if shown.stop - shown.start < n:
         st.caption(words("shown_part", first=shown.start, last=shown.stop - 1, n=n))
 
 
