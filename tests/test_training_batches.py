@@ -31,7 +31,8 @@ def same(one: Batch, other: Batch) -> bool:
 def split_of(train: np.ndarray, held_out: np.ndarray | None = None) -> Split:
     """A split of two streams of ids."""
     held_out = train[:40] if held_out is None else held_out
-    return Split(*(Documents(ids.astype(np.uint16), np.array([0, len(ids)])) for ids in (train, held_out)))
+    kept, aside = (Documents(ids.astype(np.uint16), np.array([0, len(ids)])) for ids in (train, held_out))
+    return Split(kept, aside)
 
 
 # All of them

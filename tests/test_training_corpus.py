@@ -142,6 +142,11 @@ def test_texts_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monke
         assert sorted(train) == sorted(text for kept, _ in known for text in kept)
         stories = [source for source in TEXTS if source.language == language and not source.per_line]
         assert held_out == [text for source in stories for text in split(documents(folder, source), 0)[1]]
+        assert [sample.source for sample in found.samples] == [source.file for source in stories]
+        for source, sample in zip(stories, found.samples, strict=True):
+            kept, aside = split(documents(folder, source), 0)
+            assert spelled(sample.held_out, tokenizer) == aside
+            assert len(sample.seen) == len(aside) and set(spelled(sample.seen, tokenizer)) <= set(kept)
     # Files do not follow one another: every batch is of all of them.
     per_line = set(documents(folder, TEXTS[2]))
     places = [n for n, text in enumerate(spelled(again.languages["en"].train, tokenizer)) if text in per_line]
@@ -222,7 +227,9 @@ def test_an_interrupted_preparation_leaves_nothing(
 ) -> None:
     tokenizer = byte_tokenizer()
     whole, save = Corpus.prepare(folder, tokenizer, 0, tmp_path / "whole"), np.save
-    for n_written in range(8):
+    # Of each language the text trained on, and two sources' held-out documents and as many others; two arrays each.
+    n_arrays = 2 * (1 + 2 * 2)
+    for n_written in range(2 * n_arrays):
         cache = tmp_path / f"cache-{n_written}"
         left = n_written
 
@@ -239,7 +246,7 @@ def test_an_interrupted_preparation_leaves_nothing(
             with pytest.raises(KeyboardInterrupt):
                 Corpus.prepare(folder, tokenizer, 0, cache)
         # What is there is whole: each language was written in one move or is missing.
-        assert len(list(cache.iterdir())) == n_written // 4
+        assert len(list(cache.iterdir())) == n_written // n_arrays
         again = Corpus.prepare(folder, tokenizer, 0, cache)
         for language, found in whole.languages.items():
             assert np.array_equal(again.languages[language].train.ids, found.train.ids)

@@ -162,9 +162,24 @@ def test_published_figures_are_measured_on_what_is_published(published: Publishe
         assert kept["held_out"][language] == pytest.approx(figures, rel=1e-6)
         assert ("bleu" in figures) == isinstance(data, Translations)
     assert kept["own_text"] == pytest.approx(publish.own_text(lm), rel=1e-6)
+    for source, figures in publish.by_source(lm, data).items():
+        assert kept["by_source"][source] == pytest.approx(figures, rel=1e-6)
+    stories = [] if isinstance(data, Translations) else [source.file for source in TEXTS if not source.per_line]
+    assert list(kept["by_source"]) == stories
     written = (folder / "README.md").read_text(encoding="utf-8")
     for figures in kept["held_out"].values():
         assert f"{figures['bits_per_byte']:.3f}" in written and f"{figures['accuracy']:.1%}" in written
+    for text in TEXTS:
+        if found := kept["by_source"].get(text.file):
+            assert f"| {text.title} | {found['held_out']:.3f} | {found['seen']:.3f} |" in written
+
+
+def test_a_description_can_be_made_again(published: Published) -> None:
+    chosen, data, _, folder = published
+    names = ("figures.json", "curves.svg", "README.md")
+    before = [(folder / name).read_text(encoding="utf-8") for name in names]
+    publish.describe(chosen, data, folder)
+    assert [(folder / name).read_text(encoding="utf-8") for name in names] == before
 
 
 def test_the_card_tells_everything(published: Published) -> None:
@@ -355,6 +370,8 @@ def test_the_command_trains_publishes_and_measures(
     assert run_command(*arguments, "--measure") == 0
     kept = json.loads((tmp_path / "models" / "story-post-ln" / "figures.json").read_text())
     assert json.loads(capsys.readouterr().out) == kept["held_out"]
+    assert run_command(*arguments, "--measure-sources") == 0
+    assert json.loads(capsys.readouterr().out) == kept["by_source"]
 
 
 def test_the_command_names_what_is_missing(

@@ -39,6 +39,9 @@ def main() -> None:
     after = parser.add_mutually_exclusive_group()
     after.add_argument("--publish", action="store_true", help="write the finished run to the package")
     after.add_argument("--measure", action="store_true", help="no training: the held-out figures of the bundled model")
+    after.add_argument(
+        "--measure-sources", action="store_true", help="the same by source, beside text that it was trained on"
+    )
     args = parser.parse_args()
     loop.prepare_memory()
     if args.threads:
@@ -49,8 +52,9 @@ def main() -> None:
             return
         chosen = recipe.load(args.name)
         data = batches.prepare(chosen, args.data, args.runs)
-        if args.measure:
-            print(json.dumps(publish.held_out(load_folder(publish.MODELS / args.name), data), indent=2))
+        if args.measure or args.measure_sources:
+            figures = publish.held_out if args.measure else publish.by_source
+            print(json.dumps(figures(load_folder(publish.MODELS / args.name), data), indent=2))
             return
         if args.from_published:
             publish.resume_published(chosen, args.runs / args.name)

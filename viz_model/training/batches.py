@@ -76,6 +76,18 @@ class Batches(ABC):
     def held_out(self, language: str) -> Iterator[Batch]:
         """All held-out text of a language, in batches; the same ones whenever it is called."""
 
+    def samples(self, language: str) -> Iterator[Sampled]:
+        """The held-out text of a language by its sources, where it has several."""
+        return iter(())
+
+
+class Sampled(NamedTuple):
+    """One source in batches: its held-out documents, and as many that are trained on."""
+
+    source: str
+    held_out: Iterator[Batch]
+    seen: Iterator[Batch]
+
 
 class Windows(Batches):
     """Packed text in windows of equal length, for a decoder: every position predicts the next token.
@@ -122,7 +134,14 @@ class Windows(Batches):
 
     def held_out(self, language: str) -> Iterator[Batch]:
         """Windows without overlap: the first tokens of each are predicted from little context."""
-        ids = self._corpus.languages[language].held_out.ids
+        return self._windows(self._corpus.languages[language].held_out)
+
+    def samples(self, language: str) -> Iterator[Sampled]:
+        for sample in self._corpus.languages[language].samples:
+            yield Sampled(sample.source, self._windows(sample.held_out), self._windows(sample.seen))
+
+    def _windows(self, documents: Documents) -> Iterator[Batch]:
+        ids = documents.ids
         n_windows = (len(ids) - 1) // self._window
         if n_windows < 1:
             # Held-out text of less than a window is one short window.
@@ -165,11 +184,17 @@ class Masked(Batches):
         return self._hide(rows, self._rate, rng)
 
     def held_out(self, language: str) -> Iterator[Batch]:
-        held_out = self._corpus.languages[language].held_out
+        return self._asked(self._corpus.languages[language].held_out)
+
+    def samples(self, language: str) -> Iterator[Sampled]:
+        for sample in self._corpus.languages[language].samples:
+            yield Sampled(sample.source, self._asked(sample.held_out), self._asked(sample.seen))
+
+    def _asked(self, documents: Documents) -> Iterator[Batch]:
         rng = np.random.default_rng((self._seed, 2))
-        for first in range(0, len(held_out), 16):
-            rows = range(first, min(first + 16, len(held_out)))
-            yield self._hide([self._wrapped(held_out, n, rng) for n in rows], HELD_OUT_RATE, rng)
+        for first in range(0, len(documents), 16):
+            rows = range(first, min(first + 16, len(documents)))
+            yield self._hide([self._wrapped(documents, n, rng) for n in rows], HELD_OUT_RATE, rng)
 
     def _wrapped(self, documents: Documents, n: int, rng: np.random.Generator) -> Ids:
         """One document between two end-of-texts; a long one from a random place on."""

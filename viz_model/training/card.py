@@ -35,6 +35,7 @@ CANNOT = {
 def write(
     recipe: Recipe,
     figures: Mapping[str, Mapping[str, float]],
+    by_source: Mapping[str, Mapping[str, float]],
     samples: Sequence[tuple[str, str]],
     *,
     n_steps: int,
@@ -76,9 +77,9 @@ enough that its attention, neurons and probabilities mean something.
 | language | {" | ".join(heads[name] for name in columns)} |
 |---|{"---|" * len(columns)}
 {rows}
-
-`python -m viz_model.training {recipe.name} --data FOLDER --measure` measures them again. The same loss on a text that
-comes with the code is in `figures.json`.
+{_by_source(by_source)}
+`python -m viz_model.training {recipe.name} --data FOLDER --measure` measures them again{_again(by_source)}.
+The same loss on a text that comes with the code is in `figures.json`.
 
 ## What it says
 
@@ -147,6 +148,26 @@ def _measured(kind: type) -> str:
         " beginning; BLEU (sacrebleu) of greedy translations against the first translation of each sentence, and"
         " against all that the corpus has.",
     }[kind]
+
+
+def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:
+    if not by_source:
+        return ""
+    titles = {source.file: source.title for source in TEXTS}
+    rows = "\n".join(
+        f"| {titles[file]} | {found['held_out']:.3f} | {found['seen']:.3f} |" for file, found in by_source.items()
+    )
+    return f"""
+By text, in bits per byte, beside as many documents that it was trained on: the difference is what it knows by heart.
+
+| text | held out | trained on |
+|---|---|---|
+{rows}
+"""
+
+
+def _again(by_source: Mapping[str, Mapping[str, float]]) -> str:
+    return ", `--measure-sources` those by text" if by_source else ""
 
 
 def _intro(kind: type) -> str:

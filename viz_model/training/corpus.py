@@ -54,13 +54,32 @@ class Documents:
         ids = np.fromiter((id for ids in encoded for id in (*ids, end)), dtype=np.uint16, count=int(starts[-1]))
         return cls(ids, starts)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Documents]) -> Documents:
+        """The documents of all ``parts``, of which there is at least one."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(np.concatenate([part.ids for part in parts]), np.cumsum([0, *lengths], dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Documents of one source: all that are held out, and as many of those that are trained on."""
+
+    source: str
+    held_out: Documents
+    seen: Documents
+
 
 @dataclass(frozen=True)
 class Split:
-    """One language of a corpus: what is trained on, and what never is."""
+    """One language of a corpus: what is trained on, and what never is.
+
+    ``samples`` are of the sources that the held-out documents come from, in their order.
+    """
 
     train: Documents
     held_out: Documents
+    samples: tuple[Sample, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,17 +102,24 @@ class Corpus:
         languages = {}
         for language in dict.fromkeys(source.language for source in TEXTS):
             sources = [source for source in TEXTS if source.language == language]
+            stories = [source.file for source in sources if not source.per_line]
             store = _Store(cache, f"texts-{language}", tokenizer, seed, (folder / source.file for source in sources))
             if not store.is_complete():
                 train: list[str] = []
-                held_out: list[str] = []
+                sampled: dict[str, Documents] = {}
                 for source in sources:
                     kept, aside = split(documents(folder, source), seed)
                     train += kept
-                    held_out += [] if source.per_line else aside
+                    if source.file in stories:
+                        sampled[_part(source.file, "held_out")] = Documents.encode(aside, tokenizer)
+                        sampled[_part(source.file, "seen")] = Documents.encode(kept[: len(aside)], tokenizer)
                 random.Random(seed + 1).shuffle(train)
-                store.write(train=Documents.encode(train, tokenizer), held_out=Documents.encode(held_out, tokenizer))
-            languages[language] = Split(store.read("train"), store.read("held_out"))
+                store.write({"train": Documents.encode(train, tokenizer), **sampled})
+            samples = tuple(
+                Sample(file, store.read(_part(file, "held_out")), store.read(_part(file, "seen"))) for file in stories
+            )
+            held_out = Documents.joined([sample.held_out for sample in samples])
+            languages[language] = Split(store.read("train"), held_out, samples)
         return cls(languages, tokenizer)
 
     @classmethod
@@ -123,7 +149,8 @@ class Corpus:
         if n_train < 2:
             raise CorpusError(f"the text is {len(whole) - 1} tokens long: that is too little to train on")
         parts = (whole[:n_train], whole[n_train:])
-        return cls({language: Split(*(Documents(ids, np.array([0, len(ids)])) for ids in parts))}, tokenizer)
+        train, held_out = (Documents(ids, np.array([0, len(ids)])) for ids in parts)
+        return cls({language: Split(train, held_out)}, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -162,10 +189,12 @@ class PairCorpus:
             if not store.is_complete():
                 flat = [(pair.english, other) for pair in kept for other in pair.translations]
                 store.write(
-                    train_en=Documents.encode([english for english, _ in flat], tokenizer),
-                    train_other=Documents.encode([other for _, other in flat], tokenizer),
-                    held_out_en=Documents.encode([pair.english for pair in aside], tokenizer),
-                    held_out_other=Documents.encode([pair.translations[0] for pair in aside], tokenizer),
+                    {
+                        "train_en": Documents.encode([english for english, _ in flat], tokenizer),
+                        "train_other": Documents.encode([other for _, other in flat], tokenizer),
+                        "held_out_en": Documents.encode([pair.english for pair in aside], tokenizer),
+                        "held_out_other": Documents.encode([pair.translations[0] for pair in aside], tokenizer),
+                    }
                 )
             languages[source.language] = PairSplit(
                 train=(store.read("train_en"), store.read("train_other")),
@@ -175,11 +204,19 @@ class PairCorpus:
         return cls(languages, tokenizer)
 
 
+def _part(file: str, of: str) -> str:
+    return f"{Path(file).stem}.{of}"
+
+
 class _Store:
     """Documents on disk. The name of the folder tells vocabulary, seed and files, so that none can be mistaken."""
 
+    LAYOUT = 2
+    """Counts the ways in which parts were cut and named: a folder of another layout is not read."""
+
     def __init__(self, cache: Path, name: str, tokenizer: ByteLevel, seed: int, files: Iterable[Path]) -> None:
-        digest = hashlib.sha256(repr((seed, sorted(tokenizer.encoding._mergeable_ranks.items()))).encode())
+        ranks = sorted(tokenizer.encoding._mergeable_ranks.items())
+        digest = hashlib.sha256(repr((self.LAYOUT, seed, ranks)).encode())
         for file in files:
             if not file.is_file():
                 raise CorpusError(f"{file}: no such file")
@@ -189,7 +226,7 @@ class _Store:
     def is_complete(self) -> bool:
         return self.folder.is_dir()
 
-    def write(self, **parts: Documents) -> None:
+    def write(self, parts: Mapping[str, Documents]) -> None:
         """Everything or nothing. Processes of one run may all come here: the first to finish is kept."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder.parent, prefix="partial-") as partial:

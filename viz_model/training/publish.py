@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from viz_model import generation
 from viz_model.checkpoints.registry import load_folder
@@ -24,9 +24,7 @@ GREEDY = generation.Sampling(temperature=0.0)
 
 
 def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None) -> None:
-    """Write a run's model to ``target``, by default into the package.
-
-    The figures of the card are measured here, on the weights as shipped.
+    """Write a run's model to ``target``, by default into the package, and describe it.
 
     Raises:
         TrainingError: the run has no checkpoint.
@@ -41,18 +39,23 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
-    (target / "curves.svg").write_text(card.curves(thinned), encoding="utf-8")
+    describe(recipe, data, target)
 
-    lm = load_folder(target)
-    figures = held_out(lm, data)
-    _write(target / "figures.json", {"held_out": figures, "own_text": own_text(lm)})
+
+def describe(recipe: Recipe, data: Batches, target: Path) -> None:
+    """Measure the weights in ``target`` as shipped; write figures, curves and card beside them."""
+    lm, reports = load_folder(target), log.read(target / "log.jsonl")
+    figures, sources = held_out(lm, data), by_source(lm, data)
+    _write(target / "figures.json", {"held_out": figures, "by_source": sources, "own_text": own_text(lm)})
+    (target / "curves.svg").write_text(card.curves(reports), encoding="utf-8")
     (target / "README.md").write_text(
         card.write(
             recipe,
             figures,
+            sources,
             samples(lm),
             n_steps=reports[-1]["step"] + 1,
-            n_parameters=sum(map(torch.numel, tensors.values())),
+            n_parameters=sum(map(torch.numel, load_file(target / "model.safetensors").values())),
         ),
         encoding="utf-8",
     )
@@ -89,6 +92,22 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
         for language in data.languages:
             figures[language] |= bleu(lm, data, language)
     return figures
+
+
+def by_source(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
+    """Bits per byte of each source's held-out documents, and of as many (``seen``) that it was trained on.
+
+    What lies between the two was learnt by heart; what they have in common is what is hard about the
+    text. Empty where a language has a single source, as translators do.
+    """
+    return {
+        sample.source: {
+            "held_out": objective.measure(lm.model, sample.held_out, data.tokenizer).bits_per_byte,
+            "seen": objective.measure(lm.model, sample.seen, data.tokenizer).bits_per_byte,
+        }
+        for language in data.languages
+        for sample in data.samples(language)
+    }
 
 
 def bleu(lm: LanguageModel, data: Translations, language: str) -> dict[str, float]:
