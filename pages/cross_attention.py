@@ -42,8 +42,8 @@ def draw(stage: Stage) -> None:
     steps = cross.steps(trace, view.layer, view.head, token, padded=padded)
     rows = crossing.labels(stage, "step", figures.STEPS)
     cells = {} if padded else crossing.step_cells(stage)
-    drawn = figures.draw_steps(steps, source, rows, scaled=config.scale_scores, cells=cells)
-    stage.figure(drawn, "steps", words("steps_alt"))
+    drawn = figures.step_strips(steps, source, rows, scaled=config.scale_scores, cells=cells)
+    stage.strips(drawn, "steps", words("steps_alt"))
     if len(source) > figures.MOST_COLUMNS:
         st.caption(words("columns", n=figures.MOST_COLUMNS, total=len(source)))
     stage.source(*(stage.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
@@ -52,8 +52,8 @@ def draw(stage: Stage) -> None:
     left, right = st.columns([3, 2], gap="large")
     names = crossing.labels(stage, "sum", figures.SUMS)
     with left:
-        drawn = figures.draw_sum(written, names, dimension, config.norm_at, crossing.sum_cells(stage))
-        stage.figure(drawn, "sum", words("sum_alt"))
+        drawn = figures.sum_strips(written, names, dimension, config.norm_at, crossing.sum_cells(stage))
+        stage.strips(drawn, "sum", words("sum_alt"))
     with right:
         stage.figure(figures.draw_heads(written, view.head, names), "heads", words("heads_alt"))
     stage.source(*(stage.at(site) for site in ("resid.mid", "cross.head_out", "cross.out", "resid.cross")))

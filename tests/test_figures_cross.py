@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.analysis import cross
 from viz_model.figures import cross as figures
-from viz_model.figures import heatmap, lines, spans, theme
+from viz_model.figures import lines, spans, strips, theme
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
@@ -70,7 +71,8 @@ def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) ->
             np.testing.assert_allclose(view.patterns[:, q, s], patterns[:, rows, columns].max((1, 2)), rtol=1e-6)
     large = figures.large(view, shape[1] - 1, "site", ("target", "source"))
     assert large.selected_row == len(view.target) - 1
-    assert heatmap.draw(large).data[0].z.shape == (len(view.target), len(view.source))
+    drawn = strips.matrix(large)
+    assert (len(drawn.strips), len(drawn.columns)) == (len(view.target), len(view.source))
 
 
 def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
@@ -82,26 +84,30 @@ def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
     assert values.shape == (header["heads"], len(header["target"]), len(header["source"])) == every.shape
 
 
+def drawn_steps(trace: vm.Trace, steps: cross.Steps, **options: Any) -> strips.StripsView:
+    return figures.step_strips(steps, cross.source_labels(trace), words(figures.STEPS), **options)
+
+
 def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
     steps = cross.steps(trace, LAYER, HEAD, QUERY)
     scaled = trace.config.scale_scores
-    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=scaled)
-    rows = [part.z[0] for part in drawn.data if part.type == "heatmap"]
+    *rows, bars = drawn_steps(trace, steps, scaled=scaled).strips
     expected = [steps.products, *([steps.scores] if scaled else []), steps.masked, steps.pattern]
     assert len(rows) == len(expected)
     for row, values in zip(rows, expected, strict=True):
-        np.testing.assert_allclose(row, values, rtol=1e-6)
-    np.testing.assert_allclose(drawn.data[-1].y, steps.fetched, rtol=1e-6)
+        np.testing.assert_array_equal(row.values, values)
+    assert bars.look == "bars"
+    np.testing.assert_array_equal(bars.values, steps.fetched)
     values, names, columns = figures.steps_table(steps, words(figures.STEPS), cross.source_labels(trace))
     assert values.shape == (len(names), len(columns))
 
 
 def test_hidden_cells_are_drawn_as_hidden(trace: vm.Trace) -> None:
     steps = cross.steps(trace, LAYER, HEAD, QUERY, padded=True)
-    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=True)
-    masked = next(part for part in drawn.data if part.type == "heatmap" and np.isnan(part.z[0][-1]))
-    assert np.isnan(masked.z[0]).sum() == cross.N_PADDING
-    assert sum("−∞" in text for part in drawn.data if part.text is not None for text in part.text) == cross.N_PADDING
+    header, numbers = strips.scene(drawn_steps(trace, steps, scaled=True), {})
+    (masked,) = [n for n, row in enumerate(header["rows"]) if "<mask>" in row["name"]]
+    np.testing.assert_array_equal(np.isnan(numbers[masked]), np.isneginf(steps.mask))
+    assert np.isnan(numbers[masked]).sum() == cross.N_PADDING and header["written"]
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -109,23 +115,24 @@ def test_a_long_source_is_cut_to_what_is_read_or_to_the_padding(padded: bool) ->
     config = tiny_config(kind="encoder_decoder", n_context=64, start_id=0)
     trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
     steps = cross.steps(trace, LAYER, HEAD, 2, padded=padded)
-    drawn = figures.draw_steps(steps, cross.source_labels(trace), words(figures.STEPS), scaled=True)
+    drawn = drawn_steps(trace, steps, scaled=True)
     shown = slice(36, 60) if padded else spans.window(steps.fetched, figures.MOST_COLUMNS)
-    np.testing.assert_allclose(drawn.data[0].z[0], steps.products[shown], rtol=1e-6)
-    np.testing.assert_allclose(drawn.data[-1].y, steps.fetched[shown], rtol=1e-6)
-    assert drawn.data[-1].y.max() == pytest.approx(steps.fetched.max()) or padded
+    np.testing.assert_array_equal(drawn.strips[0].values, steps.products[shown])
+    np.testing.assert_array_equal(drawn.strips[-1].values, steps.fetched[shown])
+    assert drawn.places == tuple(range(60))[shown] and len(drawn.columns) == figures.MOST_COLUMNS
+    assert drawn.strips[-1].values.max() == steps.fetched.max() or padded
 
 
 def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) -> None:
     written, norm_at = cross.written(trace, LAYER, QUERY), trace.config.norm_at
-    drawn = figures.draw_sum(written, words(figures.SUMS), "dimension", norm_at)
-    strips = [part.z[0] for part in drawn.data]
+    drawn = figures.sum_strips(written, words(figures.SUMS), "dimension", norm_at)
     expected = [written.before, written.out, written.before + written.out, written.after]
     if norm_at == "pre":
         del expected[2]
-    assert len(strips) == len(expected)
-    for strip, values in zip(strips, expected, strict=True):
-        np.testing.assert_allclose(strip, values, atol=1e-6)
+    assert len({strip.top for strip in drawn.strips}) == 1, "one scale, or the sum could not be checked by eye"
+    for strip, values in zip(drawn.strips, expected, strict=True):
+        np.testing.assert_allclose(strip.values, values, atol=1e-6)
+        assert f"{np.linalg.norm(values):.2f}" in strip.behind
     heads = figures.draw_heads(written, HEAD, words(figures.SUMS)).data[0]
     np.testing.assert_allclose(heads.y, np.linalg.norm(written.heads, axis=-1), rtol=1e-5)
 

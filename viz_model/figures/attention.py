@@ -14,7 +14,7 @@ from viz_model.config import ModelConfig
 from viz_model.figures import heatmap, theme
 from viz_model.figures.cells import COLUMN, ROW, Cells, Index, span_of
 from viz_model.figures.spans import around
-from viz_model.figures.strips import BARS_HEIGHT, STRIP_HEIGHT, Strip, StripsView, top_of
+from viz_model.figures.strips import Strip, StripsView, scaled, steps, top_of
 from viz_model.trace import Trace
 
 KINDS = heads.KINDS
@@ -108,11 +108,6 @@ LARGEST = 88
 
 MOST_LINES, LINE_PITCH = 20, 26
 """Positions on either side of the lines at the most, and the pixels that each takes."""
-
-
-def height(length: int) -> int:
-    """Pixels of the large map of ``length`` positions."""
-    return min(560, max(260, 90 + 26 * length))
 
 
 def matrices(trace: Trace, layer: int) -> tuple[str, ...]:
@@ -352,25 +347,12 @@ def step_strips(view: StepsView, names: Mapping[str, str]) -> StripsView:
     """
     shown = view.shown()
     found = [
-        Strip(
-            name=f"{n}  {names[step]}",
-            values=values[shown],
-            look="share" if step == "pattern" else "signed",
-            top=1.0 if step == "pattern" else top_of(values[shown]),
-            cells=view.cells(step),
-        )
-        for n, (step, values) in enumerate(view.rows().items(), start=1)
+        scaled(names[step], values[shown], "share" if step == "pattern" else "signed", cells=view.cells(step))
+        for step, values in view.rows().items()
     ]
     weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
-    name = f"{len(found) + 1}  {names['weighted']}"
-    found.append(Strip(name, weighted, "bars", top_of(weighted), role="value"))
-    return StripsView(
-        tuple(found),
-        tuple(view.labels[position] for position in shown),
-        height=STRIP_HEIGHT * (len(found) - 1) + BARS_HEIGHT + 50,
-        places=span_of(shown),
-        written=True,
-    )
+    found.append(scaled(names["weighted"], weighted, "bars", role="value"))
+    return steps(found, [view.labels[position] for position in shown], span_of(shown))
 
 
 def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_model.analysis import cross
 from viz_model.config import ModelConfig
-from viz_model.figures import heatmap, sheet, theme
+from viz_model.figures import heatmap, sheet, strips, theme
 from viz_model.figures.cells import ROW, Cells, span_of
 from viz_model.figures.next_token import percent
 from viz_model.figures.spans import around, window
@@ -22,9 +22,6 @@ MOST_CELLS = 64
 """Cells along a side of a map; longer texts are pooled, so the payload stays the same."""
 MOST_COLUMNS = 24
 """Source tokens beside each other in the steps."""
-MAX_WRITTEN = 16
-"""Columns up to which every cell has its number written on it."""
-
 
 GRID = ("head", "hint")
 STEPS = ("product", "scale", "mask", "softmax", "value")
@@ -113,15 +110,14 @@ def large(
 # The steps of one target token
 
 
-def draw_steps(
+def step_strips(
     steps: cross.Steps,
     labels: Sequence[str],
     names: Mapping[str, str],
     *,
     scaled: bool,
-    written: int = MAX_WRITTEN,
     cells: Mapping[str, Cells] = MappingProxyType({}),
-) -> go.Figure:
+) -> strips.StripsView:
     """Rows of aligned cells, one column a source token, and the length of weight · value as bars below.
 
     ``names`` are :data:`STEPS`. A model that does not divide by √K has no row for it.
@@ -130,45 +126,20 @@ def draw_steps(
     shown = window(steps.fetched, MOST_COLUMNS)
     if np.isneginf(steps.mask).any():  # what is hidden stands at the end, and is what one wants to see
         shown = slice(max(0, len(labels) - MOST_COLUMNS), len(labels))
-    labels = tuple(labels[shown])
-    rows: list[tuple[str, np.ndarray, str]] = [("product", steps.products, "signed")]
-    if scaled:
-        rows.append(("scale", steps.scores, "signed"))
-    rows += [("mask", steps.masked, "signed"), ("softmax", steps.pattern, "probability")]
-    columns = theme.unique(labels)
-    figure = sheet.Sheet.grid(
-        rows=len(rows) + 1,
-        cols=1,
-        shared_xaxes=True,
-        vertical_spacing=0.035,
-        row_heights=[*[1.0] * len(rows), 2.0],
-    )
-    for row, (key, values, scale) in enumerate(rows, start=1):
-        name = f"{row}  {theme.plain(names[key])}"
-        has_room = len(columns) <= written
-        which = cells[key]._replace(columns=span_of(shown)) if key in cells else None
-        for part in heatmap.strip(
-            values[shown], columns, name, probability=scale == "probability", written=has_room, which=which
-        ):
-            figure.add_trace(part, row=row, col=1)
-    name = f"{len(rows) + 1}  {theme.plain(names['value'])}"
-    figure.add_trace(
-        sheet.bar(
-            x=columns,
-            y=steps.fetched[shown].astype(np.float32),
-            marker={"color": theme.ROLES["value"]},
-            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{name}</extra>",
-        ),
-        row=len(rows) + 1,
-        col=1,
-    )
-    theme.layout(figure, height=130 + 60 * len(rows))
-    figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(labels))
-    figure.update_xaxes(showticklabels=False)
-    figure.update_xaxes(showticklabels=True, row=len(rows) + 1, col=1)
-    figure.update_yaxes(fixedrange=True)
-    figure.update_yaxes(title=name, row=len(rows) + 1, col=1)
-    return figure.drawn()
+    rows = {"product": steps.products, "scale": steps.scores, "mask": steps.masked, "softmax": steps.pattern}
+    if not scaled:
+        del rows["scale"]
+    found = [
+        strips.scaled(
+            names[step],
+            values[shown],
+            "share" if step == "softmax" else "signed",
+            cells=cells[step]._replace(columns=span_of(shown)) if step in cells else None,
+        )
+        for step, values in rows.items()
+    ]
+    found.append(strips.scaled(names["value"], steps.fetched[shown], "bars", role="value"))
+    return strips.steps(found, labels[shown], span_of(shown))
 
 
 def steps_table(
@@ -179,58 +150,37 @@ def steps_table(
     return np.stack(rows), tuple(names[key] for key in STEPS), labels
 
 
-def draw_sum(
+def sum_strips(
     written: cross.Written,
     names: Mapping[str, str],
     dimension: str,
     norm_at: str,
     cells: Mapping[str, Cells] = MappingProxyType({}),
-) -> go.Figure:
-    """The stream before, what is added, and the stream after, as strips of D cells with their lengths.
+) -> strips.StripsView:
+    """The stream before, what is added, and the stream after, as strips of D cells with their lengths behind.
 
-    ``names`` are :data:`SUMS`. Under Post-LN the sum
-    is a strip of its own, because the norm follows it. ``cells`` say of strips which numbers of the run they are.
+    ``names`` are :data:`SUMS`. Under Post-LN the sum is a strip of its own, because the norm follows
+    it. All share one colour scale, so that the sum can be checked by eye. ``cells`` say of strips which
+    numbers of the run they are.
     """
-    strips = [("before", written.before), ("out", written.out)]
+    vectors = {"before": written.before, "out": written.out}
     if norm_at == "pre":
-        strips.append(("after", written.after))
+        vectors["after"] = written.after
     else:
-        strips += [("sum", written.before + written.out), ("after_norm", written.after)]
-    limit = float(max(np.abs(values).max() for _, values in strips)) or 1.0
-    figure = sheet.Sheet.grid(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.45 / len(strips))
-    for row, (key, values) in enumerate(strips, start=1):
-        name = theme.plain(names[key])
-        figure.add_trace(
-            sheet.heatmap(
-                z=values.astype(np.float32)[None],
-                meta=cells[key].meta if key in cells else None,
-                y=[""],
-                zmin=-limit,
-                zmax=limit,
-                colorscale=theme.diverging(),
-                showscale=False,
-                hovertemplate=f"{theme.plain(dimension)} %{{x}}<br><b>%{{z:.4f}}</b><extra>{name}</extra>",
-            ),
-            row=row,
-            col=1,
+        vectors |= {"sum": written.before + written.out, "after_norm": written.after}
+    top = strips.top_of(np.stack(list(vectors.values())))
+    found = tuple(
+        strips.Strip(
+            names[key],
+            values,
+            top=top,
+            cells=cells.get(key),
+            behind=f"{names['length']} {np.linalg.norm(values):.2f}",
         )
-        figure.add_annotation(
-            text=f"{name}  ·  {theme.plain(names['length'])} {np.linalg.norm(values):.2f}",
-            x=0,
-            xref="x domain" if row == 1 else f"x{row} domain",
-            xanchor="left",
-            y=1,
-            yref="y domain" if row == 1 else f"y{row} domain",
-            yanchor="bottom",
-            yshift=2,
-            showarrow=False,
-            font={"size": 12, "color": theme.INK},
-        )
-    theme.layout(figure, height=54 + 60 * len(strips), margin={"t": 24})
-    figure.update_xaxes(showticklabels=False, fixedrange=True, range=[-0.5, len(written.out) - 0.5])
-    figure.update_xaxes(showticklabels=True, title=theme.plain(dimension), row=len(strips), col=1)
-    figure.update_yaxes(visible=False, fixedrange=True)
-    return figure.drawn()
+        for key, values in vectors.items()
+    )
+    columns = tuple(map(str, range(len(written.out))))
+    return strips.StripsView(found, columns, 56 + 50 * len(found), column_axis=dimension)
 
 
 def draw_heads(written: cross.Written, selected: int, names: Mapping[str, str]) -> go.Figure:
@@ -353,23 +303,12 @@ def draw_guesses(step: cross.Step, position: int) -> go.Figure:
     return figure.drawn()
 
 
-def draw_row(pattern: np.ndarray, labels: Sequence[str], name: str, cells: Cells | None = None) -> go.Figure:
+def row_strip(pattern: np.ndarray, labels: Sequence[str], name: str, cells: Cells | None = None) -> strips.StripsView:
     """One row of a pattern as bars over the source: all of it, or the window that is read most."""
     shown = window(pattern, MOST_COLUMNS)
-    labels = tuple(labels[shown])
-    figure = sheet.Sheet(
-        sheet.bar(
-            x=theme.unique(labels),
-            y=pattern[shown].astype(np.float32),
-            meta=None if cells is None else cells._replace(columns=span_of(shown)).meta,
-            marker={"color": theme.ROLES["pattern"]},
-            hovertemplate=f"%{{x}}<br><b>%{{y:.4f}}</b><extra>{theme.plain(name)}</extra>",
-        )
-    )
-    theme.layout(figure, height=190)
-    figure.update_xaxes(type="category", fixedrange=True, **theme.ticks(labels))
-    figure.update_yaxes(fixedrange=True, rangemode="tozero", tickformat=".0%", nticks=4, title=theme.plain(name))
-    return figure.drawn()
+    which = None if cells is None else cells._replace(columns=span_of(shown))
+    bars = strips.scaled(name, pattern[shown], "bars", cells=which)
+    return strips.StripsView((bars,), tuple(labels[shown]), 190, span_of(shown), written=True)
 
 
 # How the two halves are joined

@@ -5,6 +5,7 @@ For pictures that follow every click: a canvas is drawn in a tenth of the time t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -43,8 +44,9 @@ class StripsView(NamedTuple):
 
     Attributes:
         strips: R of them.
-        columns: C names; ``places`` are their positions in the text, where they are tokens.
+        columns: C names.
         height: of the whole picture in pixels, names of the axes and columns included.
+        places, row_places: the positions in the text of columns and rows that are tokens.
         row_axis, column_axis: the names of the axes.
         selected: the row that is framed.
         written: whether every cell holds its number, where there is room.
@@ -57,6 +59,7 @@ class StripsView(NamedTuple):
     columns: tuple[str, ...]
     height: int
     places: tuple[int, ...] = ()
+    row_places: tuple[int, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
     selected: int | None = None
@@ -71,7 +74,12 @@ def top_of(values: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
 
 
-def matrix(view: heatmap.HeatmapView, *, height: int) -> StripsView:
+def scaled(name: str, values: np.ndarray, look: Literal["signed", "share", "bars"] = "signed", **more: Any) -> Strip:
+    """A strip whose own largest magnitude has full colour, or of shares, a whole 1."""
+    return Strip(name, values, look, 1.0 if look == "share" else top_of(values), **more)
+
+
+def matrix(view: heatmap.HeatmapView) -> StripsView:
     """A heatmap of tokens by tokens as strips, pooled where it is large; its cells say which positions they are."""
     view = heatmap.fitted(view)
     is_share = view.scale != "signed"
@@ -83,8 +91,8 @@ def matrix(view: heatmap.HeatmapView, *, height: int) -> StripsView:
     return StripsView(
         tuple(strips),
         view.columns,
-        height,
-        () if view.cells is None else view.cells.rows,
+        min(560, max(260, 90 + 26 * len(view.rows))),
+        *(((), ()) if view.cells is None else (view.cells.columns, view.cells.rows)),
         view.row_axis,
         view.column_axis,
         view.selected_row,
@@ -92,6 +100,13 @@ def matrix(view: heatmap.HeatmapView, *, height: int) -> StripsView:
         site=view.site,
         pool=view.pool,
     )
+
+
+def steps(strips: Sequence[Strip], columns: Sequence[str], places: tuple[int, ...]) -> StripsView:
+    """Steps that follow each other over the same tokens: numbered, and each with its numbers written."""
+    heights = (BARS_HEIGHT if strip.look == "bars" else STRIP_HEIGHT for strip in strips)
+    numbered = tuple(strip._replace(name=f"{n}  {strip.name}") for n, strip in enumerate(strips, start=1))
+    return StripsView(numbered, tuple(columns), sum(heights) + 50, places, written=True)
 
 
 def scene(view: StripsView, words: dict[str, str]) -> tuple[dict[str, Any], np.ndarray]:
@@ -111,6 +126,7 @@ def scene(view: StripsView, words: dict[str, str]) -> tuple[dict[str, Any], np.n
         "rows": rows,
         "columns": view.columns,
         "places": view.places,
+        "rowPlaces": view.row_places,
         "height": view.height,
         "axes": [view.row_axis, view.column_axis],
         "selected": view.selected,

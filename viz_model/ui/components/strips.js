@@ -4,7 +4,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   const [header, values] = unframe(data)
-  const { rows, columns, places, axes, height, weights, words } = header
+  const { rows, columns, places, rowPlaces, axes, height, weights, words } = header
   const GAP = header.matrix ? 0 : 6, TOP = 4, MOST_NAMES = 40, LINE = 15
   const value = (r, c) => values[r * columns.length + c]
   const digits = v => v.toFixed(4).replace("-", "−")
@@ -151,7 +151,7 @@ export default function (component) {
   let looked = null
   const cellsOf = r => header.cells ?? rows[r].cells
   const asked = ([r, c]) => cellsOf(r) ? whereIs(cellsOf(r), r, c) : null
-  const placed = (n, name) => places.length ? `${places[n]}: ${name}` : name
+  const placed = (known, n, name) => known.length ? `${known[n]}: ${name}` : name
   function look(cell) {
     looked = cell
     cursor.style.display = tip.style.display = cell ? "block" : "none"
@@ -165,8 +165,8 @@ export default function (component) {
       return made
     }
     const shown = Number.isFinite(v) ? digits(v) : header.written ? "−∞" : words.masked
-    const row = header.matrix ? `${axes[0]} ${placed(r, rows[r].name)}` : rows[r].name
-    tip.replaceChildren(line("value", shown), line("", row), line("", `${axes[1]} ${placed(c, columns[c])}`.trim()))
+    const row = header.matrix ? `${axes[0]} ${placed(rowPlaces, r, rows[r].name)}` : rows[r].name
+    tip.replaceChildren(line("value", shown), line("", row), line("", `${axes[1]} ${placed(places, c, columns[c])}`.trim()))
     if (header.site) tip.append(line("site", header.site))
     const right = x + at.across + 10
     tip.style.left = right + tip.offsetWidth < at.whole ? `${right}px` : `${Math.max(0, x - 10 - tip.offsetWidth)}px`

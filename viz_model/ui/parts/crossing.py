@@ -11,7 +11,7 @@ import streamlit as st
 from viz_model.analysis import cross, parameters
 from viz_model.config import Side
 from viz_model.figures import cross as figures
-from viz_model.figures import heatmap
+from viz_model.figures import strips
 from viz_model.figures.cells import COLUMN, ROW, Cells, Index
 from viz_model.figures.next_token import percent
 from viz_model.generation import Sampling
@@ -96,9 +96,11 @@ def maps(stage: Stage, every: np.ndarray, pattern: np.ndarray, shown: str) -> No
     with wide:
         axes = stage.words("axis_target"), stage.words("axis_source")
         site = f"{stage.at('cross.pattern')} · {stage.words(f'shown_{shown}')}"
-        cells = Cells(stage.at("cross.pattern"), (stage.view.head, ROW, COLUMN)) if shown == "head" else None
+        shape: Index = (stage.view.head, ROW, COLUMN)
+        spans = tuple(range(len(target))), tuple(range(len(source)))
+        cells = Cells(stage.at("cross.pattern"), shape, *spans) if shown == "head" else None
         large = figures.large(figures.MapsView.of(pattern[None], target, source), stage.token, site, axes, cells)
-        stage.figure(heatmap.draw(large), "map", stage.words("map_alt"))
+        stage.strips(strips.matrix(large), "map", stage.words("map_alt"))
     with narrow:
         view = figures.MapsView.of(every, target, source)
         chosen = stage.view.head if shown == "head" else None
@@ -180,8 +182,8 @@ def decoding(stage: Stage, pattern: np.ndarray, shown: str) -> dict[str, list[ob
     with right:
         stage.see("step_end" if now.came is None else "step_hit" if now.hit else "step_miss", **said)
         stage.figure(figures.draw_guesses(now, stage.token), "guesses", stage.words("guesses_alt"))
-        row = figures.draw_row(pattern[stage.token], source, stage.words("weight"), cells)
-        stage.figure(row, "row", stage.words("row_alt"))
+        row = figures.row_strip(pattern[stage.token], source, stage.words("weight"), cells)
+        stage.strips(row, "row", stage.words("row_alt"))
         stage.source(stage.at("cross.pattern"))
     if len(steps) > 1:
         stage.see(f"own_{_compared(same, len(own), len(steps) - 1)}", n=same, n_target=len(steps) - 1)
@@ -271,8 +273,8 @@ def missing(stage: Stage) -> None:
     with picture:
         strongest = stage.token_name(int(row.argmax()))
         st.subheader(stage.words("instead", token=stage.token_name(), strongest=strongest), anchor=False)
-        figure = figures.draw_row(row, stage.token_labels, stage.words("weight"))
-        stage.figure(figure, "instead", stage.words("instead_alt"))
+        figure = figures.row_strip(row, stage.token_labels, stage.words("weight"))
+        stage.strips(figure, "instead", stage.words("instead_alt"))
         stage.source(site)
     with see:
         stage.see("what")

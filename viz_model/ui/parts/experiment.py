@@ -66,8 +66,7 @@ def _pattern(stage: Stage, changed: vm.Trace) -> None:
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     large = attention.head_view(changed, view.layer, view.head, stage.token, axes)
     alt = stage.words("head_alt", head=view.head, layer=view.layer)
-    picture = strips.matrix(large, height=attention.height(len(large.rows)))
-    stage.strips(picture, "under_mask", alt, own=False)
+    stage.strips(strips.matrix(large), "under_mask", alt, own=False)
     stage.source(stage.at("attn.pattern"))
 
 

@@ -54,8 +54,7 @@ def large(stage: Stage, matrix: str) -> None:
     axes = stage.t("common.axis_query"), stage.t("common.axis_key")
     found = attention.head_view(stage.trace, view.layer, view.head, stage.token, axes, matrix, most := span(stage))
     alt = words("head_alt", head=view.head, layer=view.layer)
-    picture = strips.matrix(found, height=attention.height(len(found.rows)))
-    stage.strips(picture, "head", alt)
+    stage.strips(strips.matrix(found), "head", alt)
     stage.source(stage.at(f"attn.{matrix}"))
     shown = around(stage.token, n, most)
     if shown.stop - shown.start < n:
