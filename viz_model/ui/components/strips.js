@@ -47,7 +47,10 @@ export default function (component) {
     const across = (whole - left - right) / columns.length
     const names = columns.map(name => short(name)), longest = widest(names)
     let every = Math.ceil(columns.length / MOST_NAMES)
-    const flat = longest + 6 <= across * every
+    // Of dimensions a few round numbers say what the others are.
+    const counted = !header.matrix && !places.length && columns.every(name => /^\d+$/.test(name))
+    if (counted) every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find(n => longest + 10 <= across * n) ?? columns.length
+    const flat = counted || longest + 6 <= across * every
     if (!flat) every = Math.max(every, Math.ceil(LINE / across))
     const bottom = (flat ? LINE + 6 : Math.min(84, 0.72 * longest + 16)) + (axes[1] ? LINE + 4 : 0)
     const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -77,7 +80,7 @@ export default function (component) {
     stroke.lineTo(7, -1)
     stroke.stroke()
     const masked = pen.createPattern(hatch, "repeat")
-    const space = header.matrix ? 0 : 2
+    const space = header.matrix || at.across < 6 ? 0 : 2
     rows.forEach((row, r) => {
       const { y, h } = at.bands[r]
       columns.forEach((_, c) => {
