@@ -161,8 +161,27 @@ def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, lis
     assert [line.xaxis for line in figure.data] == ["x", "x", "x2", "x2"]
     np.testing.assert_array_equal(figure.data[3].y, view.curves["post"].gradients["decoder.blocks.1"])
     assert len(twins_training.draw_held_out(view, {"en": "English"}, "step", "bits").data) == 4
-    bands = twins_training.draw_loss(view, "step", "loss").data[:2]
-    assert all(max(band.y) >= min(band.y) for band in bands)
+    *bands, rate = (line for line in twins_training.draw_loss(view, "step", "loss", "rate").data if not line.name)
+    assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
+    np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
+    assert not view.restarted and "round" not in view.facts()
+
+
+def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> None:
+    line = logs["pre"][0]
+    rates, losses = (1e-5, 2e-3, 2e-3, 1e-3, 1e-4, 1e-5, 2e-3, 2e-3, 0.0), (9, 8, 7, 6, 5, 4, 6.5, 6, 3.5)
+    told = [
+        {**line, "step": 30 * n + 29, "learning_rate": rate, "loss": loss}
+        for n, (rate, loss) in enumerate(zip(rates, losses, strict=True))
+    ]
+    view = twins_training.CurvesView.of({"pre": told, "post": told})
+    assert view.curves["pre"].restarts == (180,) and view.restarted
+    facts = view.facts()
+    assert (facts["n_rounds"], facts["round"]) == ("2", "200")
+    assert (facts["before_round"], facts["in_round"]) == ("4.00", "6.50")
+    other = [{**line, "learning_rate": 2 * line["learning_rate"]} for line in told]
+    drawn = twins_training.draw_loss(twins_training.CurvesView.of({"pre": told, "post": other}), "", "", "")
+    assert len([line for line in drawn.data if line.name is None]) == 4, "two bands, two rates"
 
 
 def test_runs_of_unequal_length_are_compared_where_both_were(logs: dict[str, list[dict[str, Any]]]) -> None:

@@ -100,6 +100,8 @@ class LossCurve(NamedTuple):
     Attributes:
         steps: [P] the last step of each point, from 0.
         mean, low, high: [P] the loss.
+        rates: [P] the learning rate, NaN where the log does not say.
+        restarts: the steps, to the next line of the log, at which the rate climbs again after it has fallen.
         gradients: ‖gradient‖ of each part of the model, [P] each, in the model's order.
         held_out: bits per byte by language: where they were measured, and what was found.
     """
@@ -110,6 +112,8 @@ class LossCurve(NamedTuple):
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    rates: np.ndarray
+    restarts: tuple[int, ...]
     gradients: Mapping[str, np.ndarray]
     held_out: Mapping[str, tuple[np.ndarray, np.ndarray]]
 
@@ -141,9 +145,25 @@ def loss_curve(log: Sequence[Mapping[str, Any]], lines: int) -> LossCurve:
         mean=losses.mean(1),
         low=losses.min(1),
         high=losses.max(1),
+        rates=points(_rates(log)).mean(1),
+        restarts=_restarts(log),
         gradients={part: points([report["gradient_norms"][part] for report in log]).mean(1) for part in parts},
         held_out=_held_out(log),
     )
+
+
+def _rates(log: Sequence[Mapping[str, Any]]) -> list[float]:
+    return [report.get("learning_rate", np.nan) for report in log]
+
+
+def _restarts(log: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    changes = np.diff(_rates(log))
+    found, falling = [], False
+    for n, change in enumerate(changes):
+        if falling and change > 0:
+            found.append(int(log[n]["step"]) + 1)
+        falling = bool(change < 0 or (falling and change == 0))
+    return tuple(found)
 
 
 def _held_out(log: Sequence[Mapping[str, Any]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:

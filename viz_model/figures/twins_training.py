@@ -13,6 +13,8 @@ from viz_model.figures import sheet, theme
 from viz_model.figures.twins import COLOURS, NAMES, SMALL, SYMBOLS, finish, ratio
 
 MAX_POINTS = 120
+HEIGHT = 400
+"""Pixels of the curves that stand beside each other."""
 
 
 class CurvesView(NamedTuple):
@@ -37,6 +39,15 @@ class CurvesView(NamedTuple):
         """The blocks whose gradients both logs hold, from the first to the last."""
         both = [part for part in self.curves["pre"].gradients if part in self.curves["post"].gradients]
         return tuple(part for part in both if ".blocks." in part)
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the rate of both climbed again after it had fallen, and the loss of Pre-LN with it."""
+        pre, post = self.curves["pre"], self.curves["post"]
+        if not pre.restarts or not post.restarts:
+            return False
+        now = int(np.searchsorted(pre.steps, pre.restarts[-1]))
+        return 0 < now < len(pre.mean) and float(pre.mean[now:].max()) > float(pre.mean[now - 1])
 
     def difference(self, language: str) -> float:
         """Pre-LN's last held-out figure over Post-LN's, less 1: below 0, Pre-LN is ahead."""
@@ -64,6 +75,15 @@ class CurvesView(NamedTuple):
             said[f"{language}_ahead_word"] = f"ahead_{'pre' if self.difference(language) < 0 else 'post'}"
         if self.languages:
             said["within"] = f"{max(abs(self.difference(language)) for language in self.languages):.1%}"
+        if self.restarted:
+            # Between a point that ends before the last round and the highest after it.
+            now = int(np.searchsorted(pre.steps, pre.restarts[-1]))
+            said |= {
+                "n_rounds": str(len(pre.restarts) + 1),
+                "round": f"{round(pre.restarts[-1], -2):,}",
+                "before_round": f"{pre.mean[max(0, now - 1)]:.2f}",
+                "in_round": f"{pre.mean[now:].max(initial=0.0):.2f}",
+            }
         if self.blocks:
             first, last = self.blocks[0], self.blocks[-1]
             for side, curve in self.curves.items():
@@ -72,9 +92,12 @@ class CurvesView(NamedTuple):
         return said
 
 
-def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
-    """The mean loss of each point, in a band from its least to its largest line of the log."""
-    figure = sheet.Sheet()
+def draw_loss(view: CurvesView, step: str, axis: str, rate: str) -> go.Figure:
+    """The mean loss of each point, in a band from its least to its largest line of the log; below it the rate.
+
+    ``rate`` names the learning rate, of which there is one line where both have the same.
+    """
+    figure = sheet.Sheet.grid(rows=2, shared_xaxes=True, row_heights=[3.0, 1.0], vertical_spacing=0.06)
     for side, curve in view.curves.items():
         figure.add_trace(
             sheet.scatter(
@@ -85,7 +108,9 @@ def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
                 line={"width": 0},
                 hoverinfo="skip",
                 showlegend=False,
-            )
+            ),
+            row=1,
+            col=1,
         )
     for side, curve in view.curves.items():
         figure.add_trace(
@@ -95,11 +120,29 @@ def draw_loss(view: CurvesView, step: str, axis: str) -> go.Figure:
                 name=NAMES[side],
                 line={"color": COLOURS[side], "width": 2, "dash": "solid" if side == "pre" else "dash"},
                 hovertemplate=f"%{{x}}<br><b>%{{y:.3f}}</b><extra>{NAMES[side]}</extra>",
-            )
+            ),
+            row=1,
+            col=1,
         )
-    figure.update_xaxes(title=theme.plain(step), nticks=6)
-    figure.update_yaxes(title=theme.plain(axis))
-    return finish(figure, 320).drawn()
+    pre, post = view.curves["pre"], view.curves["post"]
+    for side, curve in [("both", pre)] if np.array_equal(pre.rates, post.rates) else view.curves.items():
+        figure.add_trace(
+            sheet.scatter(
+                x=curve.steps + 1,
+                y=curve.rates,
+                showlegend=False,
+                line={"color": COLOURS.get(side, theme.ROLES["residual"]), "width": 2},
+                hovertemplate=f"%{{x}}<br><b>%{{y:.2g}}</b><extra>{theme.plain(rate)}</extra>",
+            ),
+            row=2,
+            col=1,
+        )
+    finish(figure, HEIGHT)
+    figure.update_xaxes(nticks=6)
+    figure.update_xaxes(title=theme.plain(step), row=2, col=1)
+    figure.update_yaxes(title=theme.plain(axis), row=1, col=1)
+    figure.update_yaxes(title=theme.plain(rate), nticks=3, rangemode="tozero", row=2, col=1)
+    return figure.drawn()
 
 
 def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
@@ -122,7 +165,7 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
             )
     figure.update_xaxes(title=theme.plain(step), nticks=6)
     figure.update_yaxes(title=theme.plain(axis))
-    return finish(figure, 320).drawn()
+    return finish(figure, HEIGHT).drawn()
 
 
 def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> go.Figure:

@@ -94,7 +94,11 @@ def training(page: Comparison) -> None:
     if curves.languages:
         page.stage.see("difference", **page.say(facts))
     left, right = st.columns(2, gap="large")
-    page.show(left, "loss", twins_training.draw_loss(curves, step, page.words("loss")), facts, end="")
+    figure = twins_training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
+    page.show(left, "loss", figure, facts, end="")
+    if curves.restarted:
+        with left:
+            page.stage.see("rounds", **page.say(facts))
     if curves.languages:
         figure = twins_training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
         page.show(right, "held_out", figure, facts, end="")
