@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from viz_model.training import batches, experiments, log, loop
 from viz_model.training.corpus import Corpus
 from viz_model.training.recipe import NextToken, Recipe
 from viz_model.training.samples import stories
+from viz_model.training.sources import TEXTS
+from viz_model.ui.texts import LANGUAGES, Texts
 
 
 @pytest.fixture
@@ -182,6 +185,28 @@ def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> N
     other = [{**line, "learning_rate": 2 * line["learning_rate"]} for line in told]
     drawn = twins_training.draw_loss(twins_training.CurvesView.of({"pre": told, "post": other}), "", "", "")
     assert len([line for line in drawn.data if line.name is None]) == 4, "two bands, two rates"
+
+
+def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
+    files = [source.file for source in TEXTS if not source.per_line]
+    pre = {file: {"held_out": 1.0 + n / 10, "seen": 1.0 + n / 20} for n, file in enumerate(files, start=1)}
+    post = {file: {"held_out": 2.0, "seen": 1.5} for file in files[:-1]}
+    view = twins_training.SourcesView.of({"pre": pre, "post": post})
+    assert view.sources == tuple(files[:-1]), "those that both were measured on"
+    assert view.facts() == {"least": "0.05", "most": "0.50", "easiest": "1.05", "hardest": "1.50"}
+    labels = {file: f"<{file}>" for file in files}
+    drawn = twins_training.draw_sources(view, labels, {"held_out": "aside", "seen": "read"}, "bits")
+    marks = {line.name: line.x for line in drawn.data if line.name}
+    assert list(marks) == ["Pre-LN, read", "Pre-LN, aside", "Post-LN, read", "Post-LN, aside"]
+    np.testing.assert_array_equal(marks["Pre-LN, aside"], view.held_out["pre"])
+    assert len(drawn.layout.yaxis.ticktext) == len(view.sources)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_source_of_stories_has_a_name(language: str) -> None:
+    t = Texts(language)
+    names = [t(f"pre_post_ln.source_{Path(source.file).stem}") for source in TEXTS if not source.per_line]
+    assert len({*names}) == len(names)
 
 
 def test_runs_of_unequal_length_are_compared_where_both_were(logs: dict[str, list[dict[str, Any]]]) -> None:

@@ -203,3 +203,82 @@ def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> 
     figure.update_yaxes(type="log", **theme.log_ticks(drawn))
     figure.update_yaxes(title=theme.plain(axis), col=1)
     return figure.drawn()
+
+
+class SourcesView(NamedTuple):
+    """Bits per byte by source of text, for both twins.
+
+    Attributes:
+        sources: S files, those that both twins were measured on.
+        held_out, seen: [S] by place of the norm: of documents that were set aside, and of as many that were
+            trained on.
+    """
+
+    sources: tuple[str, ...]
+    held_out: Mapping[str, np.ndarray]
+    seen: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> SourcesView:
+        """``figures`` as :func:`viz_model.training.publish.by_source` makes them, by place of the norm."""
+        sources = tuple(file for file in figures["pre"] if file in figures["post"])
+
+        def column(name: str) -> dict[str, np.ndarray]:
+            return {side: np.array([found[file][name] for file in sources]) for side, found in figures.items()}
+
+        return cls(sources, column("held_out"), column("seen"))
+
+    def facts(self) -> dict[str, str]:
+        """How much more unread text costs, over both twins: the least and the most; and the hardest read text."""
+        more = np.concatenate([self.held_out[side] - self.seen[side] for side in self.seen])
+        read = np.concatenate(list(self.seen.values()))
+        return {
+            "least": f"{more.min():.2f}",
+            "most": f"{more.max():.2f}",
+            "easiest": f"{read.min():.2f}",
+            "hardest": f"{read.max():.2f}",
+        }
+
+
+def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[str, str], axis: str) -> go.Figure:
+    """A line a source and twin, from the text that was trained on (open) to the text set aside (filled).
+
+    ``labels`` name the sources by file; ``names`` has "held_out" and "seen".
+    """
+    figure = sheet.Sheet()
+    rows = np.arange(len(view.sources), dtype=float)
+    for n, side in enumerate(view.seen):
+        y = rows + (n - 0.5) * 0.3
+        ends = {"seen": view.seen[side], "held_out": view.held_out[side]}
+        figure.add_trace(
+            sheet.scatter(
+                x=np.stack([*ends.values(), np.full(len(rows), np.nan)], axis=1).ravel(),
+                y=np.repeat(y, 3),
+                mode="lines",
+                line={"color": COLOURS[side], "width": 2},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+        for which, values in ends.items():
+            name = f"{NAMES[side]}, {theme.plain(names[which])}"
+            figure.add_trace(
+                sheet.scatter(
+                    x=values,
+                    y=y,
+                    name=name,
+                    mode="markers",
+                    marker={
+                        "symbol": SYMBOLS[side] + ("-open" if which == "seen" else ""),
+                        "color": COLOURS[side],
+                        "size": 10,
+                        "line": {"width": 2},
+                    },
+                    hovertemplate=f"<b>%{{x:.3f}}</b><extra>{name}</extra>",
+                )
+            )
+    finish(figure, 90 + 56 * len(rows), across=True)
+    figure.update_xaxes(title=theme.plain(axis), rangemode="tozero")
+    shown = [theme.plain(labels[file]) for file in view.sources]
+    figure.update_yaxes(tickvals=rows, ticktext=shown, range=[len(rows) - 0.5, -0.5], zeroline=False)
+    return figure.drawn()

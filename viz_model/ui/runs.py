@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import json
 import logging
 import math
 import threading
@@ -356,6 +357,18 @@ def training_log(name: str) -> list[dict[str, Any]]:
     """The log that lies beside a model's weights; empty where none does."""
     path = model(name).folder / "log.jsonl"
     return log.read(path) if path.exists() else []
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def figures_by_source(name: str) -> dict[str, dict[str, float]]:
+    """Bits per byte of held-out text and of text trained on, by source; empty where no file beside the weights says.
+
+    As :func:`viz_model.training.publish.by_source` measured them.
+    """
+    path = model(name).folder / "figures.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found: dict[str, dict[str, float]] = known.get("by_source", {})
+    return found
 
 
 class Drawing:

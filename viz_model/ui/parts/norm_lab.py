@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import streamlit as st
 
@@ -102,6 +104,13 @@ def training(page: Comparison) -> None:
     if curves.languages:
         figure = twins_training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
         page.show(right, "held_out", figure, facts, end="")
+    by_source = {side: runs.figures_by_source(page.names[side]) for side in page.traces}
+    if all(by_source.values()):
+        view = twins_training.SourcesView.of(by_source)
+        labels = {file: page.words(f"source_{Path(file).stem}") for file in view.sources}
+        names = {which: page.words(f"sources_{which}") for which in ("held_out", "seen")}
+        figure = twins_training.draw_sources(view, labels, names, page.words("bits_per_byte"))
+        page.show(st.container(), "sources", figure, view.facts(), end="")
     if curves.blocks:
         figure = twins_training.draw_block_gradients(curves, page.words("block"), step, page.words("block_gradient"))
         page.show(st.container(), "block_gradients", figure, facts, end="")
