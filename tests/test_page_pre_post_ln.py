@@ -67,3 +67,4 @@ def test_the_twins_are_compared_before_and_after_training() -> None:
     words = said(app)
     assert "the same two models before their first step" in words and "How the twins were trained" in words
     assert "its logits run from" in words
+    assert "set aside" in str([part.get("name") for figure in figures(app) for part in figure["data"]])

@@ -23,7 +23,7 @@ from viz_model.checkpoints.registry import load_folder
 from viz_model.config import Kind
 from viz_model.training import __main__ as command
 from viz_model.training import batches, card, log, publish, recipe
-from viz_model.training.batches import Batches, Translations
+from viz_model.training.batches import Batches, Translations, Windows
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import StepReport, trained_model
 from viz_model.training.recipe import Recipe
@@ -164,7 +164,7 @@ def test_published_figures_are_measured_on_what_is_published(published: Publishe
     assert kept["own_text"] == pytest.approx(publish.own_text(lm), rel=1e-6)
     for source, figures in publish.by_source(lm, data).items():
         assert kept["by_source"][source] == pytest.approx(figures, rel=1e-6)
-    stories = [] if isinstance(data, Translations) else [source.file for source in TEXTS if not source.per_line]
+    stories = [source.file for source in TEXTS if not source.per_line] if isinstance(data, Windows) else []
     assert list(kept["by_source"]) == stories
     written = (folder / "README.md").read_text(encoding="utf-8")
     for figures in kept["held_out"].values():

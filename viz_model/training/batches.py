@@ -77,7 +77,10 @@ class Batches(ABC):
         """All held-out text of a language, in batches; the same ones whenever it is called."""
 
     def samples(self, language: str) -> Iterator[Sampled]:
-        """The held-out text of a language by its sources, where it has several."""
+        """The held-out text of a language by its sources.
+
+        Empty where a language has a single source, and where too few tokens of one are asked for to be compared.
+        """
         return iter(())
 
 
@@ -184,17 +187,11 @@ class Masked(Batches):
         return self._hide(rows, self._rate, rng)
 
     def held_out(self, language: str) -> Iterator[Batch]:
-        return self._asked(self._corpus.languages[language].held_out)
-
-    def samples(self, language: str) -> Iterator[Sampled]:
-        for sample in self._corpus.languages[language].samples:
-            yield Sampled(sample.source, self._asked(sample.held_out), self._asked(sample.seen))
-
-    def _asked(self, documents: Documents) -> Iterator[Batch]:
+        held_out = self._corpus.languages[language].held_out
         rng = np.random.default_rng((self._seed, 2))
-        for first in range(0, len(documents), 16):
-            rows = range(first, min(first + 16, len(documents)))
-            yield self._hide([self._wrapped(documents, n, rng) for n in rows], HELD_OUT_RATE, rng)
+        for first in range(0, len(held_out), 16):
+            rows = range(first, min(first + 16, len(held_out)))
+            yield self._hide([self._wrapped(held_out, n, rng) for n in rows], HELD_OUT_RATE, rng)
 
     def _wrapped(self, documents: Documents, n: int, rng: np.random.Generator) -> Ids:
         """One document between two end-of-texts; a long one from a random place on."""

@@ -190,9 +190,10 @@ def _rounds(recipe: Recipe) -> str:
     """How a run went on from its own end, where it did."""
     if not recipe.restarts:
         return ""
-    lengths = " and ".join(f"{last - first:,}" for first, last in recipe.rounds)
+    *lengths, last = (f"{end - first:,}" for first, end in recipe.rounds)
     return (
-        f", in rounds of {lengths}: each has a warm-up and a decay of its own and begins with a new optimiser. "
+        f", in rounds of {', '.join(lengths)} and {last}: each has a warm-up and a decay of its own and begins with a "
+        "new optimiser. "
         "The last began from the weights that the one before had published, in half precision (`--from-published`)"
     )
 
@@ -213,7 +214,7 @@ def _study() -> str:
 A decoder like story-pre-ln, trained with the same number of multiplications in each row
 ({study["operations"]:.1e}): what a larger model gains it must pay for in tokens. So short a run favours few
 parameters and small steps; the longer the run, the larger the model that is best (Kaplan et al. 2020, section 6), and
-the bundled ones saw ten to twenty times as many tokens. Held-out bits per byte:
+the bundled ones saw many times as many tokens. Held-out bits per byte:
 
 | | parameters | tokens | English | Chinese |
 |---|---|---|---|---|

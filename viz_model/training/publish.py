@@ -98,7 +98,8 @@ def by_source(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
     """Bits per byte of each source's held-out documents, and of as many (``seen``) that it was trained on.
 
     What lies between the two was learnt by heart; what they have in common is what is hard about the
-    text. Empty where a language has a single source, as translators do.
+    text. Of decoders: a translator has one source a language, and the few tokens of a source that are
+    hidden from a masked model differ by chance.
     """
     return {
         sample.source: {
