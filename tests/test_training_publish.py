@@ -80,6 +80,24 @@ def test_a_log_of_more_steps_than_a_plot_shows() -> None:
     assert log.thin([]) == []
 
 
+def test_a_log_that_was_thinned_before_goes_on_in_lines_of_as_many_steps() -> None:
+    whole = plain([report(n) for n in range(60)])
+    published = log.thin(whole[:20], most=5)
+    assert [each["step"] for each in published] == [3, 7, 11, 15, 19]
+    found = log.thin([*published, *whole[20:]], most=30)
+    assert [each["step"] for each in found] == list(range(3, 60, 4)), "four steps a line, from the first to the last"
+    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
+    coarser = log.thin([*published, *whole[20:]], most=10)
+    assert [each["step"] for each in coarser] == [7, 15, 23, 31, 39, 47, 55, 59]
+    assert [each["loss"] for each in coarser] == pytest.approx([each["loss"] for each in log.thin(whole, most=8)])
+
+
+def test_a_line_counts_for_the_steps_it_stands_for() -> None:
+    lines = plain([report(2, loss=3.0), report(3, loss=7.0)])
+    (found,) = log.thin([*lines, *plain([report(5, loss=5.0)])], most=1)
+    assert found["loss"] == pytest.approx((3 * 3.0 + 7.0 + 2 * 5.0) / 6, rel=1e-3)
+
+
 # The picture
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -35,19 +36,29 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def thin(reports: Sequence[Mapping[str, Any]], most: int = MOST_LINES) -> list[dict[str, Any]]:
-    """At most ``most`` reports, each the mean of a run of neighbours, with the digits that a plot can show.
+    """At most ``most`` reports, each the mean of equally many steps, with the digits that a plot can show.
 
-    ``step`` is the last of the neighbours, ``tokens_per_second`` is left out, and of held-out figures
-    the last is kept.
+    ``reports`` may begin with those of a thinned log, each of which stands for several steps: then no
+    report of the result stands for fewer. ``step`` is the last of a report's steps,
+    ``tokens_per_second`` is left out, and of held-out figures the last is kept.
     """
-    size = max(1, -(-len(reports) // most))
-    return [_mean(reports[first : first + size]) for first in range(0, len(reports), size)]
+    if not reports:
+        return []
+    ends = [-1, *(int(report["step"]) for report in reports)]
+    counts = [end - before for before, end in itertools.pairwise(ends)]
+    coarsest = max(counts)
+    size = coarsest * -(-(ends[-1] + 1) // (coarsest * most))
+    counted = zip(reports, counts, strict=True)
+    return [_mean(list(group)) for _, group in itertools.groupby(counted, key=lambda each: each[0]["step"] // size)]
 
 
-def _mean(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _mean(counted: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
+    """The mean of reports, each with the number of steps that it stands for."""
+    reports, counts = zip(*counted, strict=True)
+
     def mean(values: Iterable[float]) -> float:
-        found = list(values)
-        return float(f"{sum(found) / len(found):.4g}")
+        found = sum(value * count for value, count in zip(values, counts, strict=True))
+        return float(f"{found / sum(counts):.4g}")
 
     measured = [report["held_out"] for report in reports if report["held_out"]]
     return {
