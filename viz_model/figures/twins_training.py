@@ -272,7 +272,7 @@ def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[st
                         "symbol": SYMBOLS[side] + ("-open" if which == "seen" else ""),
                         "color": COLOURS[side],
                         "size": 10,
-                        "line": {"width": 2},
+                        "line": {"width": 2, "color": COLOURS[side]},
                     },
                     hovertemplate=f"<b>%{{x:.3f}}</b><extra>{name}</extra>",
                 )
