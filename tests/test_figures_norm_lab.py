@@ -167,7 +167,7 @@ def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, lis
     *bands, rate = (line for line in twins_training.draw_loss(view, "step", "loss", "rate").data if not line.name)
     assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
     np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
-    assert not view.restarted and "round" not in view.facts()
+    assert view.climb is None and "round" not in view.facts()
 
 
 def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> None:
@@ -178,7 +178,7 @@ def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> N
         for n, (rate, loss) in enumerate(zip(rates, losses, strict=True))
     ]
     view = twins_training.CurvesView.of({"pre": told, "post": told})
-    assert view.curves["pre"].restarts == (180,) and view.restarted
+    assert view.curves["pre"].restarts == (180,) and view.climb == (4.0, 6.5)
     facts = view.facts()
     assert (facts["n_rounds"], facts["round"]) == ("2", "200")
     assert (facts["before_round"], facts["in_round"]) == ("4.00", "6.50")

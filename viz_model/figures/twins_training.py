@@ -41,13 +41,16 @@ class CurvesView(NamedTuple):
         return tuple(part for part in both if ".blocks." in part)
 
     @property
-    def restarted(self) -> bool:
-        """Whether the rate of both climbed again after it had fallen, and the loss of Pre-LN with it."""
+    def climb(self) -> tuple[float, float] | None:
+        """Pre-LN's loss before the last round and at its highest in it; None where it did not climb."""
         pre, post = self.curves["pre"], self.curves["post"]
         if not pre.restarts or not post.restarts:
-            return False
+            return None
         now = int(np.searchsorted(pre.steps, pre.restarts[-1]))
-        return 0 < now < len(pre.mean) and float(pre.mean[now:].max()) > float(pre.mean[now - 1])
+        if not 0 < now < len(pre.mean):
+            return None
+        before, highest = float(pre.mean[now - 1]), float(pre.mean[now:].max())
+        return (before, highest) if highest > before else None
 
     def difference(self, language: str) -> float:
         """Pre-LN's last held-out figure over Post-LN's, less 1: below 0, Pre-LN is ahead."""
@@ -75,14 +78,13 @@ class CurvesView(NamedTuple):
             said[f"{language}_ahead_word"] = f"ahead_{'pre' if self.difference(language) < 0 else 'post'}"
         if self.languages:
             said["within"] = f"{max(abs(self.difference(language)) for language in self.languages):.1%}"
-        if self.restarted:
-            # Between a point that ends before the last round and the highest after it.
-            now = int(np.searchsorted(pre.steps, pre.restarts[-1]))
+        if self.climb:
+            before, highest = self.climb
             said |= {
                 "n_rounds": str(len(pre.restarts) + 1),
                 "round": f"{round(pre.restarts[-1], -2):,}",
-                "before_round": f"{pre.mean[max(0, now - 1)]:.2f}",
-                "in_round": f"{pre.mean[now:].max(initial=0.0):.2f}",
+                "before_round": f"{before:.2f}",
+                "in_round": f"{highest:.2f}",
             }
         if self.blocks:
             first, last = self.blocks[0], self.blocks[-1]
@@ -210,8 +212,8 @@ class SourcesView(NamedTuple):
 
     Attributes:
         sources: S files, those that both twins were measured on.
-        held_out, seen: [S] by place of the norm: of documents that were set aside, and of as many that were
-            trained on.
+        held_out, seen: [S] by place of the norm: of documents that were set aside, and of a sample of those
+            that were trained on.
     """
 
     sources: tuple[str, ...]

@@ -85,7 +85,7 @@ class Batches(ABC):
 
 
 class Sampled(NamedTuple):
-    """One source in batches: its held-out documents, and as many that are trained on."""
+    """One source in batches: its held-out documents, and a sample of those that are trained on."""
 
     source: str
     held_out: Iterator[Batch]

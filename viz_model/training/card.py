@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.config import ModelConfig
+from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
 from viz_model.training.sources import HELD_OUT_EVERY, PAIRS, TEXTS
 
@@ -158,7 +159,8 @@ def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:
         f"| {titles[file]} | {found['held_out']:.3f} | {found['seen']:.3f} |" for file, found in by_source.items()
     )
     return f"""
-By text, in bits per byte, beside as many documents that it was trained on: the difference is what it knows by heart.
+By text, in bits per byte, beside {SEEN} times as many documents that it was trained on: the difference is what it knows
+by heart, and chance where a text has few documents.
 
 | text | held out | trained on |
 |---|---|---|

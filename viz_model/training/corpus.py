@@ -61,9 +61,13 @@ class Documents:
         return cls(np.concatenate([part.ids for part in parts]), np.cumsum([0, *lengths], dtype=np.int64))
 
 
+SEEN = 8
+"""Documents trained on that are sampled for each one held out: fewer differ too much from one another."""
+
+
 @dataclass(frozen=True)
 class Sample:
-    """Documents of one source: all that are held out, and as many of those that are trained on."""
+    """Documents of one source: all that are held out, and :data:`SEEN` times as many that are trained on."""
 
     source: str
     held_out: Documents
@@ -112,7 +116,7 @@ class Corpus:
                     train += kept
                     if source.file in stories:
                         sampled[_part(source.file, "held_out")] = Documents.encode(aside, tokenizer)
-                        sampled[_part(source.file, "seen")] = Documents.encode(kept[: len(aside)], tokenizer)
+                        sampled[_part(source.file, "seen")] = Documents.encode(kept[: SEEN * len(aside)], tokenizer)
                 random.Random(seed + 1).shuffle(train)
                 store.write({"train": Documents.encode(train, tokenizer), **sampled})
             samples = tuple(
@@ -211,7 +215,7 @@ def _part(file: str, of: str) -> str:
 class _Store:
     """Documents on disk. The name of the folder tells vocabulary, seed and files, so that none can be mistaken."""
 
-    LAYOUT = 2
+    LAYOUT = 3
     """Counts the ways in which parts were cut and named: a folder of another layout is not read."""
 
     def __init__(self, cache: Path, name: str, tokenizer: ByteLevel, seed: int, files: Iterable[Path]) -> None:

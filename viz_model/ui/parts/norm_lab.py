@@ -98,7 +98,7 @@ def training(page: Comparison) -> None:
     left, right = st.columns(2, gap="large")
     figure = twins_training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
     page.show(left, "loss", figure, facts, end="")
-    if curves.restarted:
+    if curves.climb:
         with left:
             page.stage.see("rounds", **page.say(facts))
     if curves.languages:
