@@ -146,7 +146,9 @@ def test_the_moments_are_those_that_pytorchs_adamw_would_have() -> None:
     run = Experiment(check(TINY))
     mirror = torch.nn.Parameter(dict(run.before.named_parameters())[lab.WATCHED].detach()[:1].clone())
     recipe = run.plan.recipe
-    reference = torch.optim.AdamW([mirror], lr=1.0, betas=recipe.betas, weight_decay=recipe.weight_decay)
+    reference = torch.optim.AdamW(
+        [mirror], lr=1.0, betas=recipe.betas, weight_decay=recipe.of_rounds("weight_decay")[0]
+    )
     for report, _ in zip(run.steps(), range(6), strict=False):
         assert run.update is not None
         mirror.grad = torch.from_numpy(run.update.gradient).float()[None]

@@ -74,9 +74,25 @@ def test_the_reported_rate_is_the_one_that_was_used() -> None:
 def test_every_round_has_a_schedule_of_its_own_length(decays: Any) -> None:
     recipe = tiny_recipe(steps=24, restarts=(7, 16), warmup=2, decay_steps=decays, final_share=0.1)
     rates = [report.learning_rate for report in train(recipe, data_of(recipe))]
-    lengths = zip((7, 9, 8), recipe.decays, strict=True)
+    lengths = zip((7, 9, 8), recipe.of_rounds("decay_steps"), strict=True)
     rounds = [dataclasses.replace(recipe, steps=n, restarts=(), decay_steps=decay) for n, decay in lengths]
     assert rates == pytest.approx([expected_rate(each, step) for each in rounds for step in range(each.steps)])
+
+
+def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
+    """The first rounds of a run that has one value, and the second of one that has the other."""
+    rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimiser": "muon"}
+    recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
+    model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
+    reports = []
+    for report in train(recipe, data_of(recipe), model=model):
+        reports.append(measured(report))
+        if report.step == 4:
+            loop.begin_at_restart(second, model, tmp_path)
+    constant = tiny_recipe(**rounds, weight_decay=0.1)
+    assert reports[:5] == [measured(report) for report in train(constant, data_of(recipe))][:5]
+    assert reports[5:] == [measured(report) for report in train(second, data_of(recipe), tmp_path)]
+    assert reports[5:] != [measured(report) for report in train(constant, data_of(recipe))][5:]
 
 
 # The optimiser
@@ -92,7 +108,10 @@ def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transform
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
     optimiser = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": rest, "weight_decay": 0.0}],
+        [
+            {"params": decayed, "weight_decay": recipe.of_rounds("weight_decay")[0]},
+            {"params": rest, "weight_decay": 0.0},
+        ],
         betas=recipe.betas,
     )
     found = []

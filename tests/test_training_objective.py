@@ -17,6 +17,7 @@ from viz_model.config import Kind, LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.model import Transformer
 from viz_model.training import objective
 from viz_model.training.batches import IGNORED, Batch
+from viz_model.training.loop import new_model
 from viz_model.training.objective import HeldOut, Objective, figures, measure
 from viz_model.training.recipe import Recipe
 
@@ -274,7 +275,7 @@ def test_a_uniform_model_needs_log_2_of_the_vocabulary() -> None:
 
 def test_dropout_is_off_while_measuring() -> None:
     recipe = tiny_recipe(dropout=0.5)
-    model = Transformer(recipe.config, recipe.dropout).train()
+    model = new_model(recipe).train()
     data = data_of(recipe)
     assert figures(model, data) == figures(model, data)
     quiet = Transformer(recipe.config)

@@ -176,6 +176,10 @@ def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
         ({"restarts": (5,), "warmup": 2, "decay_steps": (3,)}, "decay_steps"),
         ({"restarts": (5,), "warmup": 2, "decay_steps": (4, 3)}, "decay_steps"),
         ({"restarts": (5,), "warmup": 2, "decay_steps": (3, 3.0)}, "decay_steps"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "dropout": (0.1,)}, "dropout"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "dropout": (0.1, 1.0)}, "dropout"),
+        ({"restarts": (5,), "warmup": 2, "decay_steps": 3, "weight_decay": (0.1, math.nan)}, "weight_decay"),
+        ({"weight_decay": (0.1, 0.5)}, "weight_decay"),
         ({"steps": math.nan}, "steps"),
         ({"steps": 10, "warmup": 11, "decay_steps": 0}, "warmup"),
         ({"warmup": -1}, "warmup"),
@@ -239,6 +243,9 @@ def test_fingerprints_tell_recipes_apart() -> None:
     same, other = (tiny_recipe(**rounds, decay_steps=decays) for decays in ((4, 9), (6, 9)))
     assert same.until_decay == tiny_recipe(**rounds, decay_steps=4).until_decay != other.until_decay
     assert same.before(12).fingerprint == tiny_recipe(warmup=2, decay_steps=4).fingerprint
+    same, other = (tiny_recipe(**rounds, dropout=dropout) for dropout in ((0.1, 0.1), (0.1, 0.2)))
+    assert same.until_decay == tiny_recipe(**rounds, dropout=0.1).until_decay != other.until_decay
+    assert other.before(12).fingerprint == tiny_recipe(warmup=2, dropout=0.1).fingerprint
 
 
 @pytest.mark.parametrize(

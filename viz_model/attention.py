@@ -53,7 +53,7 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.n_heads, self.n_kv_heads = config.n_heads, config.n_kv_heads
         self.d_head = d_head = config.d_head
         self.scale = scale(config)
@@ -113,7 +113,7 @@ class Attention(nn.Module):
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
-        dropout = self.dropout if self.training else 0.0
+        dropout = self.dropout.p if self.training else 0.0
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
         added = None if added is None else added.to(q.dtype)
         if tap.changes("pattern") or _is_kernel_slow(q):
@@ -129,7 +129,7 @@ class Attention(nn.Module):
             added = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
         masked = tap("masked", ops.scores(q, k, self.scale) + added)  # [B, H, Tq, Tk]
         pattern = tap("pattern", ops.pattern(masked))
-        return ops.mix(F.dropout(pattern, self.dropout, self.training), v)
+        return ops.mix(self.dropout(pattern), v)
 
 
 def _is_kernel_slow(q: Tensor) -> bool:

@@ -309,7 +309,7 @@ class Experiment:
             TrainingError: the loss or its gradient is no longer a number.
         """
         recipe, weights = self.plan.recipe, dict(self.model.named_parameters())[WATCHED]
-        every = max(1, recipe.steps // MEASURED)
+        every, (decay, *_) = max(1, recipe.steps // MEASURED), recipe.of_rounds("weight_decay")
         m = v = np.zeros(recipe.config.d_model)
         before = _row(weights)
         self._look(0)
@@ -318,9 +318,7 @@ class Experiment:
             for report in going:
                 assert weights.grad is not None
                 gradient, after, done = _row(weights.grad), _row(weights), report.step + 1
-                update = Update(
-                    done, report.learning_rate, recipe.weight_decay, recipe.betas, before, gradient, m, v, after
-                )
+                update = Update(done, report.learning_rate, decay, recipe.betas, before, gradient, m, v, after)
                 self.update, before, m, v = update, after, update.m, update.v
                 self.reports.append(report)
                 last = done == recipe.steps

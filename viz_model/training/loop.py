@@ -61,21 +61,25 @@ class StepReport:
 def new_model(recipe: Recipe) -> Transformer:
     """The model before its first step."""
     torch.manual_seed(recipe.seed)
-    return Transformer(recipe.config, recipe.dropout)
+    return Transformer(recipe.config, recipe.of_rounds("dropout")[0])
 
 
-def optimisers_of(recipe: Recipe, model: Transformer) -> list[torch.optim.Optimizer]:
+def optimisers_of(recipe: Recipe, model: Transformer, round_: int = 0) -> list[torch.optim.Optimizer]:
     """AdamW (Loshchilov & Hutter 2019), with weight decay on matrices alone.
 
     Where the recipe says Muon (Jordan et al. 2024), that takes the matrices inside the blocks, with
     steps of the size that AdamW's would have (Liu et al. 2025, section 2.2), and AdamW the rest.
+
+    Args:
+        round_: of the recipe, counted from 0.
     """
+    weight_decay = recipe.of_rounds("weight_decay")[round_]
     named = dict(model.named_parameters())
     inner = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and recipe.optimiser == "muon"]
     rest = [p for name, p in named.items() if name not in inner]
     adamw = torch.optim.AdamW(
         [
-            {"params": [p for p in rest if p.dim() >= 2], "weight_decay": recipe.weight_decay},
+            {"params": [p for p in rest if p.dim() >= 2], "weight_decay": weight_decay},
             {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
         ],
         lr=recipe.peak_rate,
@@ -87,7 +91,7 @@ def optimisers_of(recipe: Recipe, model: Transformer) -> list[torch.optim.Optimi
     muon = torch.optim.Muon(
         [named[name] for name in inner],
         lr=recipe.peak_rate,
-        weight_decay=recipe.weight_decay,
+        weight_decay=weight_decay,
         adjust_lr_fn="match_rms_adamw",
     )
     return [adamw, muon]
@@ -125,7 +129,11 @@ class _Run:
         self.begin_round(*recipe.rounds[0])
 
     def begin_round(self, first: int, last: int) -> None:
-        self.optimisers = optimisers_of(self.recipe, self.model)
+        round_ = self.recipe.rounds.index((first, last))
+        for module in self.model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = self.recipe.of_rounds("dropout")[round_]
+        self.optimisers = optimisers_of(self.recipe, self.model, round_)
         self.schedules = [schedule_of(self.recipe, optimiser, (first, last)) for optimiser in self.optimisers]
 
     @property

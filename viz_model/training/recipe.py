@@ -62,6 +62,10 @@ OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation]] =
 }
 
 
+OF_ROUNDS = ("decay_steps", "weight_decay", "dropout")
+"""The fields of a recipe that may differ from round to round."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A config and the run that trains it.
@@ -69,9 +73,10 @@ class Recipe:
     The learning rate climbs to ``peak_rate`` over ``warmup`` steps, stays there, and falls over the
     last ``decay_steps`` to ``final_share`` of the peak, along a cosine or a line. At each of
     ``restarts`` all of this begins again, from the weights reached and with a new optimiser: so a
-    finished model is trained further (Loshchilov & Hutter 2017; Wen et al. 2024, WSD-S). AdamW's weight
-    decay is on matrices alone. One update gathers the gradient of a step's rows in ``accumulate``
-    portions, which changes the memory it takes and nothing else.
+    finished model is trained further (Loshchilov & Hutter 2017; Wen et al. 2024, WSD-S). What a round
+    may have of its own, the fields in :data:`OF_ROUNDS`, is one number for all rounds or one for each.
+    Weight decay is on matrices alone. One update gathers the gradient of a step's rows in
+    ``accumulate`` portions, which changes the memory it takes and nothing else.
     """
 
     name: str
@@ -82,15 +87,15 @@ class Recipe:
     warmup: int = 400
     decay: Literal["cosine", "linear"] = "linear"
     decay_steps: int | tuple[int, ...] = 0
-    """0 falls from the end of the warm-up on. Of several rounds one number for all, or one for each."""
+    """0 falls from the end of the warm-up on."""
     restarts: tuple[int, ...] = ()
     """Steps at which a new round begins, rising."""
     final_share: float = 0.0
     optimiser: Literal["adamw", "muon"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.98)
-    weight_decay: float = 0.1
+    weight_decay: float | tuple[float, ...] = 0.1
     clip: float = 1.0
-    dropout: float = 0.0
+    dropout: float | tuple[float, ...] = 0.0
     label_smoothing: float = 0.0
     accumulate: int = 1
     seed: int = 0
@@ -101,15 +106,13 @@ class Recipe:
         self._check_restarts()
         shortest = min(last - first for first, last in self.rounds)
         self._check_whole("warmup", 0, shortest)
-        self._check_decays()
+        self._check_of_rounds()
         self._check_whole("accumulate", 1, 10**6)
         self._check_whole("seed", 0, 2**31)
         self._check_whole("validate_every", 1, 10**9)
         self._check_number("peak_rate", 0.0, 10.0)
         self._check_number("final_share", 0.0, 1.0)
-        self._check_number("weight_decay", 0.0, 10.0)
         self._check_number("clip", 0.0, math.inf)
-        self._check_number("dropout", 0.0, 0.9)
         self._check_number("label_smoothing", 0.0, 0.9)
         if self.decay not in ("cosine", "linear"):
             raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
@@ -125,22 +128,26 @@ class Recipe:
             raise RecipeError(f"{field}: expected a whole number from {least} to {most}, got {value!r}")
 
     def _check_number(self, field: str, least: float, most: float) -> None:
-        value = getattr(self, field)
-        # Written so that NaN, which compares as false, is refused.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise RecipeError(f"{field}: expected a number from {least} to {most}, got {value!r}")
+        _check_between(field, getattr(self, field), least, most)
 
     def _check_restarts(self) -> None:
         whole = all(_is_whole(step) for step in self.restarts)
         if not whole or any(last <= first for first, last in self.rounds):
             raise RecipeError(f"restarts: expected rising steps between 0 and {self.steps}, got {self.restarts!r}")
 
-    def _check_decays(self) -> None:
+    def _check_of_rounds(self) -> None:
+        for field in OF_ROUNDS:
+            told = getattr(self, field)
+            if isinstance(told, tuple) and len(told) != len(self.rounds):
+                raise RecipeError(f"{field}: expected one number for each of {len(self.rounds)} rounds, got {told!r}")
         limits = [last - first - self.warmup for first, last in self.rounds]
-        fits = (_is_whole(decay) and 0 <= decay <= limit for decay, limit in zip(self.decays, limits, strict=False))
-        if len(self.decays) != len(limits) or not all(fits):
+        decays = self.of_rounds("decay_steps")
+        if not all(_is_whole(decay) and 0 <= decay <= limit for decay, limit in zip(decays, limits, strict=True)):
             most = f"from 0 to {min(limits)}" if len(limits) == 1 else f"for each round, at most {limits}"
             raise RecipeError(f"decay_steps: expected a whole number {most}, got {self.decay_steps!r}")
+        for field, largest in (("weight_decay", 10.0), ("dropout", 0.9)):
+            for value in self.of_rounds(field):
+                _check_between(field, value, 0.0, largest)
 
     def _check_objective(self) -> None:
         match self.objective:
@@ -166,11 +173,9 @@ class Recipe:
         starts = [0, *self.restarts]
         return list(zip(starts, [*starts[1:], self.steps], strict=True))
 
-    @property
-    def decays(self) -> tuple[int, ...]:
-        """``decay_steps`` of each round."""
-        told = self.decay_steps
-        return told if isinstance(told, tuple) else (told,) * (len(self.restarts) + 1)
+    def of_rounds(self, field: str) -> tuple[Any, ...]:
+        """The value in each round of one of :data:`OF_ROUNDS`."""
+        return _of_rounds(getattr(self, field), len(self.rounds))
 
     @property
     def falls_at(self) -> int:
@@ -179,14 +184,14 @@ class Recipe:
 
     def fall_of(self, first: int, last: int) -> int:
         """The step of a round at which the learning rate begins to fall."""
-        decay = self.decays[self.rounds.index((first, last))]
+        decay: int = self.of_rounds("decay_steps")[self.rounds.index((first, last))]
         return last - decay if decay else first + min(self.warmup, last - first - 1)
 
     def before(self, restart: int) -> Recipe:
         """The recipe that ended where this one restarts."""
         restarts = tuple(step for step in self.restarts if step < restart)
-        decays = self.decays[: len(restarts) + 1]
-        return replace(self, steps=restart, restarts=restarts, decay_steps=decays[0] if len({*decays}) == 1 else decays)
+        until: dict[str, Any] = {field: _shortest(self.of_rounds(field)[: len(restarts) + 1]) for field in OF_ROUNDS}
+        return replace(self, steps=restart, restarts=restarts, **until)
 
     @property
     def fingerprint(self) -> str:
@@ -210,11 +215,28 @@ def completed(fingerprint: str) -> str:
 def until_decay(fingerprint: str) -> str:
     """The part of a fingerprint that a run depends on before its rate falls."""
     described = json.loads(fingerprint)
-    decays, n_ended = described["decay_steps"], len(described["restarts"])
-    described["decay_steps"] = decays[:n_ended] if isinstance(decays, list) else [decays] * n_ended
+    n_ended = len(described["restarts"])
+    for field in OF_ROUNDS:
+        described[field] = _of_rounds(described[field], n_ended + 1)
+    described["decay_steps"] = described["decay_steps"][:n_ended]
     for field in ("steps", "decay", "final_share", "validate_every"):
         del described[field]
     return json.dumps(described, sort_keys=True)
+
+
+def _of_rounds(told: Any, n: int) -> tuple[Any, ...]:
+    return tuple(told) if isinstance(told, tuple | list) else (told,) * n
+
+
+def _shortest(values: tuple[Any, ...]) -> Any:
+    """As a file would tell it: one number where all rounds have the same."""
+    return values[0] if len({*values}) == 1 else values
+
+
+def _check_between(field: str, value: Any, least: float, most: float) -> None:
+    # Written so that NaN, which compares as false, is refused.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise RecipeError(f"{field}: expected a number from {least} to {most}, got {value!r}")
 
 
 def _is_whole(value: Any) -> bool:
@@ -237,7 +259,7 @@ def parse(name: str, text: str) -> Recipe:
             raise RecipeError(f"{min(unknown)}: unknown")
         described["config"] = ModelConfig.from_dict(described["config"])
         described["objective"] = _objective(described["objective"])
-        for field in ("betas", "restarts", "decay_steps"):
+        for field in ("betas", "restarts", *OF_ROUNDS):
             if isinstance(described.get(field), list):
                 described[field] = tuple(described[field])
         return Recipe(name=name, **described)
