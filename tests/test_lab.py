@@ -97,7 +97,7 @@ def test_the_size_said_before_is_the_models() -> None:
 @pytest.mark.parametrize("changes", [{}, {"warmup": False}, {"steps": 21}, {"steps": 137}])
 def test_the_rates_said_before_are_those_of_the_loops_schedule(changes: dict[str, Any]) -> None:
     plan = check(dataclasses.replace(TINY, **changes))
-    optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=plan.recipe.peak_rate)
+    optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=plan.recipe.rounds[0].peak_rate)
     schedule = loop.schedule_of(plan.recipe, optimiser)
     for rate in plan.rates:
         assert rate == pytest.approx(schedule.get_last_lr()[0], rel=1e-9)
@@ -146,9 +146,7 @@ def test_the_moments_are_those_that_pytorchs_adamw_would_have() -> None:
     run = Experiment(check(TINY))
     mirror = torch.nn.Parameter(dict(run.before.named_parameters())[lab.WATCHED].detach()[:1].clone())
     recipe = run.plan.recipe
-    reference = torch.optim.AdamW(
-        [mirror], lr=1.0, betas=recipe.betas, weight_decay=recipe.of_rounds("weight_decay")[0]
-    )
+    reference = torch.optim.AdamW([mirror], lr=1.0, betas=recipe.betas, weight_decay=recipe.rounds[0].weight_decay)
     for report, _ in zip(run.steps(), range(6), strict=False):
         assert run.update is not None
         mirror.grad = torch.from_numpy(run.update.gradient).float()[None]

@@ -32,14 +32,15 @@ KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 
 
 def expected_rate(recipe: Recipe, step: int) -> float:
-    """The definition, written without PyTorch."""
+    """The definition, written without PyTorch, for a recipe of one round."""
+    peak = recipe.rounds[0].peak_rate
     if step < recipe.warmup and step < recipe.falls_at:
-        return recipe.peak_rate * (step + 1) / recipe.warmup
+        return peak * (step + 1) / recipe.warmup
     if step < recipe.falls_at:
-        return recipe.peak_rate
+        return peak
     progress = (step - recipe.falls_at) / (recipe.steps - recipe.falls_at)
     left = (1 + math.cos(math.pi * progress)) / 2 if recipe.decay == "cosine" else 1 - progress
-    return recipe.peak_rate * (recipe.final_share + (1 - recipe.final_share) * left)
+    return peak * (recipe.final_share + (1 - recipe.final_share) * left)
 
 
 @pytest.mark.parametrize("decay", ["linear", "cosine"])
@@ -53,7 +54,7 @@ def test_every_learning_rate(steps: int, warmup: int, decay_steps: int, decay: A
         steps=steps, warmup=warmup, decay_steps=decay_steps, decay=decay, final_share=final_share, peak_rate=0.3
     )
     weight = nn.Parameter(torch.zeros(1))
-    optimiser = torch.optim.AdamW([weight], lr=recipe.peak_rate)
+    optimiser = torch.optim.AdamW([weight], lr=recipe.rounds[0].peak_rate)
     schedule = loop.schedule_of(recipe, optimiser)
     rates = []
     for _ in range(steps):
@@ -70,12 +71,17 @@ def test_the_reported_rate_is_the_one_that_was_used() -> None:
     assert [report.learning_rate for report in reports] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("decays", [3, (3, 5, 2)])
-def test_every_round_has_a_schedule_of_its_own_length(decays: Any) -> None:
-    recipe = tiny_recipe(steps=24, restarts=(7, 16), warmup=2, decay_steps=decays, final_share=0.1)
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+@pytest.mark.parametrize(("decays", "peaks"), [((3, 3, 3), (0.01, 0.01, 0.01)), ((3, 5, 2), (0.01, 0.02, 0.005))])
+def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: Any) -> None:
+    recipe = tiny_recipe(
+        steps=24, restarts=(7, 16), warmup=2, decay=decay, decay_steps=decays, peak_rate=peaks, final_share=0.1
+    )
     rates = [report.learning_rate for report in train(recipe, data_of(recipe))]
-    lengths = zip((7, 9, 8), recipe.of_rounds("decay_steps"), strict=True)
-    rounds = [dataclasses.replace(recipe, steps=n, restarts=(), decay_steps=decay) for n, decay in lengths]
+    rounds = [
+        dataclasses.replace(recipe, steps=steps, restarts=(), decay_steps=falling, peak_rate=peak)
+        for steps, falling, peak in zip((7, 9, 8), decays, peaks, strict=True)
+    ]
     assert rates == pytest.approx([expected_rate(each, step) for each in rounds for step in range(each.steps)])
 
 
@@ -109,7 +115,7 @@ def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transform
     rest = [p for p in model.parameters() if p.dim() < 2]
     optimiser = torch.optim.AdamW(
         [
-            {"params": decayed, "weight_decay": recipe.of_rounds("weight_decay")[0]},
+            {"params": decayed, "weight_decay": recipe.rounds[0].weight_decay},
             {"params": rest, "weight_decay": 0.0},
         ],
         betas=recipe.betas,
@@ -167,7 +173,7 @@ def test_only_matrices_are_decayed() -> None:
     before = copy.deepcopy(model.state_dict())
     adamw.step()
     for name, p in model.named_parameters():
-        factor = 1 - recipe.peak_rate * 0.25 if p.dim() == 2 else 1
+        factor = 1 - recipe.rounds[0].peak_rate * 0.25 if p.dim() == 2 else 1
         torch.testing.assert_close(p.detach(), before[name] * factor)
 
 
@@ -205,7 +211,7 @@ def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
     left, _, right = torch.linalg.svd(gradient, full_matrices=False)
     muon.step()
     step = before - weight.detach()
-    size = recipe.peak_rate * 0.2 * math.sqrt(96)
+    size = recipe.rounds[0].peak_rate * 0.2 * math.sqrt(96)
     # Newton and Schulz's iteration stops at singular values around 1, not at 1.
     values = torch.linalg.svdvals(step) / size
     assert values.min() > 0.6 and values.max() < 1.3

@@ -12,7 +12,7 @@ from tiny_models import tiny_config
 from training_data import tiny_recipe
 
 from viz_model.config import MaskedHead, NoHead
-from viz_model.training import recipe
+from viz_model.training import recipe, study
 from viz_model.training.loop import new_model
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, RecipeError, Translation
 
@@ -263,3 +263,12 @@ def test_fingerprints_tell_recipes_apart() -> None:
 )
 def test_where_the_rate_begins_to_fall(changes: dict[str, Any], step: int) -> None:
     assert tiny_recipe(**changes).falls_at == step
+
+
+@pytest.mark.parametrize("change", study.CHANGES)
+def test_every_row_of_the_study_spends_the_same_operations(change: str) -> None:
+    made = study.changed(recipe.load("story-pre-ln"), study.CHANGES[change])
+    assert isinstance(made.objective, NextToken) and len(made.rounds) == 1
+    tokens = made.steps * sum(made.objective.rows.values()) * made.config.n_context
+    n_parameters = sum(p.numel() for p in new_model(made).parameters())
+    assert 6 * n_parameters * tokens == pytest.approx(study.OPERATIONS, rel=1e-2)

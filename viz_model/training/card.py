@@ -192,7 +192,7 @@ def _rounds(recipe: Recipe) -> str:
     """How a run went on from its own end, where it did."""
     if not recipe.restarts:
         return ""
-    *lengths, last = (f"{end - first:,}" for first, end in recipe.rounds)
+    *lengths, last = (f"{each.n_steps:,}" for each in recipe.rounds)
     return (
         f", in rounds of {', '.join(lengths)} and {last}: each has a warm-up and a decay of its own and begins with a "
         "new optimiser. "

@@ -203,7 +203,9 @@ def _rates(recipe: Recipe) -> NDArray[np.float64]:
     step = np.arange(recipe.steps)
     climbing = (step + 1) / max(1, recipe.warmup)
     falling = 1 - (step - recipe.falls_at) / (recipe.steps - recipe.falls_at)
-    rates: NDArray[np.float64] = recipe.peak_rate * np.where(step < recipe.warmup, climbing, np.minimum(1, falling))
+    rates: NDArray[np.float64] = recipe.rounds[0].peak_rate * np.where(
+        step < recipe.warmup, climbing, np.minimum(1, falling)
+    )
     return rates
 
 
@@ -309,7 +311,7 @@ class Experiment:
             TrainingError: the loss or its gradient is no longer a number.
         """
         recipe, weights = self.plan.recipe, dict(self.model.named_parameters())[WATCHED]
-        every, (decay, *_) = max(1, recipe.steps // MEASURED), recipe.of_rounds("weight_decay")
+        every, decay = max(1, recipe.steps // MEASURED), recipe.rounds[0].weight_decay
         m = v = np.zeros(recipe.config.d_model)
         before = _row(weights)
         self._look(0)

@@ -22,7 +22,7 @@ from viz_model.model import Transformer
 from viz_model.training import checkpoint, objective
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.recipe import Recipe, completed, until_decay
+from viz_model.training.recipe import Recipe, Round, completed, until_decay
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"
@@ -61,28 +61,28 @@ class StepReport:
 def new_model(recipe: Recipe) -> Transformer:
     """The model before its first step."""
     torch.manual_seed(recipe.seed)
-    return Transformer(recipe.config, recipe.of_rounds("dropout")[0])
+    return Transformer(recipe.config, recipe.rounds[0].dropout)
 
 
-def optimisers_of(recipe: Recipe, model: Transformer, round_: int = 0) -> list[torch.optim.Optimizer]:
+def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = None) -> list[torch.optim.Optimizer]:
     """AdamW (Loshchilov & Hutter 2019), with weight decay on matrices alone.
 
     Where the recipe says Muon (Jordan et al. 2024), that takes the matrices inside the blocks, with
     steps of the size that AdamW's would have (Liu et al. 2025, section 2.2), and AdamW the rest.
 
     Args:
-        round_: of the recipe, counted from 0.
+        round_: by default the recipe's first.
     """
-    weight_decay = recipe.of_rounds("weight_decay")[round_]
+    round_ = recipe.rounds[0] if round_ is None else round_
     named = dict(model.named_parameters())
     inner = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and recipe.optimiser == "muon"]
     rest = [p for name, p in named.items() if name not in inner]
     adamw = torch.optim.AdamW(
         [
-            {"params": [p for p in rest if p.dim() >= 2], "weight_decay": weight_decay},
+            {"params": [p for p in rest if p.dim() >= 2], "weight_decay": round_.weight_decay},
             {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
         ],
-        lr=recipe.peak_rate,
+        lr=round_.peak_rate,
         betas=recipe.betas,
         fused=True,
     )
@@ -90,31 +90,30 @@ def optimisers_of(recipe: Recipe, model: Transformer, round_: int = 0) -> list[t
         return [adamw]
     muon = torch.optim.Muon(
         [named[name] for name in inner],
-        lr=recipe.peak_rate,
-        weight_decay=weight_decay,
+        lr=round_.peak_rate,
+        weight_decay=round_.weight_decay,
         adjust_lr_fn="match_rms_adamw",
     )
     return [adamw, muon]
 
 
 def schedule_of(
-    recipe: Recipe, optimiser: torch.optim.Optimizer, steps: tuple[int, int] | None = None
+    recipe: Recipe, optimiser: torch.optim.Optimizer, round_: Round | None = None
 ) -> lr_scheduler.LRScheduler:
     """Linear warm-up, the peak, then a cosine or a line down; PyTorch's own schedules, one after another.
 
     Args:
-        steps: of the round, its first and the one after its last; by default of the first round.
+        round_: by default the recipe's first.
     """
-    first, last = steps or recipe.rounds[0]
-    falls_at = recipe.fall_of(first, last) - first
-    falling = last - first - falls_at
+    round_ = recipe.rounds[0] if round_ is None else round_
+    falls_at, falling = round_.falls_at - round_.first, round_.last - round_.falls_at
     phases: list[tuple[int, lr_scheduler.LRScheduler]] = []
     if recipe.warmup:
         phases.append((0, lr_scheduler.LinearLR(optimiser, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
     if falls_at > recipe.warmup or not phases:
         phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimiser, 1.0, 0)))
     if recipe.decay == "cosine":
-        floor = recipe.peak_rate * recipe.final_share
+        floor = round_.peak_rate * recipe.final_share
         phases.append((falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
     else:
         phases.append((falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
@@ -126,15 +125,14 @@ class _Run:
 
     def __init__(self, recipe: Recipe, model: Transformer) -> None:
         self.recipe, self.model = recipe, model
-        self.begin_round(*recipe.rounds[0])
+        self.begin_round(recipe.rounds[0])
 
-    def begin_round(self, first: int, last: int) -> None:
-        round_ = self.recipe.rounds.index((first, last))
+    def begin_round(self, round_: Round) -> None:
         for module in self.model.modules():
             if isinstance(module, nn.Dropout):
-                module.p = self.recipe.of_rounds("dropout")[round_]
+                module.p = round_.dropout
         self.optimisers = optimisers_of(self.recipe, self.model, round_)
-        self.schedules = [schedule_of(self.recipe, optimiser, (first, last)) for optimiser in self.optimisers]
+        self.schedules = [schedule_of(self.recipe, optimiser, round_) for optimiser in self.optimisers]
 
     @property
     def learning_rate(self) -> float:
@@ -173,10 +171,10 @@ class _Run:
         if saved is None:
             raise TrainingError(f"{folder}: its checkpoint is of another recipe")
         step: int = saved["step"]
-        first, last = max(steps for steps in self.recipe.rounds if steps[0] <= step)
-        self.begin_round(first, last)
+        round_ = [each for each in self.recipe.rounds if each.first <= step][-1]
+        self.begin_round(round_)
         self.model.load_state_dict(saved["model"])
-        if step == first:
+        if step == round_.first:
             return step
         for schedule, state in zip(self.schedules, saved["schedules"], strict=True):
             if completed(saved["recipe"]) == self.recipe.fingerprint:
@@ -184,7 +182,7 @@ class _Run:
             else:
                 with warnings.catch_warnings():  # of a schedule that moves before its optimiser
                     warnings.simplefilter("ignore")
-                    for _ in range(step - first):
+                    for _ in range(step - round_.first):
                         schedule.step()
         for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
             optimiser.load_state_dict(state)
@@ -274,9 +272,9 @@ def train(
             seconds = time.monotonic() - began
             if step + 1 == recipe.falls_at:
                 save(step + 1, BEFORE_DECAY)
-            for steps in recipe.rounds[1:]:
-                if step + 1 == steps[0]:
-                    run.begin_round(*steps)
+            for round_ in recipe.rounds[1:]:
+                if step + 1 == round_.first:
+                    run.begin_round(round_)
             last = step + 1 == recipe.steps
             measured = last or (step + 1) % recipe.validate_every == 0
             yield StepReport(

@@ -62,8 +62,29 @@ OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation]] =
 }
 
 
-OF_ROUNDS = ("decay_steps", "weight_decay", "dropout")
+OF_ROUNDS = ("peak_rate", "decay_steps", "weight_decay", "dropout")
 """The fields of a recipe that may differ from round to round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """A part of a run with a warm-up, a peak and a fall of its own.
+
+    Attributes:
+        first: its first step; ``last`` is the one after its last.
+        falls_at: the step at which its learning rate begins to fall.
+    """
+
+    first: int
+    last: int
+    falls_at: int
+    peak_rate: float
+    weight_decay: float
+    dropout: float
+
+    @property
+    def n_steps(self) -> int:
+        return self.last - self.first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +104,7 @@ class Recipe:
     config: ModelConfig
     objective: Objective
     steps: int
-    peak_rate: float = 2e-3
+    peak_rate: float | tuple[float, ...] = 2e-3
     warmup: int = 400
     decay: Literal["cosine", "linear"] = "linear"
     decay_steps: int | tuple[int, ...] = 0
@@ -104,13 +125,11 @@ class Recipe:
     def __post_init__(self) -> None:
         self._check_whole("steps", 1, 10**9)
         self._check_restarts()
-        shortest = min(last - first for first, last in self.rounds)
-        self._check_whole("warmup", 0, shortest)
+        self._check_whole("warmup", 0, min(last - first for first, last in self._spans))
         self._check_of_rounds()
         self._check_whole("accumulate", 1, 10**6)
         self._check_whole("seed", 0, 2**31)
         self._check_whole("validate_every", 1, 10**9)
-        self._check_number("peak_rate", 0.0, 10.0)
         self._check_number("final_share", 0.0, 1.0)
         self._check_number("clip", 0.0, math.inf)
         self._check_number("label_smoothing", 0.0, 0.9)
@@ -132,21 +151,21 @@ class Recipe:
 
     def _check_restarts(self) -> None:
         whole = all(_is_whole(step) for step in self.restarts)
-        if not whole or any(last <= first for first, last in self.rounds):
+        if not whole or any(last <= first for first, last in self._spans):
             raise RecipeError(f"restarts: expected rising steps between 0 and {self.steps}, got {self.restarts!r}")
 
     def _check_of_rounds(self) -> None:
         for field in OF_ROUNDS:
             told = getattr(self, field)
-            if isinstance(told, tuple) and len(told) != len(self.rounds):
-                raise RecipeError(f"{field}: expected one number for each of {len(self.rounds)} rounds, got {told!r}")
-        limits = [last - first - self.warmup for first, last in self.rounds]
-        decays = self.of_rounds("decay_steps")
+            if isinstance(told, tuple) and len(told) != len(self._spans):
+                raise RecipeError(f"{field}: expected one number for each of {len(self._spans)} rounds, got {told!r}")
+        limits = [last - first - self.warmup for first, last in self._spans]
+        decays = self._of_rounds("decay_steps")
         if not all(_is_whole(decay) and 0 <= decay <= limit for decay, limit in zip(decays, limits, strict=True)):
             most = f"from 0 to {min(limits)}" if len(limits) == 1 else f"for each round, at most {limits}"
             raise RecipeError(f"decay_steps: expected a whole number {most}, got {self.decay_steps!r}")
-        for field, largest in (("weight_decay", 10.0), ("dropout", 0.9)):
-            for value in self.of_rounds(field):
+        for field, largest in (("peak_rate", 10.0), ("weight_decay", 10.0), ("dropout", 0.9)):
+            for value in self._of_rounds(field):
                 _check_between(field, value, 0.0, largest)
 
     def _check_objective(self) -> None:
@@ -168,29 +187,41 @@ class Recipe:
             raise RecipeError("objective: a model without a head predicts no tokens")
 
     @property
-    def rounds(self) -> list[tuple[int, int]]:
-        """The first step of each round and the one after its last."""
+    def _spans(self) -> list[tuple[int, int]]:
         starts = [0, *self.restarts]
         return list(zip(starts, [*starts[1:], self.steps], strict=True))
 
-    def of_rounds(self, field: str) -> tuple[Any, ...]:
-        """The value in each round of one of :data:`OF_ROUNDS`."""
-        return _of_rounds(getattr(self, field), len(self.rounds))
+    def _of_rounds(self, field: str) -> tuple[Any, ...]:
+        return _each(getattr(self, field), len(self._spans))
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds, first to last: one, where nothing restarts."""
+        found = []
+        for (first, last), *own in zip(self._spans, *map(self._of_rounds, OF_ROUNDS), strict=True):
+            peak_rate, decay_steps, weight_decay, dropout = own
+            falls_at = last - decay_steps if decay_steps else first + min(self.warmup, last - first - 1)
+            found.append(
+                Round(
+                    first=first,
+                    last=last,
+                    falls_at=falls_at,
+                    peak_rate=peak_rate,
+                    weight_decay=weight_decay,
+                    dropout=dropout,
+                )
+            )
+        return tuple(found)
 
     @property
     def falls_at(self) -> int:
         """The step at which the learning rate begins to fall for the last time."""
-        return self.fall_of(*self.rounds[-1])
-
-    def fall_of(self, first: int, last: int) -> int:
-        """The step of a round at which the learning rate begins to fall."""
-        decay: int = self.of_rounds("decay_steps")[self.rounds.index((first, last))]
-        return last - decay if decay else first + min(self.warmup, last - first - 1)
+        return self.rounds[-1].falls_at
 
     def before(self, restart: int) -> Recipe:
         """The recipe that ended where this one restarts."""
         restarts = tuple(step for step in self.restarts if step < restart)
-        until: dict[str, Any] = {field: _shortest(self.of_rounds(field)[: len(restarts) + 1]) for field in OF_ROUNDS}
+        until: dict[str, Any] = {field: _shortest(self._of_rounds(field)[: len(restarts) + 1]) for field in OF_ROUNDS}
         return replace(self, steps=restart, restarts=restarts, **until)
 
     @property
@@ -217,14 +248,15 @@ def until_decay(fingerprint: str) -> str:
     described = json.loads(fingerprint)
     n_ended = len(described["restarts"])
     for field in OF_ROUNDS:
-        described[field] = _of_rounds(described[field], n_ended + 1)
+        described[field] = _each(described[field], n_ended + 1)
     described["decay_steps"] = described["decay_steps"][:n_ended]
     for field in ("steps", "decay", "final_share", "validate_every"):
         del described[field]
     return json.dumps(described, sort_keys=True)
 
 
-def _of_rounds(told: Any, n: int) -> tuple[Any, ...]:
+def _each(told: Any, n: int) -> tuple[Any, ...]:
+    """One value for each round of a field that may tell them one by one."""
     return tuple(told) if isinstance(told, tuple | list) else (told,) * n
 
 

@@ -42,6 +42,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     A step costs 6 operations for each parameter and token: two forward, four backward (Kaplan et
     al. 2020, section 2.1; the embedding counts once, as the unembedding it is tied to).
     """
+    base = base.before(base.rounds[0].last)
     sizes = {key: value for key, value in change.items() if key in SIZES}
     if sizes:
         sizes |= {"n_kv_heads": 0, "d_head": 0}  # the usual ones of the new sizes
@@ -54,7 +55,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     n_parameters = sum(p.numel() for p in loop.new_model(made).parameters())
     steps = round(OPERATIONS / (6 * n_parameters * sum(rows.values()) * config.n_context))
     warmup = steps // 10
-    return replace(made, steps=steps, restarts=(), warmup=warmup, decay_steps=steps // 3, validate_every=steps)
+    return replace(made, steps=steps, warmup=warmup, decay_steps=steps // 3, validate_every=steps)
 
 
 def row(name: str, base: Recipe, data: Path, cache: Path) -> dict[str, Any]:
