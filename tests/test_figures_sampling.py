@@ -139,3 +139,28 @@ def test_a_draw_is_told_with_digits_that_place_it() -> None:
         assert abs(float(said["number"]) - step.drawn) < (step.stop - step.start)
     assert sampling.draw_facts(found, 0)["n_greedy"] == str(sum(step.token == step.leaders[0][0] for step in found))
     assert sampling.draw_columns(found)["number"] == [step.drawn for step in found]
+
+
+def test_bars_are_in_the_colour_of_how_often_their_run_stood_there() -> None:
+    (one, *_) = drawn(vm.Sampling(), 1)
+    found = [one._replace(probability=0.1 + n / 100) for n in range(9)]  # the same token nine times
+    view = sampling.RepetitionView.of([], found)
+    names = {name: name for name in ("p", "draw", "time", *sampling.TIMES)}
+    first, second, more = sampling.draw_repetition(view, names).data
+    assert (first.name, second.name, more.name) == ("first", "second", "more")
+    assert [list(bars.x) for bars in (first, second, more)] == [[1, 2, 3, 4], [5], [6, 7, 8, 9]]
+    for bars in (first, second, more):
+        np.testing.assert_allclose(bars.y, 0.09 + np.array(bars.x) / 100)
+    assert [row[2] for row in more.customdata] == [3, 4, 5, 6]
+    assert view.rises and view.facts() == {
+        "n": "9",
+        "n_repeated": "5",
+        "most": "6",
+        "p_first": "11.5%",
+        "p_second": "14.0%",
+        "p_more": "16.5%",
+        "p_again": "16.0%",
+    }
+    falling = sampling.RepetitionView.of([], found[::-1])
+    assert not falling.rises
+    assert sampling.RepetitionView.of([], found[:3]).facts()["p_again"] == "–"

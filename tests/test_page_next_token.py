@@ -16,6 +16,7 @@ from tiny_models import describe, language_model, random_model, tiny_config, var
 
 import viz_model as vm
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
+from viz_model.figures.sampling import RepetitionView
 from viz_model.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.ui import runs, texts
 
@@ -261,6 +262,31 @@ def test_every_draw_says_which_number_it_was_and_where_it_fell(visit: Visit) -> 
     following = lm.generate(TEXT, max_new_tokens=1, temperature=1.5, top_k=30, top_p=0.9, seed=8).steps[0]
     assert not app.exception and app.query_params["seed"] == "8"
     assert f"**{following.drawn:.4f}" in said(app)
+
+
+def test_a_text_that_repeats_itself_is_told_with_its_probabilities(visit: Visit) -> None:
+    lm = vm.load("story-post-ln")
+    app = visit(lm, text="从前，有一只小", temperature="0")
+    app.button(key="next_token.one_more").click().run()
+    assert "Round in circles" not in said(app)
+    for _ in range(3):
+        app.button(key="next_token.ten_more").click().run()
+    steps = lm.generate("从前，有一只小", max_new_tokens=31, temperature=0.0).steps
+    facts = RepetitionView.of(lm.tokenizer.encode("从前，有一只小"), steps).facts()
+    assert f"Round in circles: {facts['n_repeated']} of 31 tokens" in said(app)
+    assert f"a probability of **{facts['p_first']}** on average" in said(app)
+
+
+def test_greedy_repeats_are_counted_beside_those_of_the_draw(visit: Visit) -> None:
+    lm = ids_model(tiny_config())
+    app = visit(lm, temperature="1.5", top_k="0", seed="7")
+    for _ in range(2):
+        app.button(key="next_token.ten_more").click().run()
+    app.toggle(key="next_token.greedy").set_value(True).run()
+    ids = lm.tokenizer.encode(TEXT)
+    texts = (lm.generate(TEXT, max_new_tokens=20, temperature=t, top_p=0.9, seed=7).steps for t in (0.0, 1.5))
+    greedy, drawn = (RepetitionView.of(ids, steps).facts()["n_repeated"] for steps in texts)
+    assert f"greedy tokens {greedy} end four that had stood in the text before, of the drawn ones {drawn}." in said(app)
 
 
 def test_settings_of_the_draw_go_into_the_address(visit: Visit) -> None:

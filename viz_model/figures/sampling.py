@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_model.analysis.repetition import Repetition
 from viz_model.figures import sheet, theme
 from viz_model.figures.next_token import ChoiceView, percent
 from viz_model.figures.tokens import chip
@@ -382,4 +383,81 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     figure.update_xaxes(
         range=[0, 1], fixedrange=True, dtick=0.25, title={"text": said["axis"], "font": {"size": 12}}, ticks="outside"
     )
+    return figure.drawn()
+
+
+# Repetition
+
+
+TIMES = {"first": (1, 1), "second": (2, 2), "more": (3, 10**9)}
+"""How often a run of tokens has stood in the text: least and most, by the name of the colour it gets."""
+
+
+class RepetitionView(NamedTuple):
+    """What was repeated among drawn tokens; ``labels`` [N] are theirs, and the first of them is draw 1."""
+
+    found: Repetition
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, before: Sequence[int], steps: Sequence[Step]) -> RepetitionView:
+        """Of tokens drawn after the ids ``before``."""
+        return cls(Repetition.of(before, steps), tuple(step.token.label for step in steps))
+
+    @property
+    def rises(self) -> bool:
+        """Whether what was repeated was more probable than what was new."""
+        new, again = self.found.mean(*TIMES["first"]), self.found.mean(2, TIMES["more"][1])
+        return new is not None and again is not None and again > new
+
+    def facts(self) -> dict[str, str]:
+        """For prose; a mean of no tokens is a dash."""
+        means = {f"p_{name}": self.found.mean(*times) for name, times in {**TIMES, "again": (2, 10**9)}.items()}
+        return {
+            "n": str(len(self.labels)),
+            "n_repeated": str(self.found.n_repeated),
+            "most": str(int(self.found.times.max(initial=1))),
+            **{name: "–" if p is None else percent(p) for name, p in means.items()},
+        }
+
+
+def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> go.Figure:
+    """A bar for each drawn token, as high as its probability, in the colour of how often its run has stood there.
+
+    ``names`` holds "p", "draw", "time" and the keys of :data:`TIMES`.
+    """
+    said = {name: theme.plain(text) for name, text in names.items()}
+    figure, colour = sheet.Sheet(), theme.ROLES["output"]
+    fills = {"first": theme.rgba(theme.ROLES["token"], 0.45), "second": theme.rgba(colour, 0.5), "more": colour}
+    place = np.arange(1, len(view.labels) + 1)
+    for name, (least, most) in TIMES.items():
+        among = (view.found.times >= least) & (view.found.times <= most)
+        if not among.any():
+            continue
+        figure.add_trace(
+            sheet.bar(
+                x=place[among],
+                y=view.found.probs[among],
+                name=said[name],
+                marker={"color": fills[name]},
+                customdata=[
+                    (theme.plain(view.labels[n]), percent(float(view.found.probs[n])), int(view.found.times[n]))
+                    for n in np.flatnonzero(among)
+                ],
+                hovertemplate=f"#%{{x}} <b>%{{customdata[0]}}</b><br>{said['p']} <b>%{{customdata[1]}}</b>"
+                f"<br>{said['time']} %{{customdata[2]}}<extra></extra>",
+            )
+        )
+    theme.layout(figure, height=250)
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0.15,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        margin={"t": 30},
+    )
+    figure.update_xaxes(title={"text": said["draw"], "font": {"size": 12}}, range=[0.4, len(place) + 0.6])
+    figure.update_yaxes(range=[0, 1.03], tickformat=".0%", nticks=5, title={"text": said["p"], "font": {"size": 12}})
+    figure.update_xaxes(fixedrange=True)
+    figure.update_yaxes(fixedrange=True, showgrid=True, gridcolor=theme.rgba(theme.ROLES["residual"], 0.25))
     return figure.drawn()

@@ -83,6 +83,7 @@ def show(stage: Stage, steps: Sequence[Step], seed: int, sampling: Sampling) -> 
         stage.see("fell", **said)
         stage.see("fell_greedy" if step.rank == 0 else "fell_other", **said)
         stage.see("fell_count", **said)
+    _repeated(stage, steps)
     with st.expander(words("draws_table")):
         columns = {words(f"draws_{name}"): values for name, values in figures.draw_columns(steps).items()}
         stage.records("draws", columns)
@@ -97,3 +98,21 @@ def show(stage: Stage, steps: Sequence[Step], seed: int, sampling: Sampling) -> 
         )
         same = next((n for n, (a, b) in enumerate(zip(steps, taken, strict=False)) if a.token != b.token), len(taken))
         stage.see("greedy_text", same=same, n=len(taken))
+        by_both = [figures.RepetitionView.of(trace.own_ids, each).facts()["n_repeated"] for each in (taken, steps)]
+        stage.see("greedy_repeats", greedy=by_both[0], drawn=by_both[1], n=len(taken))
+
+
+def _repeated(stage: Stage, steps: Sequence[Step]) -> None:
+    """Where the drawn text says again what stood there before, if it does."""
+    view, words = figures.RepetitionView.of(stage.trace.own_ids, steps), stage.words
+    if not view.found.n_repeated:
+        return
+    said = view.facts()
+    st.markdown(f"#### {words('repeats_title', **said)}")
+    picture, see = stage.split()
+    with picture:
+        names = {name: words(f"repeats_{name}") for name in ("p", "draw", "time", *figures.TIMES)}
+        stage.figure(figures.draw_repetition(view, names), "repeats", words("repeats_alt"))
+    with see:
+        stage.see("repeats", **said)
+        stage.see("repeats_rise" if view.rises else "repeats_fall", **said)
