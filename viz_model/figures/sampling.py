@@ -448,7 +448,7 @@ def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> go.Figure
                 f"<br>{said['time']} %{{customdata[2]}}<extra></extra>",
             )
         )
-    theme.layout(figure, height=250)
+    theme.layout(figure, height=300)
     figure.update_layout(
         barmode="overlay",
         bargap=0.15,
