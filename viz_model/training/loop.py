@@ -241,6 +241,7 @@ def train(
         if folder is not None and rank == 0:
             checkpoint.save(folder / name, run.state(step))
 
+    falls_at, following = recipe.falls_at, {each.first: each for each in recipe.rounds[1:]}
     last_save, step = time.monotonic(), first
     try:
         for step in range(first, recipe.steps):
@@ -270,11 +271,10 @@ def train(
             run.update()
 
             seconds = time.monotonic() - began
-            if step + 1 == recipe.falls_at:
+            if step + 1 == falls_at:
                 save(step + 1, BEFORE_DECAY)
-            for round_ in recipe.rounds[1:]:
-                if step + 1 == round_.first:
-                    run.begin_round(round_)
+            if step + 1 in following:
+                run.begin_round(following[step + 1])
             last = step + 1 == recipe.steps
             measured = last or (step + 1) % recipe.validate_every == 0
             yield StepReport(
