@@ -25,7 +25,8 @@ WHAT = {
 }
 CANNOT = {
     NextToken: "It knows the world of children's stories and short sentences, and no facts. Expect grammar, names and"
-    " moods, not sense over many sentences. Chinese had half of every batch, from half as much text, and shows it.",
+    " moods, not sense over many sentences. Chinese had half of every batch, from half as much text, and shows it: a"
+    " greedy continuation soon goes round in circles (an English one later), a drawn one does not.",
     MaskedToken: "It knows the world of children's stories and short sentences, and no facts. It does not write text,"
     " and its vectors were not trained to be compared as meanings of sentences.",
     Translation: "It translates everyday sentences of up to about a dozen words. Rare words, names, idioms and long"
