@@ -29,8 +29,8 @@ def test_the_text_before_the_first_draw_counts() -> None:
 @pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln", "story-modern"])
 def test_a_greedy_text_gets_surer_of_what_it_says_again(name: str) -> None:
     lm = vm.load(name)
-    text = "从前，有一只小"
+    text = "一天早上，"
     found = Repetition.of(lm.tokenizer.encode(text), lm.generate(text, max_new_tokens=100, temperature=0.0).steps)
-    new, again = found.mean(1, 1), found.mean(3, 10**9)
-    assert found.n_repeated > 20 and new is not None and again is not None and again > new + 0.1
+    new, again = found.mean(1, 1), found.mean(2, 10**9)
+    assert found.n_repeated > 20 and new is not None and again is not None and again > new + 0.05
     assert found.mean(10**6, 10**9) is None

@@ -266,13 +266,13 @@ def test_every_draw_says_which_number_it_was_and_where_it_fell(visit: Visit) -> 
 
 def test_a_text_that_repeats_itself_is_told_with_its_probabilities(visit: Visit) -> None:
     lm = vm.load("story-post-ln")
-    app = visit(lm, text="从前，有一只小", temperature="0")
+    app = visit(lm, text="一天早上，", temperature="0")
     app.button(key="next_token.one_more").click().run()
     assert "Round in circles" not in said(app)
     for _ in range(3):
         app.button(key="next_token.ten_more").click().run()
-    steps = lm.generate("从前，有一只小", max_new_tokens=31, temperature=0.0).steps
-    facts = RepetitionView.of(lm.tokenizer.encode("从前，有一只小"), steps).facts()
+    steps = lm.generate("一天早上，", max_new_tokens=31, temperature=0.0).steps
+    facts = RepetitionView.of(lm.tokenizer.encode("一天早上，"), steps).facts()
     assert f"Round in circles: {facts['n_repeated']} of 31 tokens" in said(app)
     assert f"a probability of **{facts['p_first']}** on average" in said(app)
 
