@@ -1,12 +1,13 @@
 """Where a text that is drawn token by token goes round in circles, and how sure the model is of what it repeats.
 
-What stands in the text already is more probable the second time, and more so with every time: decoding that always
-takes the most probable token cannot leave such a circle (Holtzman et al. 2020, "The Curious Case of Neural Text
-Degeneration", figure 4).
+What stands in the text already tends to be more probable the second time, and often more so with every time: decoding
+that always takes the most probable token seldom leaves such a circle (Holtzman et al. 2020, "The Curious Case of
+Neural Text Degeneration", figure 4).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -40,9 +41,13 @@ class Repetition(NamedTuple):
     def n_repeated(self) -> int:
         return int((self.times > 1).sum())
 
-    def mean(self, least: int, most: int) -> float | None:
-        """The mean probability of the tokens that ended their run for the ``least``-th to ``most``-th time, if any."""
-        found = self.probs[(self.times >= least) & (self.times <= most)]
+    def among(self, least: int, most: float = math.inf) -> np.ndarray:
+        """[N], bool: the tokens that ended their run for the ``least``-th to ``most``-th time."""
+        return (self.times >= least) & (self.times <= most)
+
+    def mean(self, least: int, most: float = math.inf) -> float | None:
+        """The mean probability of the tokens :meth:`among` these, if there are any."""
+        found = self.probs[self.among(least, most)]
         return float(found.mean()) if len(found) else None
 
 

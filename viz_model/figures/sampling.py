@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -389,7 +390,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
 # Repetition
 
 
-TIMES = {"first": (1, 1), "second": (2, 2), "more": (3, 10**9)}
+TIMES = {"first": (1, 1), "second": (2, 2), "more": (3, math.inf)}
 """How often a run of tokens has stood in the text: least and most, by the name of the colour it gets."""
 
 
@@ -407,12 +408,13 @@ class RepetitionView(NamedTuple):
     @property
     def rises(self) -> bool:
         """Whether what was repeated was more probable than what was new."""
-        new, again = self.found.mean(*TIMES["first"]), self.found.mean(2, TIMES["more"][1])
+        new, again = self.found.mean(*TIMES["first"]), self.found.mean(2)
         return new is not None and again is not None and again > new
 
     def facts(self) -> dict[str, str]:
         """For prose; a mean of no tokens is a dash."""
-        means = {f"p_{name}": self.found.mean(*times) for name, times in {**TIMES, "again": (2, 10**9)}.items()}
+        means = {f"p_{name}": self.found.mean(*times) for name, times in TIMES.items()}
+        means["p_again"] = self.found.mean(2)
         return {
             "n": str(len(self.labels)),
             "n_repeated": str(self.found.n_repeated),
@@ -430,8 +432,8 @@ def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> go.Figure
     figure, colour = sheet.Sheet(), theme.ROLES["output"]
     fills = {"first": theme.rgba(theme.ROLES["token"], 0.45), "second": theme.rgba(colour, 0.5), "more": colour}
     place = np.arange(1, len(view.labels) + 1)
-    for name, (least, most) in TIMES.items():
-        among = (view.found.times >= least) & (view.found.times <= most)
+    for name, times in TIMES.items():
+        among = view.found.among(*times)
         if not among.any():
             continue
         figure.add_trace(
