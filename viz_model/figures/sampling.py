@@ -407,14 +407,14 @@ class RepetitionView(NamedTuple):
 
     @property
     def rises(self) -> bool:
-        """Whether what was repeated was more probable than what was new."""
-        new, again = self.found.mean(*TIMES["first"]), self.found.mean(2)
-        return new is not None and again is not None and again > new
+        """Whether what stood there a second time, and what stood there more often, was more probable than what was new."""
+        new, *again = (self.found.mean(*times) for times in TIMES.values())
+        repeated = [mean for mean in again if mean is not None]
+        return new is not None and bool(repeated) and min(repeated) > new
 
     def facts(self) -> dict[str, str]:
         """For prose; a mean of no tokens is a dash."""
         means = {f"p_{name}": self.found.mean(*times) for name, times in TIMES.items()}
-        means["p_again"] = self.found.mean(2)
         return {
             "n": str(len(self.labels)),
             "n_repeated": str(self.found.n_repeated),
