@@ -407,7 +407,7 @@ class RepetitionView(NamedTuple):
 
     @property
     def rises(self) -> bool:
-        """Whether what stood there a second time, and what stood there more often, was more probable than what was new."""
+        """Whether what came a second time, and what came more often, was more probable than what was new."""
         new, *again = (self.found.mean(*times) for times in TIMES.values())
         repeated = [mean for mean in again if mean is not None]
         return new is not None and bool(repeated) and min(repeated) > new
