@@ -1,5 +1,5 @@
 """viz-model: ``streamlit run app.py``. The pages are in pages/, everything else in viz_model/."""
 
-from viz_model.ui import frame
+from viz_model.app import frame
 
 frame.navigation().current.run()

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from viz_model.ui import serving
+from viz_model.app import serving
 
 app = st.App(
     Path(__file__).resolve().parents[1] / "app.py",

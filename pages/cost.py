@@ -1,43 +1,5 @@
 """Cost: what grows with the square of the text, counted and measured, and what that answers."""
 
-import streamlit as st
+from viz_model.topics.cost import page
 
-from viz_model.analysis import cost as counting
-from viz_model.figures import cost
-from viz_model.ui.parts import cost as parts
-from viz_model.ui.stage import Stage, show
-
-
-def draw(stage: Stage) -> None:
-    config, side, length = stage.lm.config, stage.trace.stack.side, len(stage.trace)
-
-    parts.counted(stage)
-    parts.measured(stage)
-    parts.waiting(stage)
-    parts.order(stage)
-    parts.many(stage)
-    parts.generated(stage)
-    parts.stacks(stage)
-
-    def formula() -> None:
-        stage.see("formula", **cost.sizes(config))
-        parts.fits(stage)
-
-    def hand() -> None:
-        stage.see("hand", **cost.by_hand(config, length))
-
-    def code() -> None:
-        stage.code(layer=stage.view.layer)
-
-    def numbers() -> None:
-        words = parts.names(stage, *counting.Multiplications._fields, "length", *counting.PARTS)
-        stage.records("multiplications", cost.count_columns(config, side, length, parts.n_source(stage), words))
-        if found := parts.readings(stage):
-            st.caption(stage.words("readings"))
-            stage.records("readings", cost.TimesView.of(found, config).columns(words))
-
-    stage.tabs(formula, hand, code, numbers)
-    stage.question()
-
-
-show("cost", draw, without={"head"})
+page.run()

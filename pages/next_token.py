@@ -1,6 +1,5 @@
 """What comes out: the next token, a covered token, or vectors, as the model has it."""
 
-from viz_model.ui.parts import outputs
-from viz_model.ui.stage import show
+from viz_model.topics.next_token import page
 
-show("next_token", outputs.show, outputs.told_as, without={"head"})
+page.run()

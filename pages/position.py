@@ -1,6 +1,5 @@
 """Position: how the model knows where a token stands, on this sentence's values, whichever scheme it has."""
 
-from viz_model.ui.parts import position
-from viz_model.ui.stage import show
+from viz_model.topics.position import page
 
-show("position", position.show)
+page.run()

@@ -19,9 +19,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
-from viz_model.analysis.derivation import Cell, derive
-from viz_model.figures import cells
-from viz_model.ui import runs
+from viz_model.app import runs
+from viz_model.drawing import cells
+from viz_model.runs.derivation import Cell, derive
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES = 15

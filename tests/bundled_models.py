@@ -6,7 +6,7 @@ from typing import Any
 
 import viz_model as vm
 from viz_model.checkpoints.registry import BUNDLED
-from viz_model.trace import Trace
+from viz_model.runs.trace import Trace
 
 NAMES = [name for name in vm.models() if (BUNDLED / name).is_dir()]
 

@@ -25,9 +25,9 @@ from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.figures.sheet import Sheet
-from viz_model.model import Transformer
-from viz_model.tokenizer import story_tokenizer
+from viz_model.drawing.sheet import Sheet
+from viz_model.model.transformer import Transformer
+from viz_model.tokenizers.tokenizer import story_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"

@@ -20,27 +20,27 @@ ROOT = Path(__file__).resolve().parents[1]
 # From the top down. A module imports from its own row or from rows below it.
 LAYERS = (
     ("app", "pages"),
-    ("viz_model.ui",),
-    ("viz_model.figures",),
-    ("viz_model.analysis", "viz_model.health"),
+    ("viz_model.app",),
+    ("viz_model.drawing",),
+    ("viz_model.analysis", "viz_model.app.health"),
     ("viz_model",),
     ("viz_model.training",),
     ("viz_model.checkpoints",),
-    ("viz_model.language_model",),
-    ("viz_model.generation",),
-    ("viz_model.trace",),
-    ("viz_model.replay",),
-    ("viz_model.recorder",),
-    ("viz_model.edits",),
-    ("viz_model.model",),
-    ("viz_model.attention", "viz_model.output"),
-    ("viz_model.feedforward", "viz_model.norms", "viz_model.positions", "viz_model.masks"),
-    ("viz_model.ops", "viz_model.tap"),
-    ("viz_model.sites",),
-    ("viz_model.tokenizer",),
+    ("viz_model.runs.language_model",),
+    ("viz_model.runs.generation",),
+    ("viz_model.runs.trace",),
+    ("viz_model.runs.recompute",),
+    ("viz_model.runs.recorder",),
+    ("viz_model.runs.edits",),
+    ("viz_model.model.transformer",),
+    ("viz_model.model.attention", "viz_model.model.heads"),
+    ("viz_model.model.feedforward", "viz_model.model.norms", "viz_model.model.positions", "viz_model.model.masks"),
+    ("viz_model.model.ops", "viz_model.model.tap"),
+    ("viz_model.model.sites",),
+    ("viz_model.tokenizers.tokenizer",),
     ("viz_model.config",),
 )
-WHAT_VISITORS_SEE = ("app", "pages", "viz_model.ui", "viz_model.figures")
+WHAT_VISITORS_SEE = ("app", "pages", "viz_model.app", "viz_model.drawing")
 LONGEST_LITERAL = 8
 
 
@@ -93,7 +93,7 @@ def ours(module: str) -> bool:
 
 
 def test_the_reader_of_imports_reads() -> None:
-    assert "viz_model.trace" in set(imports("viz_model.language_model"))
+    assert "viz_model.runs.trace" in set(imports("viz_model.runs.language_model"))
     assert "viz_model.checkpoints.registry" in set(imports("viz_model"))
     assert layer("viz_model.checkpoints.registry") == layer("viz_model.checkpoints")
     assert layer("viz_model.unheard_of") is None
@@ -116,7 +116,7 @@ def test_imports_point_downward(module: str) -> None:
 @pytest.mark.parametrize("module", [name for name in FILES if inside(name, "pages") or name == "app"])
 def test_pages_are_thin(module: str) -> None:
     for imported in filter(ours, imports(module)):
-        allowed = ("viz_model.ui", "viz_model.figures", "viz_model.analysis")
+        allowed = ("viz_model.app", "viz_model.drawing", "viz_model.analysis")
         assert any(inside(imported, package) for package in allowed), (
             f"{module} imports {imported}: a page reads the state, gets numbers and figures, and places texts"
         )
@@ -124,16 +124,16 @@ def test_pages_are_thin(module: str) -> None:
 
 @pytest.mark.parametrize("module", FILES)
 def test_only_pages_and_ui_import_streamlit(module: str) -> None:
-    if not any(inside(module, allowed) for allowed in ("app", "pages", "viz_model.ui")):
+    if not any(inside(module, allowed) for allowed in ("app", "pages", "viz_model.app")):
         assert not any(inside(name, "streamlit") for name in imports(module))
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if inside(name, "viz_model.figures")])
+@pytest.mark.parametrize("module", [name for name in FILES if inside(name, "viz_model.drawing")])
 def test_figures_import_neither_torch_nor_streamlit(module: str) -> None:
     assert not any(inside(name, package) for name in imports(module) for package in ("torch", "streamlit"))
 
 
-@pytest.mark.parametrize("module", ["viz_model.config", "viz_model.sites"])
+@pytest.mark.parametrize("module", ["viz_model.config", "viz_model.model.sites"])
 def test_descriptions_need_no_torch(module: str) -> None:
     assert not any(inside(name, "torch") for name in imports(module))
 

@@ -29,7 +29,7 @@ def test_linked_files_are_there() -> None:
 
 
 def test_every_page_of_the_app_is_named_in_the_pages_folder() -> None:
-    from viz_model.ui.frame import SECTIONS
+    from viz_model.app.frame import SECTIONS
 
     names = {name for names in SECTIONS.values() for name in names}
     # Streamlit finds a page by its file's name when a link is a fresh server's first request.

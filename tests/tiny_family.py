@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from viz_model import config
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.config import ModelConfig
-from viz_model.tokenizer import story_tokenizer
+from viz_model.tokenizers.tokenizer import story_tokenizer
 
 TEXTS = [
     "Once upon a time, there was a little girl named Lily. She said: my cat sat on the mat.",

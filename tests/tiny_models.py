@@ -11,9 +11,9 @@ import torch
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.model import Transformer
-from viz_model.tokenizer import story_tokenizer
-from viz_model.trace import Trace
+from viz_model.model.transformer import Transformer
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
 
 
 def tiny_config(norm_at: Literal["pre", "post"] = "pre", **changes: Any) -> ModelConfig:

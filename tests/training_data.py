@@ -12,7 +12,7 @@ import tiktoken
 from tiny_models import tiny_config
 
 from viz_model.config import Kind, MaskedHead
-from viz_model.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
+from viz_model.tokenizers.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
 from viz_model.training import batches
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split

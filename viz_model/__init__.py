@@ -7,14 +7,15 @@
 torch.Size([6, 3, 3])
 """
 
-from viz_model import edits, masks
 from viz_model.checkpoints.registry import load, models
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
-from viz_model.generation import Generation, Sampling
-from viz_model.language_model import LanguageModel
-from viz_model.tokenizer import TextError, Token
-from viz_model.trace import Trace
+from viz_model.model import masks
+from viz_model.runs import edits
+from viz_model.runs.generation import Generation, Sampling
+from viz_model.runs.language_model import LanguageModel
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import TextError, Token
 
 __all__ = [
     "ConfigError",

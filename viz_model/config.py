@@ -249,7 +249,7 @@ MAX_POSITION_TABLE = 2**26
 class ModelConfig:
     """One Transformer, complete.
 
-    Sizes use the letters of :mod:`viz_model.sites`: V = ``n_vocab``, T ≤ ``n_context``,
+    Sizes use the letters of :mod:`viz_model.model.sites`: V = ``n_vocab``, T ≤ ``n_context``,
     D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``.
 
     Raises:

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 import viz_model as vm
-from viz_model.analysis import corpus
+from viz_model import corpus
 
 SHAPES: dict[str, dict[str, Any]] = {
     "story": {"vocab_size": 8192, "n_positions": 256, "n_embd": 192, "n_layer": 4, "n_head": 6},

@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 import viz_model as vm
-from viz_model.replay import Replay
-from viz_model.trace import Keep, record
+from viz_model.runs.recompute import Replay
+from viz_model.runs.trace import Keep, record
 
 LONGEST_PAGE = 64
 """Tokens; beyond, BertViz writes tens of megabytes."""

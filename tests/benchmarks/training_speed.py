@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from viz_model.tokenizer import story_tokenizer
+from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.training import batches, loop, recipe
 from viz_model.training.batches import IGNORED, Batch
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split

@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from socket_visitor import Visitor, resident, server  # noqa: E402
 
 import viz_model as vm  # noqa: E402
-from viz_model.edits import AblateHead, NoScale  # noqa: E402
+from viz_model.runs.edits import AblateHead, NoScale  # noqa: E402
 
 PAGES = ("", "attention", "block", "embedding", "next_token", "position")
 WHO = ("The cat", "A dog", "My friend", "The old man", "小兔子", "A little girl", "The bird")

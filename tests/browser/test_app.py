@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, urlparse
 import pytest
 
 import viz_model as vm
-from viz_model.ui.frame import SECTIONS
+from viz_model.app.frame import SECTIONS
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from viz_model.ui.frame import SECTIONS
+from viz_model.app.frame import SECTIONS
 
 pytestmark = pytest.mark.browser
 

@@ -21,8 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model import ops
-from viz_model.checkpoints import tokenizers
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError, Rename, fill, one_line, rename
 from viz_model.config import (
@@ -37,8 +35,10 @@ from viz_model.config import (
     RopeScaling,
     YarnScaling,
 )
-from viz_model.language_model import LanguageModel
-from viz_model.positions import scale_frequencies
+from viz_model.model import ops
+from viz_model.model.positions import scale_frequencies
+from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers import reading as tokenizers
 
 # A vocabulary of 2^18 tokens with its merges takes some 16 MB.
 MAX_HEADER_BYTES = 2**26

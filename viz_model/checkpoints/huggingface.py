@@ -14,7 +14,7 @@ from viz_model.checkpoints.families import bert, gpt2, llama, marian, qwen3, t5
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.weights import ModelError, Rename, SafetensorsArchive, fill, read_json
 from viz_model.config import ConfigError, ModelConfig
-from viz_model.model import Transformer
+from viz_model.model.transformer import Transformer
 
 MAX_CONFIG_BYTES = 2**20
 

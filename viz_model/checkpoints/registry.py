@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from viz_model.checkpoints import gguf, hub, huggingface, tokenizers
+from viz_model.checkpoints import gguf, hub, huggingface
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
-from viz_model.language_model import LanguageModel
-from viz_model.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
+from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers import reading as tokenizers
+from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
 
 BUNDLED = Path(__file__).resolve().parents[1] / "models"
 

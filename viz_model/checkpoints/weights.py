@@ -23,7 +23,7 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from viz_model.config import ModelConfig
-from viz_model.model import Transformer
+from viz_model.model.transformer import Transformer
 
 MAX_JSON_BYTES = 2**24
 FLOATS = ("F64", "F32", "F16", "BF16")

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_model.tokenizer import ByteLevel, story_tokenizer
+from viz_model.tokenizers.tokenizer import ByteLevel, story_tokenizer
 from viz_model.training.corpus import Corpus, Documents, Ids, PairCorpus
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
 from viz_model.training.sources import CorpusError, Pair

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_model.tokenizer import ByteLevel
+from viz_model.tokenizers.tokenizer import ByteLevel
 from viz_model.training.sources import PAIRS, TEXTS, CorpusError, Pair, documents, pairs, split
 
 Ids = NDArray[np.uint16]

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from viz_model.config import ModelConfig
-from viz_model.tokenizer import story_tokenizer
+from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.training import batches, log, loop
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus

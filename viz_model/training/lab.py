@@ -19,10 +19,10 @@ import torch
 from numpy.typing import NDArray
 
 from viz_model.config import ConfigError, ModelConfig
-from viz_model.generation import Decoder, Sampling, generate
-from viz_model.language_model import LanguageModel
-from viz_model.model import Transformer
-from viz_model.tokenizer import ByteLevel, story_tokenizer
+from viz_model.model.transformer import Transformer
+from viz_model.runs.generation import Decoder, Sampling, generate
+from viz_model.runs.language_model import LanguageModel
+from viz_model.tokenizers.tokenizer import ByteLevel, story_tokenizer
 from viz_model.training import batches, loop, objective, samples
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus

@@ -18,7 +18,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import lr_scheduler
 
-from viz_model.model import Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.training import checkpoint, objective
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError

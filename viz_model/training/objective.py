@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from viz_model.model import Transformer
-from viz_model.tokenizer import Tokenizer
+from viz_model.model.transformer import Transformer
+from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.training.batches import IGNORED, Batch, Batches
 
 CHUNK = 256

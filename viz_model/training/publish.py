@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from viz_model import generation
 from viz_model.checkpoints.registry import load_folder
 from viz_model.checkpoints.weights import stored_tensors
-from viz_model.language_model import LanguageModel
+from viz_model.runs import generation
+from viz_model.runs.language_model import LanguageModel
 from viz_model.training import card, log, loop, objective
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError

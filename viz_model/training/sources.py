@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from viz_model.tokenizer import END_OF_TEXT
+from viz_model.tokenizers.tokenizer import END_OF_TEXT
 
 HELD_OUT_EVERY = 50
 """Every fiftieth document, after a seeded shuffle, is validation text and never trained on."""

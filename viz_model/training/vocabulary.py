@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from viz_model.tokenizer import STORY_CONTROLS, STORY_PATTERN, byte_symbols
+from viz_model.tokenizers.tokenizer import STORY_CONTROLS, STORY_PATTERN, byte_symbols
 
 
 def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:

@@ -1,0 +1,5 @@
+"""Spot the mistake: the classic slips, each as two short functions, and what the wrong one does to this run."""
+
+from viz_model.topics.mistakes import page
+
+page.run()

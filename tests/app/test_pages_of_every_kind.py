@@ -1,0 +1,225 @@
+"""Every page on every kind of model: it renders, in both languages, and its code runs and agrees."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from app_driver import MOST_LINES, check_cells, run_of
+from streamlit.testing.v1 import AppTest
+from tiny_family import write_family
+
+import viz_model as vm
+from viz_model.app import frame, runs
+from viz_model.app.frame import SECTIONS
+from viz_model.app.texts import Texts
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
+NAMES = (
+    "tiny-alibi",
+    "tiny-bert",
+    "tiny-gated-t5",
+    "tiny-llama-ids",
+    "tiny-masked",
+    "tiny-nowhere",
+    "tiny-qwen3",
+    "tiny-t5",
+    "tiny-translator",
+    "tiny-window",
+)
+TWO_SIDED = ("tiny-gated-t5", "tiny-t5", "tiny-translator")
+VIEWS = [(name, side) for name in NAMES for side in (("encoder", "decoder") if name in TWO_SIDED else ("decoder",))]
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The models of :mod:`tiny_family`, in the app's list."""
+    folder = tmp_path_factory.mktemp("family")
+    assert tuple(write_family(folder)) == NAMES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIZ_MODEL_PATH", str(folder))
+        runs.configs.clear()  # the app looks for models once
+        yield
+    runs.configs.clear()
+
+
+@pytest.fixture
+def visit() -> Open:
+    def visit(page: str, model: str, **query: str) -> AppTest:
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        app.query_params["model"] = model
+        app.query_params["text"] = IDS if model.endswith("ids") else WORDS
+        for name, value in query.items():
+            app.query_params[name] = value
+        app.run()
+        if page != "overview":
+            app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, app.exception[0].message
+        return app
+
+    return visit
+
+
+def test_the_app_lists_them() -> None:
+    assert set(NAMES) <= set(vm.models())
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("model", "side"), VIEWS)
+def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side: str, visit: Open) -> None:
+    app = visit(page, model, side=side, layer="1", head="2", token="3", lang="en")
+    assert app.query_params["model"] == model
+    said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
+    assert not [text for text in said if "{{" in text]
+    shown = [block.value for block in app.code if "import viz_model" in block.value]
+    assert shown or (page == "cross_attention" and model not in TWO_SIDED)
+    for code in shown:
+        assert len(code.splitlines()) <= MOST_LINES
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), torch.no_grad():
+            exec(compile(code, page, "exec"), {})
+        lines = printed.getvalue().split()
+        assert "True" in lines and "False" not in lines, code
+    n_cells = check_cells(app, run_of(app, vm.load(model)))
+    assert n_cells or page not in ("embedding", "attention", "block")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("model", "side"), VIEWS)
+def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, model: str, side: str, visit: Open) -> None:
+    visit(page, model, side=side, lang="zh", text="5" if model.endswith("ids") else "a", target="")
+
+
+def test_a_target_is_part_of_the_view(visit: Open) -> None:
+    app = visit("overview", "tiny-t5", target="the cat", token="1")
+    assert app.text_input(key="frame.target").value == "the cat"
+    assert app.query_params["target"] == "the cat"
+    app.button(key="frame.target_own").click().run()
+    assert not app.exception and "target" not in app.query_params
+
+
+def test_a_text_that_is_no_list_of_ids_is_asked_for_again(visit: Open) -> None:
+    app = visit("overview", "tiny-llama-ids", text="hello")
+    assert "'hello' is not a token id" in app.info[0].value
+    app.button(key="frame.example.0").click().run()
+    assert not app.exception and not app.info
+
+
+def test_another_model_keeps_the_view_within_its_bounds(visit: Open) -> None:
+    app = visit("attention", "tiny-t5", layer="2", side="decoder")
+    assert app.query_params["layer"] == "2"
+    app.selectbox(key="sidebar.model").set_value("tiny-bert").run()
+    assert not app.exception and app.query_params["layer"] == "1"
+
+
+# Translators
+
+
+def words_of(app: AppTest) -> str:
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
+
+
+def test_another_language_is_said_anew_and_is_part_of_the_address(visit: Open) -> None:
+    app = visit("overview", "tiny-translator")
+    said = {}
+    for language in ("zh", "fr"):
+        app.segmented_control(key="frame.to").set_value(language).run()
+        assert not app.exception and app.query_params["to"] == language and "target" not in app.query_params
+        own = vm.load("tiny-translator").generate(
+            WORDS, max_new_tokens=runs.MAX_SAID, temperature=0, target_language=language
+        )
+        said[language] = app.text_input(key="frame.target").value
+        assert said[language] == own.text
+        assert app.button(key="frame.target_own").disabled
+    assert said["fr"] != said["zh"]
+    assert app.segmented_control(key="frame.to").value == "fr"
+
+
+def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit: Open) -> None:
+    app = visit("overview", "tiny-translator", to="zh", target="le chat", lang="en")
+    assert "the tag that asks for Chinese" in words_of(app)
+    app.segmented_control(key="frame.to").set_value("fr").run()
+    assert app.text_input(key="frame.target").value == "le chat" and app.query_params["target"] == "le chat"
+    assert "the tag that asks for French" in words_of(app)
+    app.button(key="frame.target_own").click().run()
+    assert app.text_input(key="frame.target").value == runs.said("tiny-translator", WORDS, "fr")
+
+
+def test_every_page_of_a_translator_runs_the_language_that_was_asked_for(visit: Open) -> None:
+    for page in PAGES:
+        app = visit(page, "tiny-translator", to="zh", token="0", lang="en")
+        shown = [block.value for block in app.code if "lm.trace(" in block.value]
+        assert all("target_language='zh'" in code for code in shown), page
+        assert shown or page not in ("attention", "cross_attention", "next_token")
+
+
+def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> None:
+    app = visit("next_token", "tiny-translator", to="zh", target="a")
+    app.button(key="next_token.one_more").click().run()
+    sampling = vm.Sampling(temperature=1.0, top_p=0.9)
+    (drawn,) = runs.drawn(runs.Asked("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
+    app.button(key="next_token.keep").click().run()
+    tokenizer = vm.load("tiny-translator").tokenizer
+    assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), drawn.token.id])
+
+
+def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:
+    app = visit("overview", "tiny-translator", to="xx", lang="en")
+    assert any("`xx`" in warning.value and "fr, zh" in warning.value for warning in app.warning)
+    assert app.query_params["to"] == "fr"
+    assert "to" not in visit("overview", "tiny-alibi", to="fr").query_params
+
+
+def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) -> None:
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    app.query_params["model"] = "tiny-translator"
+    app.run()
+    shown = [app.text_input(key="frame.text").value]
+    for name in ("tiny-masked", "tiny-llama-ids", "tiny-alibi"):
+        app.selectbox(key="sidebar.model").set_value(name).run()
+        assert not app.exception and not app.info
+        shown.append(app.text_input(key="frame.text").value)
+        assert app.query_params["text"] == shown[-1] == frame.examples(vm.load(name))[0]
+    assert len(set(shown)) == 4 and "[MASK]" in str(shown[1])
+    app.text_input(key="frame.text").set_value("my own words").run()
+    app.selectbox(key="sidebar.model").set_value("tiny-translator").run()
+    assert app.text_input(key="frame.text").value == "my own words"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_model_is_described_in_a_line(lang: str, visit: Open) -> None:
+    for name in vm.models():
+        described = frame.about(name, vm.load(name), Texts(lang))
+        assert "{{" not in described and "\n" not in described and len(described) < 400
+    assert "translate-2017" in frame.about("tiny-translator", vm.load("tiny-translator"), Texts(lang))
+
+
+# The masked model of the bundled vocabulary
+
+
+def test_a_gap_is_told_of_and_can_be_filled(visit: Open) -> None:
+    app = visit("overview", "tiny-masked", text="the cat [MASK] on", lang="en")
+    trace = vm.load("tiny-masked").trace("the cat [MASK] on")
+    filled = [trace.next_tokens(3, 1)[0][0].id if id == trace.tokenizer.mask_id else id for id in trace.ids]
+    assert "In the place of `[MASK]`" in words_of(app)
+    app.button(key="overview.fill").click().run()
+    assert not app.exception and app.query_params["text"] == trace.tokenizer.decode(filled) != trace.text
+
+
+def test_a_covered_word_takes_its_space_along(visit: Open) -> None:
+    app = visit("overview", "tiny-masked", text="the cat sat", token="2")
+    app.button(key="overview.mask").click().run()
+    assert app.query_params["text"] == "the [MASK] sat"
+    assert [token.text for token in vm.load("tiny-masked").trace("the [MASK] sat").tokens][1:-1] == [
+        "the",
+        "[MASK]",
+        " sat",
+    ]

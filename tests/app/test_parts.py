@@ -1,0 +1,95 @@
+"""A click runs the part of a page that depends on it, and that part then is what a fresh page would show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from app_driver import open_page
+from socket_visitor import Visitor, server
+
+from viz_model.app import runs
+
+SENTENCE = "The cat sat on the mat because it was"
+QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
+PAGES = ("", "embedding", "attention", "block", "next_token", "attribution", "position", "cost")
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[str]:
+    with server("app.py") as (url, _):
+        yield url
+
+
+CHANGES: dict[str, tuple[Callable[[Visitor], Any], str]] = {
+    "head": (lambda visitor: visitor.choose("sidebar.head", "3"), "3"),
+    "layer": (lambda visitor: visitor.choose("sidebar.layer", "2"), "2"),
+    "token": (lambda visitor: visitor.pick("frame.ribbon.decoder", 4), "4"),
+}
+
+
+# On "attribution", a visitor's choice of neuron stays with another token; the address does not hold it.
+@pytest.mark.parametrize(
+    ("page", "field"),
+    [(page, field) for page in PAGES for field in CHANGES if (page, field) != ("attribution", "token")],
+)
+def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field: str) -> None:
+    change, value = CHANGES[field]
+    with Visitor(app, page, QUERY) as visitor:
+        visitor.open()
+        assert not visitor.ran
+        change(visitor)
+        assert visitor.ran and not visitor.errors
+        assert parse_qs(visitor.query)[field] == [value]
+        assert parse_qs(visitor.query)["text"] == [SENTENCE]
+        shown, address = visitor.pictures(), parse_qs(visitor.query)
+    with Visitor(app, page, {name: values[0] for name, values in address.items()}) as fresh:
+        fresh.open()
+        assert shown == fresh.pictures()
+
+
+def test_a_head_that_is_picked_in_the_picture_is_chosen_in_the_sidebar(app: str) -> None:
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        visitor.pick("attention.grid", 5)
+        assert visitor.ran and parse_qs(visitor.query)["head"] == ["5"]
+        (group,) = (
+            element.button_group
+            for element in visitor.elements.values()
+            if element.WhichOneof("type") == "button_group" and element.button_group.id.endswith("sidebar.head")
+        )
+        assert list(group.raw_values) == ["5"]
+
+
+@pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
+def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        visitor.choose(key, option)
+        assert not visitor.ran and not visitor.errors
+        assert (visitor.language == "zh") == (option == "中文")
+
+
+def test_a_hidden_tab_is_not_drawn(app: str) -> None:
+    """Without a browser there are no hidden tabs: the same page holds its code and its table then."""
+    whole = open_page("attention", QUERY)
+    assert whole.main.code and whole.dataframe and whole.get("plotly_chart")
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        kinds = [e.WhichOneof("type") for place, e in visitor.elements.items() if place[0] == 0]
+        assert not {"code", "arrow_data_frame", "plotly_chart"} & set(kinds)
+        assert "bidi_component" in kinds
+
+
+def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("attention", QUERY)
+    ran: list[object] = []
+    monkeypatch.setattr(runs, "_run", lambda *asked: ran.append(asked))
+    for key in ("layer", "head"):
+        app.button_group(key=f"sidebar.{key}").set_value(1).run()
+        assert not app.exception and app.query_params[key] == "1"
+    app.query_params["token"] = "3"
+    app.run()
+    assert not app.exception and not ran

@@ -1,0 +1,122 @@
+"""What is sent to the browser is bounded, whatever the length of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+import torch
+from streamlit.testing.v1 import AppTest
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.app import runs, state
+from viz_model.app.frame import SECTIONS
+from viz_model.config import NoHead
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+MOST, MOST_GRID = 150_000, 300_000
+"""Bytes of a view, and of the grid of all heads of a layer."""
+
+LENGTHS = [16, 500, pytest.param(2048, marks=pytest.mark.slow)]
+
+
+def long_model(**changes: Any) -> vm.LanguageModel:
+    """A random model as wide as a small real one, with room for a long text."""
+    tokenizer = story_tokenizer()
+    sizes = {"n_vocab": tokenizer.n_vocab, "n_context": 2048, "d_model": 384, "n_heads": 12, "d_ffn": 512}
+    model = random_model(tiny_config(**{**sizes, **changes}))
+    return vm.LanguageModel(name="long", model=model, tokenizer=tokenizer, twin=None, folder=Path("nowhere"))
+
+
+@pytest.fixture(scope="module")
+def lm() -> Iterator[vm.LanguageModel]:
+    """The only model of the app."""
+    found = long_model()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "configs", lambda: {"long": found.config})
+        patch.setattr(vm, "load", {"long": found}.__getitem__)
+        st.cache_resource.clear()
+        yield found
+    st.cache_resource.clear()
+
+
+def text_of(lm: vm.LanguageModel, length: int) -> str:
+    """A text of so many tokens, few of them alike."""
+    words = " ".join(f"{n} cats and {n * n} dogs, 小猫 {n}" for n in range(length))
+    return lm.tokenizer.decode(lm.tokenizer.encode(words)[:length])
+
+
+def open_page(page: str, text: str) -> AppTest:
+    """A page with a text that is too long for an address."""
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=300)
+    app.query_params["lang"] = "en"
+    app.session_state["view"] = state.ViewState(model="long", text=text, layer=1, head=1)
+    app.session_state["view.url"] = {"lang": "en"}
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def sent(app: AppTest) -> dict[str, int]:
+    """The bytes of every element of a page, by what it is and where."""
+    found: dict[str, int] = {}
+
+    def walk(block: Any, path: str) -> None:
+        for n, child in block.children.items():
+            if hasattr(child, "children"):
+                walk(child, f"{path}.{n}")
+            else:
+                name = getattr(child.proto, "component_name", "") or getattr(child.proto, "id", "")
+                found[f"{child.type} {name} {path}.{n}"] = child.proto.ByteSize()
+
+    walk(app._tree, "")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
+    found = sent(open_page(page, text_of(lm, length)))
+    assert len(found) > 10  # the page was drawn
+    large = {name: size for name, size in found.items() if size > (MOST_GRID if ".grid" in name else MOST)}
+    assert not large
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_asks_for_all_logits_of_a_long_text_or_all_patterns_of_the_model(
+    page: str, lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of T×V, and T×T of all heads of more than one layer, are never there at once."""
+    text, asked = text_of(lm, 300), []
+    monkeypatch.setattr(
+        "viz_model.topics.attention.sections.caveats.MOST_WORK", 0
+    )  # of a long text it waits to be asked for
+    derive = Trace._derive
+
+    def watched(self: Trace, full: str, head: int | None = None, rows: slice = slice(None)) -> torch.Tensor:
+        found = derive(self, full, head, rows)
+        if len(self) == 300 and found.numel() >= 300 * min(self.config.n_vocab, 300 * self.config.n_heads):
+            asked.append(full)
+        return found
+
+    monkeypatch.setattr(Trace, "_derive", watched)
+    st.cache_resource.clear()
+    open_page(page, text)
+    assert "logits" not in asked and "probs" not in asked
+    assert len({name.rpartition(".attn.")[0] for name in asked}) <= 1
+
+
+def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
+    from viz_model.topics.attention.pictures import attention
+
+    lm = long_model(n_layers=1, n_heads=64, d_model=128, d_ffn=32, head=NoHead(), kind="encoder")
+    trace = lm.trace(ids=list(range(200))).at("encoder")
+    header, patterns = attention.scene(attention.GridView.of(trace, 0), 0)
+    assert patterns.nbytes + len(str(header)) <= MOST_GRID and header["pool"] > 1

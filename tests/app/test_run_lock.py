@@ -1,0 +1,99 @@
+"""Waiting for the model, and giving up work that nobody waits for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from socket_visitor import Visitor, server
+from streamlit.runtime.scriptrunner import StopException
+
+from viz_model.app import run_lock as turns
+
+# One sentence means long work; the file tells how far each run came.
+PAGE = """
+import sys, time
+from pathlib import Path
+import streamlit as st
+from viz_model.app.run_lock import Turn, checked
+
+turn = st.cache_resource(Turn)()
+text = st.text_input("sentence", key="frame.text")
+with turn:
+    for step in checked(range(2000 if text == "long" else 3)):
+        time.sleep(0.01)
+        Path({folder!r}, text or "none").write_text(str(step))
+st.query_params["text"] = text
+"""
+
+
+def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(PAGE.format(folder=str(tmp_path)), encoding="utf-8")
+    with server(str(script)) as (url, _), Visitor(url) as visitor:
+        visitor.open()
+        visitor.type("long", wait=False)
+        while not (tmp_path / "long").exists():
+            time.sleep(0.01)
+        visitor.type("short", wait=False)
+        while visitor.text != "short":
+            visitor.read()
+        assert not visitor.errors
+    assert (tmp_path / "short").read_text() == "2"
+    assert int((tmp_path / "long").read_text()) < 1999
+
+
+def test_who_stops_waiting_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn, looks = turns.Turn(), []
+
+    def gone() -> None:
+        looks.append(1)
+        if len(looks) > 2:
+            raise StopException
+
+    with turn:
+        monkeypatch.setattr(turns, "check", gone)
+        with pytest.raises(StopException):
+            turn.__enter__()
+        monkeypatch.undo()
+    with turn:
+        pass
+
+
+def test_who_leaves_on_getting_the_turn_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn, looks = turns.Turn(), []
+
+    def gone() -> None:
+        looks.append(1)
+        if len(looks) == 2:
+            raise StopException
+
+    monkeypatch.setattr(turns, "check", gone)
+    with pytest.raises(StopException):
+        turn.__enter__()
+    with turn:
+        pass
+
+
+def test_one_at_a_time() -> None:
+    turn, inside, most = turns.Turn(), [], []
+
+    def work() -> None:
+        for _ in range(50):
+            with turn:
+                inside.append(1)
+                most.append(len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) == 200 and max(most) == 1
+
+
+def test_work_without_a_visitor_goes_on() -> None:
+    assert list(turns.checked(range(3))) == [0, 1, 2]

@@ -1,0 +1,201 @@
+"""A server for many: headers, health, visitors beside each other, replicas."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import threading
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from socket_visitor import Visitor, server
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+import viz_model as vm
+from viz_model.app import health, serving
+from viz_model.runs.edits import AblateHead
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """The address of the app as deploy/serve.py serves it."""
+    with server("deploy/serve.py", VIZ_MODEL_FRAME_ANCESTORS="https://lms.example.edu") as (url, _):
+        yield url
+
+
+# Health
+
+
+def test_every_kind_of_model_is_well(lm: vm.LanguageModel) -> None:
+    found = health.check(lm)
+    assert found.is_well, found.problems
+    assert found.n_checked == 4 * lm.config.n_layers + 1
+
+
+def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
+    weight = lm.model.embedding.weight
+    kept = weight.detach().clone()
+    try:
+        with torch.no_grad():
+            weight.fill_(float("nan"))
+        found = health.check(lm)
+    finally:
+        with torch.no_grad():
+            weight.copy_(kept)
+    assert any("finite" in problem for problem in found.problems)
+
+
+def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
+    (problem,) = health.check(lm, text="").problems
+    assert problem.startswith("tiny: ValueError: ") and "\n" not in problem
+
+
+def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert health.main([]) == 0
+    assert "checks hold" in capsys.readouterr().out
+    assert health.main(["http://127.0.0.1:9"]) == 1  # nobody listens there
+    assert "no answer" in capsys.readouterr().err
+    assert health.main(["--model", "unheard-of"]) == 1
+
+
+def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
+    asked = []
+
+    def check() -> health.Health:
+        asked.append(1)
+        return health.Health("tiny", ("tiny: /secret/place is damaged",), 3, 0.1)
+
+    with TestClient(Starlette(routes=[serving.health_route(check)])) as client:
+        answers = [client.get(serving.HEALTH) for _ in range(3)]
+    assert {answer.status_code for answer in answers} == {503}
+    assert answers[0].json()["problems"] == 1 and "secret" not in answers[0].text
+    assert len(asked) == 1
+
+
+# Headers
+
+
+@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
+def test_every_answer_has_the_headers(served: str, path: str) -> None:
+    try:
+        with urllib.request.urlopen(served + path) as answer:
+            headers = answer.headers
+    except urllib.error.HTTPError as error:
+        headers = error.headers
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "https://lms.example.edu"
+    assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("value", ["", "'none'; script-src *", "https://a.example,https://b.example", "a\nb"])
+def test_frame_ancestors_cannot_bring_in_another_directive(value: str) -> None:
+    with pytest.raises(ValueError, match="frame_ancestors"):
+        serving.policy(value)
+
+
+@pytest.mark.browser
+def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
+    page = chromium.new_page()  # type: ignore[attr-defined]
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{served}/block?text=The+cat+sat", timeout=120_000)
+    page.wait_for_selector(".js-plotly-plot .heatmaplayer", timeout=120_000)
+    page.goto(f"{served}/attention?text=The+cat+sat", timeout=120_000)
+    page.wait_for_selector(".st-key-attention-head canvas", timeout=120_000)
+    page.close()
+    assert not [line for line in said if "Content Security Policy" in line]
+
+
+def test_the_health_of_a_running_app_is_asked(served: str) -> None:
+    assert health.ask(served) == ()
+
+
+# The server's settings
+
+
+def test_settings_are_fit_for_strangers() -> None:
+    told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert told["browser"]["gatherUsageStats"] is False
+    assert told["client"]["showErrorDetails"] == "none"
+    assert told["server"]["enableXsrfProtection"] is True and told["server"]["enableCORS"] is True
+    assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
+
+
+def test_another_site_cannot_open_a_connection(served: str) -> None:
+    stranger = Visitor(served)
+    stranger.origin = "https://elsewhere.example"
+    with pytest.raises(Exception, match="403"):
+        stranger.connect()
+
+
+def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) -> None:
+    with Visitor(served, "", {"text": "The cat sat"}) as visitor, Visitor(served, "", {"text": "A dog"}) as other:
+        visitor.open(), other.open()
+        with pytest.raises(Exception, match="1009"):
+            settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+            visitor.type("x" * (settings["server"]["maxWidgetStateSize"] * 1_000_000 + 200_000))
+        other.type("A dog ran")
+        assert other.text == "A dog ran" and not other.errors
+
+
+# Visitors beside each other
+
+
+def test_visitors_at_once_see_their_own_pictures_only(served: str) -> None:
+    head = vm.edits.write([AblateHead(layer=0, head=1)])
+    asked = [
+        {"model": "story-pre-ln", "text": "The cat sat", "lang": "en"},
+        {"model": "story-post-ln", "text": "The cat sat", "lang": "zh"},
+        {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "edits": head},
+        {"model": "story-pre-ln", "text": "A dog ran home", "lang": "zh", "edits": head},
+    ]
+    alone = [shown(served, query) for query in asked]
+    assert len({tuple(pictures.items()) for pictures in alone}) == len(asked)
+    found: dict[int, dict[str, str]] = {}
+    threads = [
+        threading.Thread(target=lambda i=i: found.setdefault(i, shown(served, asked[i]))) for i in range(len(asked))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[i] for i in range(len(asked))] == alone
+
+
+def shown(url: str, query: dict[str, str]) -> dict[str, str]:
+    """Fingerprints of what a visitor of the attention page sees, without an error."""
+    with Visitor(url, "attention", query) as visitor:
+        visitor.open()
+        assert not visitor.errors and visitor.text == query["text"] and visitor.language == query["lang"]
+        return visitor.digest()
+
+
+def test_typing_on_overtakes_the_request_before(served: str) -> None:
+    with Visitor(served, "", {"text": "The cat"}) as visitor:
+        visitor.open()
+        for text in ("The cat s", "The cat sa", "The cat sat"):
+            visitor.type(text, wait=False)
+        while visitor.text != "The cat sat":
+            visitor.read()
+        drawn = visitor.digest()
+    with Visitor(served, "", {"text": "The cat sat"}) as other:
+        other.open()
+        assert other.digest() == drawn
+
+
+@pytest.mark.slow
+def test_visitors_of_a_killed_replica_go_on_at_another() -> None:
+    if shutil.which("nginx") is None:
+        pytest.skip("no nginx on the PATH")
+    replicas = importlib.import_module("benchmarks.replicas")
+    assert replicas.trial(4, replicas.free_ports()) == []

@@ -1,0 +1,105 @@
+"""The address reproduces the view; whatever else it holds becomes a default and a notice."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import viz_model as vm
+from viz_model.app import state
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.runs import edits
+
+MODELS = vm.models()
+CONFIGS = {name: vm.load(name).config for name in MODELS}
+
+
+CHANGES = (
+    edits.AblateHead(layer=1, head=3),
+    edits.SetNeuron(layer=0, neuron=7, value=-2.5e-7),
+    edits.PatchResidual(site="embed.out", position=0, from_text="我爱 ~._-<b>"),
+    edits.NoScale(),
+)
+
+
+def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
+    return state.parse(query, MODELS, CONFIGS, "en")
+
+
+@given(
+    st.builds(
+        state.ViewState,
+        model=st.sampled_from(MODELS),
+        text=st.none() | st.text(max_size=state.MAX_URL_TEXT),
+        target=st.none() | st.text(max_size=state.MAX_URL_TEXT),
+        to=st.none() | st.sampled_from(["fr", "zh"]),
+        layer=st.integers(0, 2),
+        head=st.integers(0, 5),
+        token=st.none() | st.integers(0, 127),
+        edits=st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple),
+        temperature=st.integers(0, 40).map(lambda n: round(0.05 * n, 2)),
+        top_k=st.none() | st.integers(1, state.MAX_TOP_K),
+        top_p=st.integers(1, 20).map(lambda n: round(0.05 * n, 2)),
+        seed=st.integers(0, state.MAX_SEED),
+        compare=st.none() | st.sampled_from(MODELS),
+        vocabulary=st.none() | st.sampled_from([state.CL100K, *MODELS]),
+        lang=st.sampled_from(list(LANGUAGES)),
+    )
+)
+def test_the_address_reproduces_the_view(view: state.ViewState) -> None:
+    assert parse(view.query()) == (view, [])
+
+
+def test_an_empty_address_is_the_default_view_without_notices() -> None:
+    view, notices = parse({})
+    assert view == state.ViewState(model=MODELS[0]) and not notices
+
+
+ASKED: tuple[str, ...] = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
+ASKED += ("temperature", "top_k", "top_p", "seed", "compare", "vocabulary")
+
+
+@given(st.dictionaries(st.sampled_from(ASKED), st.text()))
+def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
+    view, notices = parse(query)
+    config = CONFIGS[view.model]
+    assert view.lang in LANGUAGES
+    assert view.sampling.temperature <= state.MAX_TEMPERATURE and 0 <= view.seed <= state.MAX_SEED
+    assert view.compare in (None, *MODELS) and view.vocabulary in (None, state.CL100K, *MODELS)
+    assert 0 <= view.layer < config.n_layers and 0 <= view.head < config.n_heads
+    for language in LANGUAGES:
+        for notice in notices:
+            assert Texts(language)(notice.key, **notice.values)
+
+
+def test_each_wrong_value_is_named() -> None:
+    asked = {"model": "gpt-9", "layer": "99", "head": "-1", "token": "x", "lang": "xx"}
+    _, notices = parse(asked)
+    keys = {f"common.unknown_{name}" for name in ("model", "layer", "head", "token", "language")}
+    assert {notice.key for notice in notices} == keys
+
+
+def test_what_no_slider_can_be_set_to_stays_as_it_was_and_is_said() -> None:
+    for name, wrong in {
+        "temperature": ("-1", "2.05", "nan", "1e0", "0.123", ""),
+        "top_k": ("0", "101", "2.5", "٣", "off"),
+        "top_p": ("0", "1.01", "0.01"),
+        "seed": ("-1", "10000", "1_0"),
+        "compare": ("gpt-9", state.CL100K),
+        "vocabulary": ("gpt-9", ""),
+    }.items():
+        for asked in wrong:
+            view, (notice,) = parse({name: asked})
+            assert view == state.ViewState(model=MODELS[0])
+            assert notice.values["name"] == name and notice.values["asked"] == asked
+
+
+def test_an_address_says_of_sampling_only_what_was_chosen() -> None:
+    assert not {"temperature", "top_k", "top_p", "seed"} & state.ViewState(model="m").query().keys()
+    chosen = state.ViewState(model=MODELS[0], temperature=0.0, top_k=7, top_p=1.0, seed=12).query()
+    assert [chosen[name] for name in ("temperature", "top_k", "top_p", "seed")] == ["0", "7", "1", "12"]
+
+
+def test_text_beyond_the_limit_is_cut_in_the_address() -> None:
+    view = state.ViewState(model=MODELS[0], text="a" * 10_000)
+    assert len(view.query()["text"]) == state.MAX_URL_TEXT

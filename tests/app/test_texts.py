@@ -1,0 +1,99 @@
+"""The texts are complete in every language, and what a visitor typed is never markup."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_models import variants
+
+from viz_model.app import texts
+from viz_model.app.frame import SECTIONS
+from viz_model.model import sites
+
+PATHS = [path for folder in texts.FOLDERS for path in sorted(folder.glob("*/*"))]
+FILES = sorted({path.name for path in PATHS})
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file != "sites.toml"])
+def test_every_language_has_the_same_keys_and_placeholders(file: str) -> None:
+    stem, _, kind = file.rpartition(".")
+    read = texts.labels if kind == "toml" else texts.sections
+    found = {
+        language: {key: sorted(set(PLACEHOLDER.findall(value))) for key, value in read(language, stem).items()}
+        for language in texts.LANGUAGES
+    }
+    reference = found["en"]
+    for language, entries in found.items():
+        assert entries.keys() == reference.keys(), language
+        for key, names in entries.items():
+            assert names == reference[key], f"{language} {file} {key}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_text_is_empty(file: str) -> None:
+    stem, _, kind = file.rpartition(".")
+    read = texts.labels if kind == "toml" else texts.sections
+    for language in {path.parent.name for path in PATHS if path.name == file}:
+        assert all(value.strip() for value in read(language, stem).values())
+
+
+def test_no_two_folders_have_a_group_or_a_snippet_of_the_same_name() -> None:
+    named = [f"{path.parent.name}/{path.name}" for path in PATHS]
+    assert len(set(named)) == len(named)
+    snippets = [path.name for folder in texts.SNIPPETS for path in folder.iterdir()]
+    assert len(set(snippets)) == len(snippets)
+
+
+def test_every_site_has_a_label_in_every_language() -> None:
+    rows = [site for config in variants() for _, site in sites.in_order(config)]
+    for language in texts.LANGUAGES:
+        speak = texts.Texts(language)
+        assert all(speak.site_label(site) for site in rows)
+
+
+def test_every_page_has_a_name_a_lead_and_a_question() -> None:
+    for language in texts.LANGUAGES:
+        speak = texts.Texts(language)
+        for page in (page for pages in SECTIONS.values() for page in pages):
+            assert speak(f"common.page_{page}")
+            assert {"lead", "question", "answer"} <= texts.sections(language, page).keys()
+
+
+def test_chinese_prose_is_chinese() -> None:
+    for page in (page for pages in SECTIONS.values() for page in pages):
+        for name, text in texts.sections("zh", page).items():
+            # Formulas, code and placeholders aside, what is left must not be English sentences.
+            plain = re.sub(r"\$.*?\$|`.*?`|\{\{.*?\}\}|\|.*?\|", "", text, flags=re.S)
+            assert re.search(r"[\u4e00-\u9fff]", plain) or not plain.strip(), f"{page}.{name}"
+
+
+def test_a_missing_value_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        texts.fill("{{who}} came", {})
+    assert texts.fill(r"\frac{ {{a}} }{b}", {"a": 1}) == r"\frac{ 1 }{b}"
+
+
+@given(st.text(min_size=1))
+def test_a_literal_is_one_code_span(text: str) -> None:
+    span = texts.literal(text)
+    fence = re.match("`+", span)
+    assert fence
+    inner = span[len(fence[0]) : -len(fence[0])]
+    assert "\n" not in span
+    # The fence ends where it should: no run of backticks inside is as long as it.
+    assert all(len(run) != len(fence[0]) for run in re.findall("`+", inner))
+
+
+def test_a_cell_of_a_table_holds_what_would_end_it() -> None:
+    assert texts.row(["1", texts.literal("a|b\n|`c`")]) == r"| 1 | `` a\|b \|`c` `` |"
+
+
+def test_a_message_that_quotes_somebody_cannot_be_markup() -> None:
+    assert texts.quoting("try a shorter one: it's 'too long', or so") == "try a shorter one: it's 'too long', or so"
+    typed = "'![](//a.b/c)' **is** $no$ :id: <b> www.a.org, `x"
+    shown = "`'![](//a.b/c)'` `**is**` `$no$` `:id`: `<b>` `www.a.org`, `` `x ``"
+    assert texts.quoting(typed) == shown

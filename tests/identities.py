@@ -1,0 +1,59 @@
+"""What holds between the values of any run, whatever the variant."""
+
+from __future__ import annotations
+
+import torch
+from tiny_models import close
+
+from viz_model.config import Gated
+from viz_model.runs.trace import Trace
+
+
+def views(trace: Trace) -> list[Trace]:
+    """The run, seen from each of its stacks."""
+    return [trace.at(side) for side in trace.config.sides]
+
+
+def attentions(trace: Trace) -> list[str]:
+    """The attention layers of a view: ``blocks.0.attn``, ``blocks.0.cross``, …"""
+    kinds = ("attn", "cross") if "blocks.0.cross.q" in trace else ("attn",)
+    return [f"blocks.{i}.{kind}" for i in range(trace.n_layers) for kind in kinds]
+
+
+def value_or_0(trace: Trace, name: str) -> torch.Tensor | float:
+    """A value that not every variant has."""
+    return trace[name] if name in trace else 0.0  # noqa: SIM401 (a Trace is no dictionary)
+
+
+def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> None:
+    for view in views(trace):
+        for at in attentions(view):
+            pattern = view[f"{at}.pattern"]
+            torch.testing.assert_close(pattern.sum(-1), torch.ones_like(pattern[..., 0]))
+            hidden = view[f"{at}.mask"].isinf()
+            assert (pattern[hidden] == 0).all()
+            bias = value_or_0(view, f"{at}.bias")
+            close(view[f"{at}.masked"][~hidden], (view[f"{at}.scores"] + bias)[~hidden])
+            values = torch.stack([view.head(f"{at}.v", head) for head in range(trace.config.n_heads)])
+            if f"{view.prefix}{at}" not in edited:
+                close(pattern @ values, view[f"{at}.z"])
+            block = view.stack.block(int(at.split(".")[1]))
+            layer = getattr(block, at.split(".")[2])
+            written = view[f"{at}.head_out"].sum(0)
+            close(written if layer.o.bias is None else written + layer.o.bias, view[f"{at}.out"])
+        stream = view["embed.out"]
+        for i in range(view.n_layers):
+            at = f"blocks.{i}."
+            assert torch.equal(view[at + "resid.in"], stream)
+            for sublayer, after in (("attn", "mid"), ("cross", "cross"), ("ffn", "out")):
+                if at + f"{sublayer}.out" not in view:
+                    continue
+                written = view[f"{at}{sublayer}.out"]
+                added = stream + written if trace.config.residual else written
+                norm = getattr(view.stack.block(i), f"{sublayer}_norm")
+                close(view[f"{at}{sublayer}.norm.out"], norm(stream if trace.config.norm_at == "pre" else added))
+                expected = added if trace.config.norm_at == "pre" else view[f"{at}{sublayer}.norm.out"]
+                assert torch.equal(view[f"{at}resid.{after}"], expected)
+                stream = view[f"{at}resid.{after}"]
+            if isinstance(trace.config.ffn, Gated):
+                close(view[at + "ffn.gate_act"] * view[at + "ffn.up"], view[at + "ffn.act"])

@@ -1,0 +1,363 @@
+"""viz_model.model.transformer and its parts, against torch.nn as the independent reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+import torch
+from tiny_models import close, describe, random_model, tiny_config, variants
+from torch import Tensor, nn
+
+import viz_model as vm
+from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
+from viz_model.model import positions
+from viz_model.model.tap import NO_TAP, Tap
+from viz_model.model.transformer import Block, Transformer
+from viz_model.runs.trace import record
+
+
+def reference_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:
+    """PyTorch's own layer with the weights of ``block``."""
+    layer = nn.TransformerEncoderLayer(
+        d_model=config.d_model,
+        nhead=config.n_heads,
+        dim_feedforward=config.d_ffn,
+        dropout=0.0,
+        activation="relu",
+        layer_norm_eps=config.norm.eps,
+        batch_first=True,
+        norm_first=config.norm_at == "pre",
+    )
+    attn = block.attn
+    layer.load_state_dict(
+        {
+            "self_attn.in_proj_weight": torch.cat([attn.q.weight, attn.k.weight, attn.v.weight]),
+            "self_attn.in_proj_bias": torch.cat([attn.q.bias, attn.k.bias, attn.v.bias]),
+            "self_attn.out_proj.weight": attn.o.weight,
+            "self_attn.out_proj.bias": attn.o.bias,
+            "linear1.weight": block.ffn.up.weight,
+            "linear1.bias": block.ffn.up.bias,
+            "linear2.weight": block.ffn.down.weight,
+            "linear2.bias": block.ffn.down.bias,
+            "norm1.weight": block.attn_norm.weight,
+            "norm1.bias": block.attn_norm.bias,
+            "norm2.weight": block.ffn_norm.weight,
+            "norm2.bias": block.ffn_norm.bias,
+        }
+    )
+    # In evaluation mode the layer may take a fused path of its own; with a dropout of 0 the
+    # training mode computes the same by the plain one.
+    return layer.train()
+
+
+@torch.no_grad()
+def reference_run(model: Transformer, ids: list[int]) -> tuple[list[Tensor], Tensor]:
+    """The hidden state after the embedding and after every block, and the logits: all by torch.nn."""
+    config = model.config
+    token = model.embedding.weight[ids] * (math.sqrt(config.d_model) if config.scale_embedding else 1.0)
+    assert isinstance(config.position, Sinusoidal)
+    waves = torch.empty(len(ids), config.d_model)
+    for t in range(len(ids)):
+        for i in range(config.d_model // 2):
+            angle = t / config.position.base ** (2 * i / config.d_model)
+            waves[t, 2 * i], waves[t, 2 * i + 1] = math.sin(angle), math.cos(angle)
+    hidden = [(token + waves)[None]]
+    mask = nn.Transformer.generate_square_subsequent_mask(len(ids))
+    for block in model.stack("decoder").blocks:
+        assert isinstance(block, Block)
+        hidden.append(reference_layer(block, config)(hidden[-1], src_mask=mask, is_causal=True))
+    x = hidden[-1]
+    if config.norm_at == "pre":
+        ours = model.stack("decoder").final_norm
+        assert ours is not None
+        final = nn.LayerNorm(config.d_model, eps=config.norm.eps)
+        final.load_state_dict(ours.state_dict())
+        x = final(x)
+    return [h[0] for h in hidden], nn.functional.linear(x, model.unembedding.weight)[0]
+
+
+def assert_parity(lm: vm.LanguageModel, ids: list[int]) -> None:
+    trace = record(lm.model, lm.tokenizer, ids)
+    hidden, logits = reference_run(lm.model, ids)
+    close(trace["embed.out"], hidden[0])
+    for i in range(lm.config.n_layers):
+        close(trace[f"blocks.{i}.resid.in"], hidden[i])
+        close(trace[f"blocks.{i}.resid.out"], hidden[i + 1])
+    close(trace["logits"], logits)
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+@pytest.mark.parametrize(
+    ("n_layers", "d_model", "n_heads", "d_ffn", "length"),
+    [(1, 8, 1, 5, 1), (2, 24, 3, 40, 7), (3, 32, 8, 64, 16), (4, 60, 5, 17, 12), (2, 6, 3, 128, 16)],
+)
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+def test_parity_with_torch_nn(
+    norm_at: Literal["pre", "post"],
+    n_layers: int,
+    d_model: int,
+    n_heads: int,
+    d_ffn: int,
+    length: int,
+    tie_embeddings: bool,
+    lm: vm.LanguageModel,
+) -> None:
+    config = tiny_config(
+        norm_at,
+        n_layers=n_layers,
+        d_model=d_model,
+        n_heads=n_heads,
+        d_ffn=d_ffn,
+        tie_embeddings=tie_embeddings,
+        norm=LayerNorm(eps=1e-3),
+    )
+    ids = torch.randint(config.n_vocab, (length,), generator=torch.Generator().manual_seed(length)).tolist()
+    model = random_model(config, seed=d_model)
+    assert_parity(vm.LanguageModel(name="", model=model, tokenizer=lm.tokenizer, twin=None, folder=lm.folder), ids)
+
+
+@pytest.mark.parametrize("text", ["Once upon a time, there was a little girl named Lily.", "从前，有一只小", "a"])
+def test_the_bundled_weights_have_parity_with_torch_nn(bundled: vm.LanguageModel, text: str) -> None:
+    assert_parity(bundled, bundled.tokenizer.encode(text))
+
+
+def test_a_full_context_of_the_bundled_weights_has_parity(bundled: vm.LanguageModel) -> None:
+    numbers = torch.Generator().manual_seed(3)
+    ids = torch.randint(bundled.config.n_vocab, (bundled.config.n_context,), generator=numbers).tolist()
+    assert_parity(bundled, ids)
+
+
+def test_a_batch_is_its_rows(model: Transformer) -> None:
+    ids = torch.tensor([[1, 2, 3, 4], [9, 8, 7, 6]])
+    together = model(ids)
+    for row in range(2):
+        close(together[row], model(ids[row : row + 1])[0])
+
+
+def test_the_future_is_not_seen(model: Transformer) -> None:
+    ids = torch.tensor([[1, 2, 3, 4, 5]])
+    changed = torch.tensor([[1, 2, 3, 90, 91]])
+    before, after = model(ids)[0], model(changed)[0]
+    close(before[:3], after[:3])
+    assert not torch.allclose(before[3], after[3])
+
+
+@pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
+def test_the_cache_changes_nothing(model: Transformer, pieces: list[int]) -> None:
+    ids = torch.randint(101, (1, 9), generator=torch.Generator().manual_seed(0))
+    cache = model.new_cache()
+    read = [model(piece, cache=cache) for piece in ids.split(pieces, dim=1)]
+    close(torch.cat(read, dim=1), model(ids))
+    assert [len(layer.attn) for layer in cache] == [9] * len(cache)
+
+
+def test_a_run_leaves_nothing_on_the_model(model: Transformer) -> None:
+    def state() -> dict[str, object]:
+        return {f"{name}.{key}": id(value) for name, m in model.named_modules() for key, value in vars(m).items()}
+
+    before, weights = state(), {name: p.clone() for name, p in model.named_parameters()}
+    model(torch.tensor([[1, 2, 3]]))
+    assert state() == before
+    assert all(torch.equal(p, weights[name]) for name, p in model.named_parameters())
+
+
+def test_tied_embeddings_are_one_table() -> None:
+    assert (
+        len({id(p) for p in random_model(tiny_config()).parameters()})
+        == len({id(p) for p in random_model(tiny_config(tie_embeddings=False)).parameters()}) - 1
+    )
+
+
+def test_only_pre_ln_ends_in_a_norm() -> None:
+    assert random_model(tiny_config("pre")).stack("decoder").final_norm is not None
+    assert random_model(tiny_config("post")).stack("decoder").final_norm is None
+
+
+def test_a_fresh_model_starts_near_a_uniform_guess(config: ModelConfig) -> None:
+    torch.manual_seed(0)
+    logits = Transformer(config)(torch.arange(16)[None])
+    loss = nn.functional.cross_entropy(logits[0, :-1], torch.arange(1, 16))
+    assert abs(loss.item() - math.log(config.n_vocab)) < 1.5
+
+
+# Training: dropout, and where the weights begin
+
+
+def dropped(kind: Kind, norm_at: Literal["pre", "post"]) -> Transformer:
+    extras: dict[str, dict[str, Any]] = {
+        "decoder": {},
+        "encoder": {"head": MaskedHead()},
+        "encoder_decoder": {"n_encoder_layers": 2, "start_id": 0},
+    }
+    return Transformer(tiny_config(norm_at, kind=kind, **extras[kind]), dropout=0.3)
+
+
+def run_tiny(model: Transformer, tap: Tap = NO_TAP) -> Tensor:
+    ids = torch.arange(10).reshape(2, 5)
+    return model(ids, torch.arange(8).reshape(2, 4) if model.config.kind == "encoder_decoder" else None, tap=tap)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+def test_dropout_is_at_three_places(kind: Any, norm_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of embedding and positions, each sub-layer's output (Vaswani et al. 2017, 5.4), attention weights."""
+    model = dropped(kind, norm_at).train()
+    inputs: list[Tensor] = []
+    shares: list[float] = []
+    attention = nn.functional.scaled_dot_product_attention
+
+    def recorded(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        assert (p, training) == (0.3, model.training)
+        inputs.append(x)
+        return x
+
+    def attends(q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, dropout_p: float, **rest: Any) -> Tensor:
+        shares.append(dropout_p)
+        return attention(q, k, v, added, 0.0, **rest)
+
+    monkeypatch.setattr(nn.functional, "dropout", recorded)
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attends)
+    named: dict[str, Tensor] = {}
+
+    class Keep:
+        def __init__(self, prefix: str = "") -> None:
+            self.prefix = prefix
+
+        def at(self, name: str) -> Keep:
+            return Keep(f"{self.prefix}{name}.")
+
+        def changes(self, name: str) -> bool:
+            return False
+
+        def __call__(self, name: str, value: Tensor) -> Tensor:
+            named[self.prefix + name] = value
+            return value
+
+    run_tiny(model, Keep())
+    expected = [name for name in named if name.endswith(("embed.out", "attn.out", "cross.out", "ffn.out"))]
+    assert len(inputs) == len(expected)
+    for name, found in zip(expected, inputs, strict=True):
+        assert found is named[name], name
+    n_attentions = sum(name.endswith(("attn.z", "cross.z")) for name in named)
+    assert shares == [0.3] * n_attentions
+    assert len(expected) == {"decoder": 1 + 4, "encoder": 1 + 4, "encoder_decoder": 2 + 4 + 6}[kind]
+
+    model.eval()
+    shares.clear()
+    run_tiny(model)
+    assert shares == [0.0] * n_attentions
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
+def test_dropout_is_of_training_alone_and_of_its_seed(kind: Any) -> None:
+    model = dropped(kind, "pre")
+    plain = Transformer(model.config)
+    plain.load_state_dict(model.state_dict())
+    assert torch.equal(run_tiny(model.eval()), run_tiny(plain.eval()))
+    assert torch.equal(run_tiny(plain.train()), run_tiny(plain.eval()))
+    model.train()
+    runs = []
+    for seed in (0, 1, 0):
+        torch.manual_seed(seed)
+        runs.append(run_tiny(model))
+    assert torch.equal(runs[0], runs[2])
+    assert not torch.allclose(runs[0], runs[1])
+    assert not torch.allclose(runs[0], run_tiny(plain))
+
+
+def test_dropout_keeps_the_expected_value() -> None:
+    """Of the attention layer, and of what the stack is given: means over many draws, within five standard errors."""
+    torch.manual_seed(0)
+    model = dropped("decoder", "pre").train()
+    n = 4000
+    x = torch.randn(1, 5, 24).expand(n, 5, 24)
+    attn = model.stack("decoder").block(0).attn
+    position: positions.Position = model.stack("decoder").position
+    layers: list[Callable[[Tensor], Tensor]] = [
+        lambda y: attn(y, position, None),
+        model.stack("decoder").dropout,
+        model.stack("decoder").block(0).dropout,
+    ]
+    for layer in layers:
+        found = layer(x)
+        model.eval()
+        expected = layer(x[:1])[0]
+        model.train()
+        error = found.std(0) / n**0.5
+        assert (found[0] - expected).abs().max() > 0.1
+        assert ((found.mean(0) - expected).abs() <= 5 * error + 1e-6).all()
+
+
+@pytest.mark.parametrize("scale_scores", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+def test_where_weights_begin(scale_scores: bool, scale: bool, tie_embeddings: bool) -> None:
+    torch.manual_seed(0)
+    config = tiny_config(
+        n_vocab=4000,
+        d_model=64,
+        n_heads=4,
+        d_ffn=96,
+        scale_scores=scale_scores,
+        head=LanguageHead(scale=scale),
+        tie_embeddings=tie_embeddings,
+        position=T5Bias(buckets=8, max_distance=12),
+    )
+    model = Transformer(config)
+    block = model.stack("decoder").block(0)
+    for linear in (block.attn.k, block.attn.v, block.attn.o, block.ffn.up, block.ffn.down):
+        assert isinstance(linear, nn.Linear)
+        # Glorot & Bengio 2010, equation 16: uniform up to √(6 / (columns + rows)).
+        bound = math.sqrt(6 / sum(linear.weight.shape))
+        assert 0.97 * bound < linear.weight.abs().max() <= bound
+        assert abs(linear.weight.std().item() / (bound / math.sqrt(3)) - 1) < 0.03
+        assert not linear.bias.any()
+    # Without a division by √K in the scores, queries begin as much shorter.
+    bound = math.sqrt(6 / 128) / (1 if scale_scores else math.sqrt(config.d_head))
+    assert 0.97 * bound < block.attn.q.weight.abs().max() <= bound * (1 + 1e-6)
+    # Rows of a head that divides by √D begin as much longer; logits are of about unit size either way.
+    expected = 1.0 if scale else 64**-0.5
+    assert abs(model.embedding.weight.std().item() / expected - 1) < 0.02
+    bias = model.stack("decoder").position
+    assert isinstance(bias, positions.T5Bias) and not bias.buckets.weight.any()
+    if tie_embeddings:
+        logits = model(torch.randint(4000, (2, 16)))
+        assert 0.7 < logits.std() < 1.4
+
+
+@pytest.mark.parametrize("config", [c for c in variants() if not isinstance(c.head, NoHead)], ids=describe)
+def test_logits_are_what_the_unembedding_makes_of_what_the_head_reads(config: ModelConfig) -> None:
+    model = random_model(config)
+    ids = torch.arange(12).reshape(2, 6)
+    target_ids = torch.arange(8).reshape(2, 4) if config.kind == "encoder_decoder" else None
+    vectors = model.vectors(ids, target_ids)
+    assert vectors.shape == (*(ids if target_ids is None else target_ids).shape, config.d_model)
+    read = model.head.before(vectors)
+    unembedding = model.unembedding
+    close(nn.functional.linear(read, unembedding.weight, unembedding.bias), model(ids, target_ids))
+    assert (unembedding.weight is model.embedding.weight) == config.tie_embeddings
+
+
+def test_a_model_without_a_head_has_no_unembedding() -> None:
+    model = random_model(tiny_config(kind="encoder", head=NoHead()))
+    with pytest.raises(ValueError, match="predicts no tokens"):
+        _ = model.unembedding
+    vectors = model.vectors(torch.arange(5)[None])
+    assert torch.equal(model.head.before(vectors), vectors)
+
+
+@pytest.mark.parametrize("config", variants(), ids=describe)
+def test_double_precision_is_the_same_model(config: ModelConfig) -> None:
+    """Over the whole context and with padding: masks are handed to a kernel that is particular about their type."""
+    ids = torch.randint(config.n_vocab, (2, 16), generator=torch.Generator().manual_seed(0))
+    target_ids = ids.flip(1) if config.kind == "encoder_decoder" else None
+    padding = None
+    if config.kind != "decoder":
+        padding = torch.zeros_like(ids, dtype=torch.bool)
+        padding[1, -3:] = True
+    model = random_model(config)
+    single = model(ids, target_ids, padding=padding)
+    torch.testing.assert_close(model.double()(ids, target_ids, padding=padding).float(), single, atol=1e-4, rtol=1e-4)

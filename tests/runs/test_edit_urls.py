@@ -1,0 +1,145 @@
+"""viz_model.runs.edits.address: edits as text for an address, and what is refused there."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viz_model.runs import edits
+from viz_model.config import Side
+from viz_model.runs.edits import (EDITS, AblateHead, Edit, FixPattern, FlipMask, NoMask, NoNorm, NoScale, PatchResidual, SetNeuron, ShuffleTokens, Skip)
+from viz_model.runs.edits.address import (MOST_CHARACTERS, MOST_EDITS)
+
+EXAMPLES: list[tuple[tuple[Edit, ...], str]] = [
+    ((), ""),
+    ((AblateHead(layer=1, head=3), Skip(layer=2, part="ffn")), "head-off.1.3~skip.2.ffn"),
+    ((AblateHead(layer=0, head=0, side="encoder"),), "head-off.0.0.encoder"),
+    ((AblateHead(layer=0, head=0, attention="cross", to="mean"),), "head-off.0.0..cross.mean"),
+    ((FixPattern(layer=0, head=2, pattern="uniform"),), "pattern.0.2.uniform"),
+    ((FixPattern(layer=0, head=2, pattern=((1.0, 0.0), (0.25, 0.75))),), "pattern.0.2.1-0_0p25-0p75"),
+    ((SetNeuron(layer=1, neuron=7, value=-1.5),), "neuron.1.7.m1p5"),
+    ((SetNeuron(layer=1, neuron=7, value=1e-7, position=2),), "neuron.1.7.1em07.2"),
+    ((FlipMask(query=2), FlipMask(query=2, key=0, layer=1, side="decoder")), "flip.2~flip.2.0.1.decoder"),
+    ((ShuffleTokens(seed=7), ShuffleTokens(order=(1, 0, 2))), "shuffle.7~shuffle..1-0-2"),
+    ((NoScale(), NoMask(), NoMask(side="encoder"), NoNorm()), "no-scale~no-mask~no-mask.encoder~no-norm"),
+    (
+        (PatchResidual(site="blocks.1.resid.out", position=3, from_text="The cat, 猫"),),
+        "patch.blocks_1_resid_out.3..The_cat-2C-_-732B-",
+    ),
+    (
+        (PatchResidual(site="decoder.embed.out", position=0, from_position=1, from_ids=(4, 5), from_target=""),),
+        "patch.decoder_embed_out.0.1..--.4-5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "text"), EXAMPLES)
+def test_what_an_address_looks_like(made: tuple[Edit, ...], text: str) -> None:
+    assert edits.write(made) == text
+    assert edits.parse(text) == made
+    assert urllib.parse.quote(text, safe="") == text  # stands in an address as it is
+
+
+def test_every_edit_has_a_name_of_its_own() -> None:
+    assert len({edit.tag for edit in EDITS}) == len(EDITS)
+    assert {type(edit) for made, _ in EXAMPLES for edit in made} >= {AblateHead, FixPattern, PatchResidual}
+    assert all(re.fullmatch("[a-z]+(-[a-z]+)*", edit.tag) for edit in EDITS)
+
+
+small = st.integers(0, 10**6)
+sides = st.sampled_from([None, *get_args(Side)])
+floats = st.floats(-1e6, 1e6)
+rows = st.integers(1, 4).flatmap(
+    lambda n: st.lists(
+        st.lists(st.floats(0.01, 1), min_size=n, max_size=n).map(lambda row: tuple(x / sum(row) for x in row)),
+        min_size=1,
+        max_size=4,
+    ).map(tuple)
+)
+names = st.sampled_from(["uniform", "self", "previous", "first"])
+attentions = st.sampled_from(["attn", "cross"])
+
+
+def built(edit: type[Edit], **fields: Any) -> st.SearchStrategy[Edit]:
+    return st.builds(edit, **fields)
+
+
+any_edit = st.one_of(
+    built(AblateHead, layer=small, head=small, side=sides, attention=attentions, to=st.sampled_from(["zero", "mean"])),
+    built(FixPattern, layer=small, head=small, pattern=names | rows, side=sides, attention=attentions),
+    built(SetNeuron, layer=small, neuron=small, value=floats, position=st.none() | small, side=sides),
+    built(Skip, layer=small, part=st.sampled_from(["attn", "cross", "ffn"]), side=sides),
+    built(FlipMask, query=small, key=st.none() | small, layer=st.none() | small, side=sides),
+    built(ShuffleTokens, seed=st.integers(0, 2**63 - 1), side=sides),
+    built(ShuffleTokens, order=st.permutations(range(5)).map(tuple), side=sides),
+    built(
+        PatchResidual,
+        site=st.sampled_from(["embed.out", "encoder.blocks.11.resid.cross"]),
+        position=small,
+        from_position=st.none() | small,
+        from_text=st.text(min_size=1, max_size=30),
+        from_target=st.none() | st.text(max_size=10),
+    ),
+    *(built(edit) for edit in EDITS if edit.tag.startswith("no-")),
+)
+
+
+@given(st.lists(any_edit, max_size=5).map(tuple))
+def test_round_trip(made: tuple[Edit, ...]) -> None:
+    text = edits.write(made)
+    assert edits.parse(text) == made
+    assert re.fullmatch(r"[A-Za-z0-9.~_-]*", text)
+
+
+@given(st.text(max_size=80) | st.from_regex(r"\A(head-off|pattern|neuron|patch|shuffle|flip)(\.[\w.~-]{0,20}){0,6}\Z"))
+def test_hostile_text_is_refused_in_one_line(text: str) -> None:
+    try:
+        made = edits.parse(text)
+    except ValueError as refused:
+        assert str(refused).startswith("edits: ") and "\n" not in str(refused)
+        assert len(str(refused)) < 500
+    else:
+        assert edits.parse(edits.write(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("explode", "edits: 'explode': no such edit, there are head-off"),
+        ("~", "edits: '': no such edit"),
+        ("head-off.1.3~", "edits: '': no such edit"),
+        ("skip.2.norm", "edits: 'skip.2.norm': part: expected one of attn, cross, ffn"),
+        ("skip.x.ffn", "edits: 'skip.x.ffn': layer: expected a whole number"),
+        ("skip.².ffn", "edits: 'skip.².ffn': layer: expected a whole number"),
+        ("skip.2", "edits: 'skip.2': part: missing"),
+        ("skip.2.ffn.decoder.5", "edits: .*: expected at most layer, part, side"),
+        ("neuron.0.0.nan", "edits: .*: value: expected a number"),
+        ("neuron.0.0.1e999", "edits: .*: value: expected a number"),
+        ("neuron.0.0.9e9", "edits: .*: value: expected at most"),
+        ("pattern.0.0.1-0_0p5-0p4", "edits: .*: pattern: row 1 sums to 0.9"),
+        ("pattern.0.0.1--0", "edits: .*: pattern: expected one of uniform"),
+        ("shuffle", "edits: 'shuffle': seed: give either"),
+        ("shuffle.99999999999999999999", "edits: .*: seed: expected a whole number"),
+        ("patch.__import__('os').0..x", "edits: .*: site: expected a site"),
+        ("patch.embed_out.0..%00", "edits: .*: from_text: expected a text"),
+        ("patch.embed_out.0..-FFFFFF-", "edits: .*: from_text: expected a text"),
+        ("no-scale.1", "edits: .*: expected at most no fields"),
+        ("x" * 4001, f"edits: expected at most {MOST_CHARACTERS} characters"),
+        ("~".join(["no-norm"] * 33), f"edits: expected at most {MOST_EDITS}, got 33"),
+    ],
+)
+def test_the_part_that_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        edits.parse(text)
+
+
+def test_what_is_too_long_for_an_address_is_not_written() -> None:
+    with pytest.raises(ValueError, match=r"^edits: expected at most 32, got 33"):
+        edits.write([NoNorm()] * 33)
+    with pytest.raises(ValueError, match=r"^edits: expected at most 4000 characters"):
+        edits.write([PatchResidual(site="embed.out", position=0, from_text="语" * 1000)])

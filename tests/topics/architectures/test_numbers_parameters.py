@@ -1,0 +1,119 @@
+"""Parameters, counted three ways, and the bytes of a KV cache."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny_models import describe, random_model, tiny_config, variants
+
+from viz_model.config import ModelConfig, RMSNorm
+from viz_model.model.transformer import Transformer
+from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures.numbers.references import REFERENCES
+
+CONFIGS = variants()
+every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
+
+
+@every
+def test_formula_shapes_and_the_built_model_agree(config: ModelConfig) -> None:
+    counted = parameters.count(Transformer(config))
+    assert counted == parameters.count(parameters.shapes(config))
+    rows = parameters.formulas(config)
+    for part in parameters.PARTS:
+        by_formula = sum(row.copies * parameters.value(row, config) for row in rows if row.part == part)
+        assert by_formula == counted[part], part
+
+
+@every
+def test_the_tree_holds_every_parameter_once(config: ModelConfig) -> None:
+    model = Transformer(config)
+    node = parameters.tree(model)
+    assert node.size == sum(weight.numel() for weight in model.parameters())
+    assert node.size == sum(child.size for child in node.children)
+    stacks = {child.name: child for child in node.children if child.name in config.sides}
+    assert set(stacks) == set(config.sides)
+    for side, stack in stacks.items():
+        (blocks,) = (child for child in stack.children if child.name == "blocks")
+        (block,) = blocks.children  # all alike, so one stands for them
+        assert block.copies == config.depth(side)
+        assert block.size == block.copies * sum(parameters.count(model.stack(side).block(0)).values())
+    unembedding = {path: leaf for path, leaf in parameters.leaves(node) if path == "head.unembedding"}
+    if config.has_logits:
+        leaf = unembedding["head.unembedding"]
+        assert leaf.shapes["weight"] == (config.n_vocab, config.d_model)
+        assert leaf.shared == ("embedding.weight" if config.tie_embeddings else None)
+    else:
+        assert not unembedding
+
+
+def test_blocks_that_differ_are_not_folded_together() -> None:
+    model = random_model(tiny_config(n_layers=3))
+    model.stack("decoder").blocks[1].ffn = torch.nn.Linear(24, 24)
+    stack = parameters.tree(model.stack("decoder"))
+    (blocks,) = (child for child in stack.children if child.name == "blocks")
+    assert [child.name for child in blocks.children] == ["0", "1", "2"]
+
+
+def test_shapes_of_a_huge_model_take_no_memory() -> None:
+    model = parameters.shapes(REFERENCES[-1].config)
+    assert {weight.device.type for weight in model.parameters()} == {"meta"}
+
+
+def test_published_totals() -> None:
+    totals = {row.name: sum(parameters.count(parameters.shapes(row.config)).values()) for row in REFERENCES}
+    # Of the released weights; BERT with its masked-word head, without the pooler.
+    assert totals["GPT-2 small (2019)"] == 124_439_808
+    assert totals["BERT base (2018)"] == 109_514_298
+    assert totals["T5 small (2020)"] == 60_506_624
+    assert totals["Qwen3-14B (2025)"] == 14_768_307_200
+    # The paper rounds, and gives its vocabulary as "about 37000".
+    assert totals["Transformer base (2017)"] == pytest.approx(65e6, rel=0.04)
+    assert totals["Transformer big (2017)"] == pytest.approx(213e6, rel=0.01)
+
+
+def test_the_shapes_of_the_paper() -> None:
+    base, big = (row.config for row in REFERENCES[:2])
+    assert (base.n_heads, base.d_head, base.d_model) == (8, 64, 512)
+    assert (big.n_heads, big.d_head, big.d_model, big.d_ffn) == (16, 64, 1024, 4096)
+    block = parameters.count(parameters.shapes(base).stack("encoder").block(0))
+    assert block["ffn"] / sum(block.values()) == pytest.approx(2 / 3, abs=0.002)
+
+
+@every
+def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
+    if config.kind == "encoder":
+        with pytest.raises(ValueError, match="encoder"):
+            parameters.cache(config, 5, config.n_kv_heads, 4)
+        return
+    model, kept = random_model(config), None
+    ids, source = torch.arange(5)[None], torch.arange(7)[None]
+    with torch.inference_mode():
+        kept = model.new_cache()
+        if config.kind == "decoder":
+            model(ids, cache=kept)
+        else:
+            model(source, ids, cache=kept)
+    n_bytes = {"attn": 0, "cross": 0}
+    for layer in kept:
+        for name in n_bytes:
+            held = getattr(layer, name)
+            n_bytes[name] += sum(x.numel() * x.element_size() for x in (held.k, held.v) if x is not None)
+    found = parameters.cache(config, 5, config.n_kv_heads, 4, n_source=7)
+    assert found.cross_attention == n_bytes["cross"]
+    # The decoder of this package keeps what lies before a window too.
+    a_layer = 2 * config.n_kv_heads * config.d_head * 4
+    spared = sum(5 - min(5, window or 5) for window in config.windows)
+    assert found.self_attention == n_bytes["attn"] - a_layer * spared
+    assert found.total == found.self_attention + found.cross_attention
+
+
+def test_a_norm_without_shift_has_half_the_parameters() -> None:
+    plain, root = tiny_config(), tiny_config(norm=RMSNorm())
+    norms = [parameters.count(parameters.shapes(config))["norms"] for config in (plain, root)]
+    assert norms[0] == 2 * norms[1] > 0
+
+
+def test_a_parameter_of_no_part_is_refused() -> None:
+    with pytest.raises(KeyError):
+        parameters.part("blocks.0.gate.weight")

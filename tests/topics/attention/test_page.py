@@ -1,0 +1,174 @@
+"""The attention page on every kind of model: true statements, runs under other masks, code that agrees."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from app_driver import figures, frames, offer, open_page, run_code
+from streamlit.testing.v1 import AppTest
+from tiny_models import describe, language_model, variants
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.runs.edits import AblateHead
+from viz_model.topics.attention.numbers import masks
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = "the cat and the dog ran"
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
+
+
+class Opened:
+    """Opens the page on a model that is in no registry."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def __call__(self, config: ModelConfig, **query: str) -> AppTest:
+        self.lm = language_model(config)
+        offer(self.monkeypatch, {"tiny": self.lm})
+        asked = {"model": "tiny", "text": TEXT, "lang": "en", "layer": "1", "head": "1", "token": "2"}
+        if config.kind == "encoder_decoder":
+            asked["target"] = "a cat sat"
+        return open_page("attention", {**asked, **query})
+
+    def trace(self, **changes: Any) -> vm.Trace:
+        target = "a cat sat" if self.lm.config.kind == "encoder_decoder" else None
+        return self.lm.trace(TEXT, target, **changes)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    yield Opened(monkeypatch)
+    st.cache_resource.clear()
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("config", SAMPLE, ids=describe)
+def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str, opened: Opened) -> None:
+    for side in config.sides:
+        text = said(opened(config, side=side, lang=lang))
+        assert "{{" not in text
+        if lang == "zh":
+            continue
+        assert ("no mask: every token reads the whole sentence" in text) == (
+            side == "encoder" and not config.window(side, 1)
+        )
+        assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
+        assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
+        assert ("no step ÷ √K" in text) == (not config.scale_scores)
+        assert ("**The norm.**" in text) == config.qk_norm
+        assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
+        assert ("Position speaks here" in text) == (type(config.position).__name__ in ("Alibi", "T5Bias"))
+        assert ("with the bias" in text) == config.attention_bias
+        if side == "encoder":
+            # The question proposes to try that mask, and its answer says what then happens.
+            told = ("choose the causal mask", "Under a causal mask")
+            assert all(any(part in line for part in told) for line in text.splitlines() if "causal" in line)
+
+
+@pytest.mark.parametrize("config", SAMPLE, ids=describe)
+def test_the_code_runs_and_agrees(config: ModelConfig, opened: Opened) -> None:
+    for side in config.sides:
+        app = opened(config, side=side)
+        prefix = f"{side}." if len(config.sides) > 1 else ""
+        assert run_code(app) == [f"{prefix}blocks.1.attn.pattern", "True"]
+
+
+@pytest.mark.parametrize("config", SAMPLE[::2], ids=describe)
+def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) -> None:
+    for side in config.sides:
+        app = opened(config, side=side)
+        before = len(figures(app))
+        length = len(opened.trace().at(side))
+        for mask in masks.options(config, side, length):
+            app.button_group(key="attention.masks").set_value(mask).run()
+            assert not app.exception, app.exception[0].message
+            choice = masks.MaskChoice(mask)
+            # The head under the mask, the predictions where there are some, and the change by position.
+            assert ("attention.under_mask" in frames(app)) == (not choice.is_own)
+            more = 0 if choice.is_own else 2 if config.has_logits else 1
+            assert len(figures(app)) == before + more
+            if more and config.has_logits:
+                visible = masks.build(choice, side, length)
+                assert visible is not None
+                changed = opened.trace(mask={side: visible})
+                position = len(changed.target_ids or changed.ids) - 1 if "probs" not in changed.at(side) else 2
+                token, probability = changed.next_tokens(position, 1)[0]
+                bars = next(
+                    chart
+                    for chart in figures(app)
+                    if {part.get("name") for part in chart["data"]} == {"as it is", "changed"}
+                )
+                after = next(part for part in bars["data"] if part["name"] == "changed")
+                shares = dict(zip(after["y"], after["text"], strict=True))
+                (share,) = (text for label, text in shares.items() if label.endswith(f": {token.label}"))
+                assert float(share.strip("<>%")) == pytest.approx(100 * probability, abs=0.06)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder", "encoder_decoder"])
+def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == kind and c.has_logits)
+    side = config.sides[-1]
+    app = opened(config)
+    app.button_group(key=f"attention.off.tiny.{side}.1").set_value([0, 2]).run()
+    assert not app.exception
+    bars = next(chart for chart in figures(app) if "length of what it writes" in json.dumps(chart["layout"]))
+    assert len(bars["data"]) == 2
+    off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
+    token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
+    before, _ = opened.trace().next_tokens(2, 1)[0]
+    (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first guess|.*the first guess)", part.value))
+    assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
+    # Another layer has its own choice: nothing is off there.
+    app.button_group(key="sidebar.layer").set_value(0).run()
+    assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
+    assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
+
+
+def test_a_mask_that_an_edit_can_make_is_in_the_address(opened: Opened) -> None:
+    app = opened(next(c for c in SAMPLE if c.kind == "decoder" and not c.windows), edits="flip.2.0")
+    assert app.session_state["attention.masks"] == "drawn" and app.session_state["attention.flipped.decoder"] == (
+        (2, 0),
+    )
+    app.button_group(key="attention.masks").set_value("none").run()
+    assert not app.exception and app.query_params["edits"] == "no-mask"
+    app.button_group(key="attention.masks").set_value("own").run()
+    assert not app.exception and "edits" not in app.query_params
+
+
+def test_a_drawn_row_that_sees_nothing_is_refused_by_name(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened(config)
+    app.button_group(key="attention.masks").set_value("drawn").run()
+    before = len(figures(app))
+    app.session_state["attention.flipped.decoder"] = ((0, 0),)
+    app.run()
+    assert not app.exception
+    assert "`the`" in app.error[0].value and len(figures(app)) == before
+    app.session_state["attention.flipped.decoder"] = ((2, 0),)
+    app.run()
+    assert not app.error and len(figures(app)) > before
+
+
+def test_controls_follow_a_sentence_that_becomes_shorter(opened: Opened) -> None:
+    app = opened(next(c for c in SAMPLE if c.kind == "encoder"))
+    app.button_group(key="attention.masks").set_value("global").run()
+    app.slider(key="attention.size").set_value(5).run()
+    app.multiselect(key="attention.chosen").set_value([0, 5]).run()
+    app.text_input(key="frame.text").set_value("the cat").run()
+    assert not app.exception
+    assert app.slider(key="attention.size").value == 2 and app.multiselect(key="attention.chosen").value == [0]
+    app.text_input(key="frame.text").set_value("the").run()
+    assert not app.exception

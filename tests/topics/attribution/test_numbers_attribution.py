@@ -1,0 +1,188 @@
+"""The parts of a logit add up to it, on every variant; each against what it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model.config import ModelConfig
+from viz_model.model.heads import MaskedHead
+from viz_model.runs.trace import Trace
+from viz_model.topics.attribution.numbers import attribution
+from viz_model.topics.attribution.numbers.attribution import Attribution, Part
+from viz_model.topics.next_token.numbers.output import read_site
+
+every = pytest.mark.parametrize("config", variants(), ids=describe)
+
+
+def traced(config: ModelConfig) -> Trace:
+    return run_both(language_model(config)).at(config.sides[-1])
+
+
+def sums(found: Attribution) -> None:
+    scale = max(1.0, float(np.abs(found.values).max()), abs(found.total))
+    assert found.values.sum() == pytest.approx(found.total, abs=1e-4 * scale)
+
+
+@every
+def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
+    trace = traced(config)
+    for position in range(len(trace)):
+        found = attribution.way(trace, position)
+        if not config.has_logits:
+            sums(attribution.of_vector(trace, found))
+            continue
+        logits = trace["logits"][position]
+        questions: list[tuple[int, attribution.Against]] = [(int(logits.argmax()), None), (3, 5), (7, "average")]
+        for token, against in questions:
+            asked = attribution.of_logit(trace, found, token, against)
+            sums(asked)
+            expected = logits[token] - (0 if against is None else logits.mean() if against == "average" else logits[5])
+            assert asked.total == pytest.approx(expected.item(), abs=1e-5)
+            assert sum(asked.by_kind().values()) == pytest.approx(asked.values.sum())
+
+
+@every
+def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> None:
+    trace = traced(config)
+    found = attribution.way(trace, 2)
+    scale = (getattr(config.head, "scale", False) and config.d_model**-0.5) or 1.0
+    end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
+    torch.testing.assert_close(found.end(), end, atol=1e-4, rtol=1e-4)
+    carried = sum(found.carry(row, n) for row, n in zip(found.written, found.passed, strict=True))
+    assert isinstance(carried, torch.Tensor)
+    torch.testing.assert_close(carried, found.end(), atol=1e-8, rtol=1e-8)
+
+
+@pytest.mark.parametrize("config", [c for c in variants() if c.kind == "encoder_decoder"][::5], ids=describe)
+def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at("encoder")
+    found = attribution.way(trace, 1)
+    sums(attribution.of_vector(trace, found))
+    with pytest.raises(ValueError, match="no logits"):
+        attribution.of_logit(trace, found, 0)
+
+
+def test_every_part_is_there_once() -> None:
+    config = tiny_config("post", kind="encoder_decoder", start_id=0, n_encoder_layers=1)
+    parts = attribution.way(traced(config), 0).parts
+    assert len(set(parts)) == len(parts)
+    expected = {Part("token"), Part("position")}
+    for layer in range(2):
+        for at in ("attn", "cross"):
+            expected |= {Part("head", layer, head, at) for head in range(3)}
+            expected |= {Part("bias", layer, None, at), Part("shift", layer, None, at)}
+        expected |= {Part("ffn", layer), Part("shift", layer, None, "ffn")}
+    assert set(parts) == expected
+
+
+def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
+    """(head_out − mean)/σ · γ · row, by PyTorch's own derivative of the final norm with its scale held."""
+    trace = traced(tiny_config("pre"))
+    found = attribution.way(trace, -1)
+    asked = attribution.of_logit(trace, found, 9)
+    norm, row = trace.stack.final_norm, trace.model.unembedding.weight[9]
+    assert norm is not None
+    written = trace["blocks.1.attn.head_out"][2, -1]
+    expected = (norm.weight * (written - written.mean()) / trace["final.norm.scale"][-1]) @ row
+    assert asked.of(Part("head", 1, 2, "attn")) == pytest.approx(expected.item(), abs=1e-5)
+    assert asked.of(Part("shift", at="final")) == pytest.approx((norm.state_dict()["bias"] @ row).item(), abs=1e-5)
+
+
+def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
+    config = tiny_config("pre", kind="encoder", head=choices.MaskedHead())
+    trace = traced(config)
+    found = attribution.way(trace, 3)
+    head = trace.model.head
+    assert isinstance(head, MaskedHead)
+    before = F.linear(trace["final.norm.out"][3], head.dense.weight, head.dense.bias)
+    opened = found.maps[2]
+    assert isinstance(opened, attribution.Scaled)
+    close(opened.factor.float(), torch.special.ndtr(before))  # Φ(x): GELU(x) = x·Φ(x)
+
+
+@pytest.mark.parametrize("config", variants()[::4], ids=describe)
+def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
+    trace = traced(config)
+    found = attribution.way(trace, 1)
+    asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
+    added = attribution.neurons(trace, found, asked)
+    assert added.shape == (config.n_layers, config.d_ffn)
+    for layer in range(config.n_layers):
+        bias = trace.stack.block(layer).ffn.down.bias
+        direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
+        rest = 0.0 if bias is None else (bias.double() @ direction).item()
+        assert added[layer].sum() + rest == pytest.approx(asked.of(Part("ffn", layer)), abs=1e-4)
+
+
+@pytest.mark.parametrize("config", [c for c in variants() if c.has_logits][::4], ids=describe)
+def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfig) -> None:
+    trace = traced(config)
+    found = attribution.way(trace, 2)
+    part = Part("ffn", 0)
+    row = found.row(part)
+    pushed = attribution.pushes(trace, found, found.written[row][None], found.passed[row])[0]
+    assert pushed.shape == (config.n_vocab,) and pushed.mean() == pytest.approx(0, abs=1e-4)
+    for token in (0, 50):
+        asked = attribution.of_logit(trace, found, token, "average").of(part)
+        assert pushed[token] == pytest.approx(asked, abs=1e-3)
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    trace = traced(tiny_config("pre"))
+    with pytest.raises(IndexError, match="position 9"):
+        attribution.way(trace, 9)
+    found = attribution.way(trace, 0)
+    with pytest.raises(ValueError, match="ask for a logit"):
+        attribution.of_vector(trace, found)
+    with pytest.raises(ValueError):
+        found.row(Part("segment"))
+
+
+def test_where_each_part_is_found() -> None:
+    trace = traced(tiny_config("pre"))
+    found = attribution.way(trace, 1)
+    for part, vector in zip(found.parts, found.written, strict=True):
+        if part.kind == "head":
+            site, _, head = part.site.removesuffix("]").partition("[")
+            close(trace[site][int(head), 1], vector.float())
+        elif part.site in trace:
+            close(trace[part.site][1], vector.float())
+        else:
+            weights = dict(trace.stack.named_parameters())
+            close(weights[part.site], vector.float())
+
+
+@pytest.mark.parametrize("config", [c for c in variants() if not c.residual], ids=describe)
+def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) -> None:
+    trace = traced(config)
+    asked = attribution.of_logit(trace, attribution.way(trace, 1), 3)
+    counted = {part for part, value in zip(asked.parts, asked.values, strict=True) if value}
+    last = config.n_layers - 1
+    ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
+    assert counted <= ends | {Part("dense"), Part("shift", at="head"), Part("prior")}
+    assert Part("ffn", last) in counted
+
+
+def test_an_edit_is_part_of_the_sum() -> None:
+    model = random_model(tiny_config("pre"))
+    lm = vm.LanguageModel("tiny", model, language_model(model.config).tokenizer, None, vm.load("story-pre-ln").folder)
+    trace = lm.trace(ids=[5, 7, 9], edits=[vm.edits.AblateHead(layer=1, head=0)])
+    asked = attribution.of_logit(trace, attribution.way(trace, -1), 8)
+    sums(asked)
+    assert asked.of(Part("head", 1, 0, "attn")) == 0
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-post-ln"])
+def test_the_twins_add_up(name: str) -> None:
+    trace = vm.load(name).trace("The cat sat on the mat because it was")
+    for position in range(len(trace)):
+        found = attribution.way(trace, position)
+        top = int(trace["logits"][position].argmax())
+        sums(attribution.of_logit(trace, found, top))
+        sums(attribution.of_logit(trace, found, top, "average"))

@@ -1,0 +1,49 @@
+"""What a head reads, from where, and what of it arrives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+from viz_model.config import ModelConfig
+from viz_model.topics.attribution.numbers import attribution, circuits
+from viz_model.topics.attribution.numbers.attribution import Part
+
+
+@pytest.mark.parametrize("config", variants()[::3], ids=describe)
+def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[-1])
+    found = attribution.way(trace, 3)
+    asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
+    for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
+        head = config.n_heads - 1
+        reads = circuits.reads(trace, found, asked, 1, head, at)
+        assert len(reads.weights) == (len(trace.ids) if at == "cross" else len(trace))
+        assert reads.weights.sum() == pytest.approx(1, abs=1e-5)
+        written = trace[f"blocks.1.{at}.head_out"][head, 3].double()
+        torch.testing.assert_close(reads.written, written, atol=1e-5, rtol=1e-5)
+        assert reads.values.sum() == pytest.approx(asked.of(Part("head", 1, head, at)), abs=1e-4)
+        one = reads.most
+        value = trace.head(f"blocks.1.{at}.v", head)[one] * reads.weights[one]
+        block = trace.stack.block(1)
+        w_o = getattr(block, at).o.weight[:, config.d_head * head : config.d_head * (head + 1)]
+        assert reads.lengths[one] == pytest.approx((w_o @ value.float()).norm().item(), rel=1e-4)
+        assert reads.lengths[one] == reads.lengths.max()
+
+
+def test_a_sink_takes_much_weight_and_gives_little() -> None:
+    weights, lengths = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.6, 0.3])
+    reads = circuits.Reads(weights, lengths, weights, torch.zeros(1))
+    assert reads.sinks == (0,) and reads.most == 1
+    assert reads.shares.sum() == pytest.approx(1)
+    even = circuits.Reads(weights, 2 * weights, weights, torch.zeros(1))
+    assert even.sinks == ()
+
+
+def test_without_cross_attention_there_is_no_cross_head() -> None:
+    trace = run_both(language_model(tiny_config("pre")))
+    found = attribution.way(trace, 0)
+    with pytest.raises(AttributeError):
+        circuits.reads(trace, found, attribution.of_logit(trace, found, 0), 0, 0, "cross")

@@ -1,0 +1,182 @@
+"""The block page and the page on the place of the norm, on models of every kind: true words, code that agrees."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from app_driver import offer, open_page, run_code
+from streamlit.testing.v1 import AppTest
+from tiny_models import describe, language_model, variants
+
+import viz_model as vm
+from viz_model import config as choices
+from viz_model.app import runs
+from viz_model.config import ModelConfig
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT, TARGET = "the cat and the dog ran", "a cat sat"
+SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::5]]
+PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
+
+every = pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+
+
+class Opened:
+    """Opens a page on a model that is in no registry."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def __call__(self, page: str, config: ModelConfig, text: str = TEXT, **query: str) -> AppTest:
+        offer(self.monkeypatch, {"tiny": language_model(config)})
+        asked = {"model": "tiny", "text": text, "lang": "en", "layer": "1", "token": "0"}
+        if config.kind == "encoder_decoder":
+            asked["target"] = TARGET
+        return open_page(page, {**asked, **query})
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    yield Opened(monkeypatch)
+    st.cache_resource.clear()
+
+
+def said(app: AppTest) -> str:
+    """Everything the page says, save the frame around it."""
+    parts = [*app.markdown, *app.caption, *app.subheader, *app.info]
+    return "\n".join(str(part.value) for part in parts)
+
+
+def check_code(app: AppTest) -> None:
+    words = run_code(app)
+    assert "True" in words and "False" not in words
+
+
+@every
+def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened) -> None:
+    app = opened("block", config, side=side)
+    words = said(app)
+    is_rms, is_gated = isinstance(config.norm, choices.RMSNorm), isinstance(config.ffn, choices.Gated)
+    crosses = config.kind == "encoder_decoder" and side == "decoder"
+    assert ("RMSNorm brings" in words) == is_rms and ("LayerNorm moves" in words) == (not is_rms)
+    assert ("The gate decides" in words) == is_gated
+    assert ("neurons fire on" in words) == (not is_gated and config.ffn.activation == "relu")
+    assert ("cross-attention one of length" in words) == crosses
+    assert ("(8.31)" in words) == (config.norm_at == "pre" and not crosses)
+    assert ("nothing hides the words that come later" in words) == (side == "encoder")
+    assert ("the mask hides the future" in words) == (side == "decoder" and not crosses)
+    ends = isinstance(config.head, choices.LanguageHead) and side == config.sides[-1]
+    assert ("would push up most" in words) == ends and ("is not shown" in words) == (not ends)
+    assert ("grouped-query attention" in words) == (config.n_kv_heads < config.n_heads)
+    options = next(group for group in app.button_group if group.key == "block.which").options
+    assert len(options) == (3 if crosses else 2)
+    check_code(app)
+
+
+@every
+def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) -> None:
+    app = opened("norm_placement", config, side=side)
+    words = said(app)
+    assert "It has no twin here" in words and "Two models, trained on the same text" not in words
+    assert ("Post-LN** model" in words) == (config.norm_at == "post")
+    name = type(config.norm).__name__
+    assert f"({name})" in words
+    if not config.has_logits:
+        assert "has no head" in words and "nats a token" not in words
+    elif config.kind == "encoder":
+        assert "at its own place" in words and "next token" not in words
+    else:
+        assert ("loss is that of the target" in words) == (config.kind == "encoder_decoder")
+        assert "nats a token" in words
+    needs_norm = config.norm_at == "pre"
+    ends = config.has_logits and side == config.sides[-1]
+    assert ("No final norm is needed" in words) == (not needs_norm)
+    assert ("Without its final norm" in words) == (needs_norm and ends)
+    assert ("The final norm takes lengths" in words) == (needs_norm and not ends)
+    check_code(app)
+
+
+@pytest.mark.parametrize("page", ["block", "norm_placement"])
+@pytest.mark.parametrize("config", SAMPLE[::3], ids=describe)
+def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
+    words = said(opened(page, config, lang="zh"))
+    assert re.search("[\u4e00-\u9fff]", words)
+    assert ("RMSNorm" in words) or not isinstance(config.norm, choices.RMSNorm)
+
+
+@pytest.mark.parametrize("page", ["block", "norm_placement"])
+@pytest.mark.parametrize("text", ["a", "<b>bold</b> $x$ `tick`", "long " * 300])
+@pytest.mark.parametrize("config", [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ids=describe)
+def test_any_text_on_other_kinds(config: ModelConfig, text: str, page: str, opened: Opened) -> None:
+    assert len(opened(page, config, text).get("plotly_chart")) >= (6 if page == "block" else 2)
+
+
+def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Opened) -> None:
+    config = next(config for config in SAMPLE if config.kind == "encoder_decoder")
+    app = opened("block", config, side="decoder")
+    app.button_group(key="block.which").set_value("cross").run()
+    assert not app.exception
+    assert any("blocks.1.cross.norm.out" in caption.value for caption in app.caption)
+    app.button_group(key="sidebar.side").set_value("encoder").run()
+    assert not app.exception
+    assert app.session_state["block.which"] == "attn"
+
+
+def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = next(config for config in SAMPLE if config.kind == "decoder")
+    load, known = vm.load, runs.configs()
+    twins = {name: known[name] for name in ("story-pre-ln", "story-post-ln")}
+    tiny = language_model(config)
+    app = opened("norm_placement", config)
+    assert not [button for button in app.button if button.key == "norm_placement.see_twins"]
+    monkeypatch.setattr(runs, "configs", lambda: {**twins, "tiny": config})
+    monkeypatch.setattr(vm, "load", lambda name: tiny if name == "tiny" else load(name))
+    runs.loaded.clear()
+    app.run()
+    app.button(key="norm_placement.see_twins").click().run()
+    assert not app.exception
+    assert app.query_params["model"] in (["story-pre-ln"], "story-pre-ln")
+    assert "Two models, trained on the same text" in said(app)
+
+
+def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.topics.norm_placement.sections.norm_placement.MOST_WORK", 0)
+    config = next(config for config in SAMPLE if config.kind == "decoder")
+    app = opened("norm_placement", config)
+    before = len(app.get("plotly_chart"))
+    assert "nats a token" not in said(app)
+    app.toggle(key="norm_placement.gradient").set_value(True).run()
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == before + 1 and "nats a token" in said(app)
+
+
+@pytest.mark.parametrize(("model", "changes"), [("pre", "no-residual"), ("post", "no-residual"), ("post", "no-norm")])
+def test_what_is_said_of_a_block_without_a_part(
+    model: str, changes: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder" and c.norm_at == model)
+    words = said(opened("block", config, edits=changes))
+    alone = changes == "no-residual"
+    assert ("What a sub-layer writes takes the place" in words or "nothing is added" in words) == alone
+    assert ("No residual sums" in words) == alone and ("The residual sums" in words) == (not alone)
+    assert "Under Post-LN every step ends in" not in words and "each sub-layer only adds" not in words
+    assert "lacks a part of the model" in words
+
+
+def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened("block", config)
+    app.toggle(key="block.skip.attn.False").set_value(True).run()
+    assert not app.exception and app.query_params["edits"] == "skip.1.attn"
+    app.number_input(key="block.neuron").set_value(3).run()
+    app.number_input(key="block.value").set_value(2.5).run()
+    app.button(key="block.set").click().run()
+    assert not app.exception and app.query_params["edits"] == "skip.1.attn~neuron.1.3.2p5.0"
+    assert "first choice here" in said(app) or "prediction here" in said(app)
+    app.toggle(key="block.skip.attn.True").set_value(False).run()
+    assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"

@@ -1,0 +1,472 @@
+"""The block page's views: every strip, norm, neuron and weight equal to the trace and to the block's equations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model import config
+from viz_model.config import ModelConfig
+from viz_model.model.transformer import Block
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers import block as analysis
+from viz_model.topics.block.numbers import neurons as hidden
+from viz_model.topics.block.pictures import depth, lengths, neurons, norm, strips, weights
+
+NORM_WORDS = {key: "<i>w</i>" for key in ("0", "1", "2", "3", "near", "values", "axis")}
+NEURON_WORDS = {key: "<i>w</i>" for key in ("neuron", "writes", "promotes", "activation")}
+GATE_WORDS = {key: "<i>w</i>" for key in ("gate", "gate_act", "up", "product", "neuron")}
+CURVE_WORDS = {key: "<i>w</i>" for key in ("before", "after", "count")}
+LENGTH_WORDS = {key: "<i>w</i>" for key in ("step", "length", "log")}
+WEIGHT_WORDS = {key: "<i>w</i>" for key in ("attention", "cross", "ffn", "norms", "axis")}
+ACTIVATIONS: dict[str, Any] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+}
+
+every = pytest.mark.parametrize("config_", variants(), ids=describe)
+# Drawing is slow; every fifth still has each kind, norm and feed-forward.
+some = pytest.mark.parametrize("config_", variants()[::5], ids=describe)
+
+
+def views_of(config_: ModelConfig) -> list[Trace]:
+    """A run of a tiny model, seen from each of its stacks."""
+    trace = run_both(language_model(config_))
+    return [trace.at(side) for side in config_.sides]
+
+
+def of(**changes: Any) -> Trace:
+    config_ = tiny_config(**changes)
+    return run_both(language_model(config_)).at(config_.sides[-1])
+
+
+def normalise(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
+    """A norm in numpy, by its definition."""
+    shift = getattr(module, "bias", None)
+    if shift is not None:
+        x = x - x.mean()
+    y: np.ndarray = module.weight.numpy() * x / np.sqrt(np.square(x).mean() + eps)  # type: ignore[operator]
+    return y if shift is None else y + shift.numpy()
+
+
+@every
+def test_steps_follow_the_equations(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        part, eps = trace.stack.block(1), config_.norm.eps
+        view = strips.StripsView.of(trace, 1, 2)
+        value = {step.name: step.values for step in view.steps}
+        has_cross = config_.kind == "encoder_decoder" and trace.side == "decoder"
+        assert view.crosses == has_cross and len(view.steps) == (10 if has_cross else 7)
+        assert [found.sublayer for found in view.sums] == (["attn", "cross", "ffn"] if has_cross else ["attn", "ffn"])
+        stream = trace["blocks.1.resid.in"][2].numpy()
+        for found in view.sums:
+            module = getattr(part, f"{found.sublayer}_norm")
+            np.testing.assert_array_equal(value[found.stream], stream)
+            np.testing.assert_array_equal(value[found.written], trace[f"blocks.1.{found.sublayer}.out"][2].numpy())
+            np.testing.assert_allclose(value[found.total], stream + value[found.written], atol=1e-5)
+            if config_.norm_at == "pre":
+                np.testing.assert_allclose(view.reads(found.sublayer), normalise(module, stream, eps), atol=1e-4)
+                stream = value[found.total]
+            else:
+                np.testing.assert_array_equal(view.reads(found.sublayer), stream)
+                after = {"attn": "mid", "cross": "cross", "ffn": "out"}[found.sublayer]
+                np.testing.assert_allclose(value[after], normalise(module, value[found.total], eps), atol=1e-4)
+                stream = value[after]
+        np.testing.assert_array_equal(stream, trace["blocks.1.resid.out"][2].numpy())
+
+
+@every
+def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view = strips.StripsView.of(trace, 0, 1)
+        numbers = [step.equation for step in view.steps]
+        is_rms = isinstance(config_.norm, config.RMSNorm)
+        if config_.norm_at == "post" or view.crosses:
+            assert not any(numbers) and view.numbering == ("post" if config_.norm_at == "post" else "cross")
+            continue
+        assert [step.name for step in view.steps] == ["x", "t¹", "t²", "t³", "t⁴", "t⁵", "h"]
+        first, second = ("", "") if is_rms else ("8.26", "8.29")
+        assert numbers == ["", first, "8.27", "8.28", second, "8.30", "8.31"]
+        assert view.steps[1].formula == ("RMSNorm(x)" if is_rms else "LayerNorm(x)")
+        assert view.numbering == ("RMSNorm" if is_rms else "LayerNorm")
+
+
+@every
+def test_steps_hold_the_sites_they_name(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view = strips.StripsView.of(trace, 0, 3)
+        for step in view.steps:
+            if step.site in view.sites:
+                assert np.array_equal(step.values, trace[step.site][3].numpy())
+            else:
+                site = step.site.removeprefix('norm_input("').removesuffix('")')
+                assert np.array_equal(step.values, trace.norm_input(site)[3].numpy())
+
+
+def test_the_equations_are_written_in_latex() -> None:
+    said = strips.equations(strips.StripsView.of(of(), 0, 1))
+    assert r"\mathbf{t}^{1} &= \text{LayerNorm}(\mathbf{x}) & (8.26)" in said
+    assert r"\mathbf{h} &= \mathbf{t}^{5} + \mathbf{t}^{3} & (8.31)" in said
+    said = strips.equations(strips.StripsView.of(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
+    assert r"\text{mid} &= \text{RMSNorm}(\mathbf{x} + \mathbf{a})" in said and "8." not in said
+    crossed = strips.StripsView.of(of(kind="encoder_decoder", start_id=0), 0, 1)
+    assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in strips.equations(crossed)
+
+
+def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
+    view = strips.StripsView.of(of(), 0, 2)
+    assert view.matrix.shape == (7, 24) and len(view.names) == 7
+    assert view.limit == pytest.approx(view.largest) and view.n_clipped == 0
+    trace = of()
+    with torch.inference_mode():
+        trace.values["blocks.0.resid.in"][2, 7] = 500.0
+    view = strips.StripsView.of(trace, 0, 2)
+    assert view.largest == 500.0 and view.limit < 50 and view.n_clipped == 1
+
+
+@some
+def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view = lengths.LengthsView.of(trace, 1, 0)
+        per_block = 3 if "blocks.0.resid.cross" in trace else 2
+        assert view.lengths.shape == (1 + per_block * trace.n_layers, len(trace))
+        for site, found in zip(view.sites, view.lengths, strict=True):
+            assert np.allclose(found, np.linalg.norm(trace[site].numpy(), axis=-1), atol=1e-4)
+        figure = lengths.draw_lengths(view, LENGTH_WORDS)
+        shade = next(shape for shape in figure.layout.shapes if shape.fillcolor)
+        inside = [site for n, site in enumerate(view.sites) if shade.x0 < n < shade.x1]
+        assert inside == [site for site in view.sites if site.startswith("blocks.1.")]
+
+
+def seen(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengths.LengthsView:
+    """A view of made lengths [S, T]."""
+    sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
+    labels = tuple(str(n) for n in range(len(rows[0])))
+    return lengths.LengthsView(sites, labels, np.array(rows), token, 0, norm_at)
+
+
+@pytest.mark.parametrize(("last", "trend"), [(2.0, "grow"), (1.1, "level"), (0.5, "shrink")])
+def test_trend_compares_the_ends(last: float, trend: str) -> None:
+    rows = [[1.0, 1.0], [9.0, 9.0], [last, last]]
+    assert seen(rows).trend == trend
+    assert seen(rows, "post").trend == "reset"
+
+
+def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
+    view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
+    assert view.trend == "level" and view.said["last"] == "1.1"
+    assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
+    assert lengths.draw_lengths(view, LENGTH_WORDS).layout.yaxis.type == "log"
+    level = seen([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
+    assert level.outlier is None and lengths.draw_lengths(level, LENGTH_WORDS).layout.yaxis.type is None
+
+
+def test_many_lines_are_thinned_but_never_the_selected_one() -> None:
+    rows = np.linspace(1, 2, 61)[:, None] + np.arange(250)[None] / 50
+    view = seen(rows.tolist(), token=123)
+    assert 123 in view.drawn and len(view.drawn) * 61 < 1.1 * lengths.MAX_POINTS
+    assert {0, 249} <= set(view.drawn)
+    assert len(seen([[1.0] * 9, [2.0] * 9]).drawn) == 9
+
+
+def test_ticks_of_a_deep_model_are_few_and_at_the_ends_of_blocks() -> None:
+    sites = ("embed.out", *(f"blocks.{n}.resid.{place}" for n in range(30) for place in ("mid", "out")))
+    shown = depth.shown(sites)
+    assert len(shown) <= depth.MOST_TICKS and all(sites[n].endswith(".out") for n in shown)
+    assert depth.shown(sites[:7]) == list(range(7))
+
+
+@every
+def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        for sublayer in analysis.sublayers(trace, 1):
+            site = f"blocks.1.{sublayer}.norm"
+            view = norm.NormView.of(trace, 1, sublayer, 3)
+            found = view.normed
+            assert np.array_equal(found.before, trace.norm_input(site)[3].numpy())
+            shift = 0.0 if found.shift is None else found.shift
+            np.testing.assert_allclose(found.gain * found.standard + shift, found.after, atol=1e-5)
+            assert np.square(found.standard).mean() == pytest.approx(1, abs=1e-3)
+            assert all(counts.sum() == len(found.before) for counts in view.counts)
+            known = [name for name in (f"{site}.mean", f"{site}.scale", f"{site}.out") if name in trace]
+            assert list(view.statistics) == known
+
+
+@every
+def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
+    trace = views_of(config_)[0]
+    found = norm.NormView.of(trace, 0, "attn", 2).normed
+    x = torch.from_numpy(found.before)
+    eps = config_.norm.eps
+    if isinstance(config_.norm, config.RMSNorm):
+        expected = F.layer_norm(x, x.shape, eps=eps)
+        assert found.other == "LayerNorm" and found.mean is None and found.shift is None
+    else:
+        expected = F.rms_norm(x, x.shape, eps=eps)
+        assert found.other == "RMSNorm" and found.mean == pytest.approx(float(x.mean()), abs=1e-5)
+    np.testing.assert_allclose(found.instead, expected.numpy(), atol=1e-5)
+    facts = norm.NormView.of(trace, 0, "attn", 2).facts()
+    cosine = F.cosine_similarity(torch.from_numpy(found.standard), expected, dim=0).item()
+    assert float(facts["cosine"]) == pytest.approx(cosine, abs=2e-4)
+    assert float(facts["rms"]) ** 2 == pytest.approx(
+        float(facts["mean"]) ** 2 + float(facts["deviation"]) ** 2, rel=1e-3
+    )
+
+
+def test_histograms_share_an_axis_unless_one_would_be_a_sliver() -> None:
+    trace = of()
+    assert norm.NormView.of(trace, 0, "attn", 2).is_common
+    with torch.inference_mode():
+        trace.values["blocks.0.resid.in"] *= 100
+    view = norm.NormView.of(trace, 0, "attn", 2)
+    assert not view.is_common
+    assert np.array_equal(view.edges[1], view.edges[2])  # the two that are compared
+    assert (view.counts[1] > 0).sum() > 6
+
+
+@every
+def test_neurons_are_the_strongest_and_their_sum_is_the_output(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        act = trace["blocks.0.ffn.act"][2]
+        chosen = hidden.strongest(act.numpy(), 1000)
+        assert len(chosen) == int((act != 0).sum())
+        found = hidden.neurons(trace, 0, 2, chosen.tolist())
+        sizes = [abs(neuron.act) for neuron in found]
+        assert sizes == sorted(sizes, reverse=True)
+        down = trace.stack.block(0).ffn.down
+        written = sum(neuron.act * neuron.value for neuron in found)
+        written = written if down.bias is None else written + down.bias.numpy()
+        np.testing.assert_allclose(written, trace["blocks.0.ffn.out"][2].numpy(), atol=1e-4)
+
+
+@every
+def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -> None:
+    activate = ACTIVATIONS[config_.ffn.activation]
+    for trace in views_of(config_):
+        way, view = strips.StripsView.of(trace, 1, 2), neurons.NeuronsView.of(trace, 1, 2)
+        reads = way.reads("ffn")
+        for neuron in (*view.strongest, *view.closed):
+            for dot in filter(None, (neuron.up, neuron.gate)):
+                assert reads @ dot.key + (dot.bias or 0.0) == pytest.approx(dot.value, abs=1e-4)
+                assert (dot.bias is not None) == config_.ffn.bias
+            if isinstance(config_.ffn, config.Gated):
+                assert neuron.gate is not None and neuron.gate_act is not None
+                assert activate(torch.tensor(neuron.gate.value)).item() == pytest.approx(neuron.gate_act, abs=1e-5)
+                assert neuron.gate_act * neuron.up.value == pytest.approx(neuron.act, abs=1e-5)
+            else:
+                assert neuron.gate is None
+                assert activate(torch.tensor(neuron.up.value)).item() == pytest.approx(neuron.act, abs=1e-5)
+
+
+@every
+def test_what_counts_as_busy_fits_the_activation(config_: ModelConfig) -> None:
+    trace = views_of(config_)[-1]
+    act = trace["blocks.0.ffn.act"].numpy()
+    view = neurons.NeuronsView.of(trace, 0, 1)
+    assert view.fires == (isinstance(config_.ffn, config.Dense) and config_.ffn.activation == "relu")
+    if view.fires:
+        assert view.active.tolist() == (act > 0).sum(-1).tolist()
+        return
+    for count, values in zip(view.active.tolist(), act, strict=True):
+        sizes = np.sort(np.abs(values))[::-1]
+        assert sizes[:count].sum() >= sizes.sum() / 2 > sizes[: count - 1].sum()
+
+
+def test_a_strong_negative_value_is_not_passed_over() -> None:
+    assert hidden.strongest(np.array([0.5, -2.0, 0.0, 1.0]), 3).tolist() == [1, 3, 0]
+    assert hidden.strongest(np.zeros(4), 3).tolist() == []
+    assert hidden.half(torch.tensor([[0.0, 0.0], [1.0, -1.0], [3.0, 1.0]])).tolist() == [0, 1, 1]
+
+
+def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
+    gate, up = np.array([0.9, -0.01, 0.02, 0.8, 0.7, 0.6, 0.5, 0.4]), np.array([9.0, 1.0, -3.0, 8, 7, 6, 5, 4])
+    assert hidden.closed(gate, up, 4).tolist() == [2, 1]
+    trace = of(ffn=config.Gated())
+    view = neurons.NeuronsView.of(trace, 0, 2)
+    gates = np.sort(np.abs(trace["blocks.0.ffn.gate_act"][2].numpy()))
+    assert view.closed and view.gated
+    assert all(abs(neuron.gate_act or 0.0) <= gates[len(gates) // 4 - 1] for neuron in view.closed)
+    assert not {neuron.number for neuron in view.closed} & {neuron.number for neuron in view.strongest}
+
+
+@every
+def test_promoted_tokens_are_shown_only_where_there_is_a_direct_path(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view = neurons.NeuronsView.of(trace, 0, 2)
+        ends = isinstance(config_.head, config.LanguageHead) and trace.side == config_.sides[-1]
+        assert (view.path == "logits") == ends
+        for neuron in view.strongest:
+            assert bool(neuron.promoted) == ends
+            if ends:
+                assert isinstance(config_.head, config.LanguageHead)
+                written = torch.from_numpy(neuron.value) * math.copysign(1, neuron.act)
+                scale = config_.d_model**-0.5 if config_.head.scale else 1.0
+                logits = scale * trace.model.unembedding.weight @ written
+                label, logit = neuron.promoted[0]
+                assert logit == pytest.approx(logits.max().item(), abs=1e-5)
+                assert label == trace.tokenizer.token(int(logits.argmax())).label
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({}, "logits"),
+        ({"kind": "encoder", "head": config.MaskedHead()}, "masked_head"),
+        ({"kind": "encoder", "head": config.NoHead()}, "no_head"),
+    ],
+)
+def test_why_there_is_no_direct_path(changes: dict[str, Any], path: str) -> None:
+    assert hidden.direct_path(of(**changes)) == path
+    both = run_both(language_model(tiny_config(kind="encoder_decoder", start_id=0)))
+    assert hidden.direct_path(both.at("encoder")) == "encoder" and hidden.direct_path(both.at("decoder")) == "logits"
+
+
+@every
+def test_the_curve_is_the_activation_with_this_tokens_values_on_it(config_: ModelConfig) -> None:
+    activate = ACTIVATIONS[config_.ffn.activation]
+    trace = views_of(config_)[-1]
+    view = neurons.CurveView.of(trace, 1, 3)
+    source = "gate" if isinstance(config_.ffn, config.Gated) else "up"
+    assert np.array_equal(view.curve.before, trace[f"blocks.1.ffn.{source}"][3].numpy())
+    np.testing.assert_allclose(view.curve.after, activate(torch.from_numpy(view.curve.before)).numpy(), atol=1e-6)
+    np.testing.assert_allclose(view.curve.y, activate(torch.from_numpy(view.curve.x)).numpy(), atol=1e-6)
+    assert view.counts.sum() == config_.d_ffn == len(view.shown)
+    assert view.curve.x[0] <= view.curve.before.min() and view.curve.before.max() <= view.curve.x[-1]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("x", [-3.0, -0.4, 0.0, 1.7])
+def test_an_activation_by_hand_ends_in_what_it_is(activation: str, x: float) -> None:
+    after = ACTIVATIONS[activation](torch.tensor(x)).item()
+    said = neurons.activation_by_hand(activation, x, after)
+    assert float(said.rpartition("= ")[2]) == pytest.approx(after, abs=1e-4)
+    if activation != "relu":  # x · share = after, with both factors as they are printed
+        share = float(said.split("= ")[-2].split(r"\cdot")[-1])
+        assert x * share == pytest.approx(after, abs=3e-4)
+
+
+def test_a_token_on_which_nothing_fires() -> None:
+    lm = language_model(tiny_config())
+    block = lm.model.stack("decoder").block(0)
+    assert isinstance(block, Block)
+    with torch.no_grad():
+        block.ffn.up.bias.fill_(-1e3)
+    trace = lm.trace(ids=[5, 9])
+    view, way = neurons.NeuronsView.of(trace, 0, 1), strips.StripsView.of(trace, 0, 1)
+    assert view.strongest == () and view.active.tolist() == [0, 0] and view.by_hand == "none"
+    assert neurons.neuron_by_hand(view, way, 0) == {}
+    assert len(neurons.draw_neurons(view, NEURON_WORDS).data[0].x) == 0
+
+
+def last_number(said: str) -> float:
+    """The result at the end of a line of LaTeX."""
+    return float(said.rpartition("= ")[2].partition(" ")[0].partition("\\")[0])
+
+
+@every
+def test_neuron_by_hand(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view, way = neurons.NeuronsView.of(trace, 0, 2), strips.StripsView.of(trace, 0, 2)
+        neuron, hand = view.strongest[0], neurons.neuron_by_hand(view, way, 7)
+        assert last_number(hand["up"]) == pytest.approx(neuron.up.value, abs=1e-4)
+        assert last_number(hand["act"]) == pytest.approx(neuron.act, abs=1e-4)
+        assert last_number(hand["written"]) == pytest.approx(neuron.act * neuron.value[7], abs=1e-4)
+        assert ("gate" in hand) == isinstance(config_.ffn, config.Gated)
+        if neuron.gate is not None:
+            assert last_number(hand["gate"]) == pytest.approx(neuron.gate.value, abs=1e-4)
+            assert last_number(hand["opened"]) == pytest.approx(neuron.gate_act or 0.0, abs=1e-4)
+
+
+@every
+def test_sums_by_hand(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        way = strips.StripsView.of(trace, 1, 3)
+        lines = strips.sums_by_hand(way, 9).splitlines()[1:-1]
+        assert len(lines) == len(way.sums)
+        for line, found in zip(lines, way.sums, strict=True):
+            numbers, total = line.split(" & (")[0].rsplit(" = ", 2)[1:]
+            first, second = (float(part.strip("()")) for part in numbers.split(" + "))
+            assert first + second == pytest.approx(float(total.rstrip("\\")), abs=2e-4)
+            assert float(total.rstrip("\\")) == pytest.approx(way.values(found.total)[9], abs=1e-4)
+
+
+@every
+def test_norm_by_hand(config_: ModelConfig) -> None:
+    trace = views_of(config_)[-1]
+    view = norm.NormView.of(trace, 0, "ffn", 1)
+    hand = norm.norm_by_hand(view, 4)
+    assert last_number(hand["standardised"]) == pytest.approx(view.normed.standard[4], abs=1e-4)
+    assert last_number(hand["scaled"]) == pytest.approx(view.normed.after[4], abs=1e-4)
+    assert (r"\mu" in hand["measured"]) == (r"\beta" in hand["scaled"]) == (view.normed.name == "LayerNorm")
+
+
+@some
+def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        view = weights.WeightsView.of(trace, 1)
+        module = trace.stack.block(1)
+        assert view.total == sum(parameter.numel() for parameter in module.parameters())
+        assert view.groups["ffn"] == sum(parameter.numel() for parameter in module.ffn.parameters())
+        assert ("cross" in view.groups) == strips.StripsView.of(trace, 1, 0).crosses
+        assert sum(view.groups.values()) == view.total
+        figure = weights.draw_weights(view, WEIGHT_WORDS)
+        assert sum(float(bar.x[0]) for bar in figure.data) == view.total
+
+
+@some
+def test_everything_is_drawn_for_every_kind(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        way = strips.StripsView.of(trace, 1, 2)
+        view, curve = neurons.NeuronsView.of(trace, 1, 2), neurons.CurveView.of(trace, 1, 2)
+        figure = strips.draw_strips(way, 3, "dimension", "length")
+        assert sum(part.type == "heatmap" for part in figure.data) == len(way.steps)
+        assert len(norm.draw_parameters(norm.NormView.of(trace, 1, "attn", 2), 3, "dimension").data) == (
+            1 if isinstance(config_.norm, config.RMSNorm) else 2
+        )
+        assert len(norm.draw_norm(norm.NormView.of(trace, 1, "ffn", 2), NORM_WORDS).data) == 8
+        bars = neurons.draw_neurons(view, NEURON_WORDS).data[0]
+        assert list(bars.x) == [neuron.act for neuron in view.strongest]
+        assert len(neurons.draw_curve(curve, CURVE_WORDS).data) == 3
+        if view.gated:
+            columns = [list(bars.x) for bars in neurons.draw_gates(view, GATE_WORDS).data]
+            np.testing.assert_allclose(np.multiply(columns[1], columns[2]), columns[3], atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$", "hello " * 400])
+def test_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
+    trace = bundled.trace(text)
+    token = len(trace) - 1
+    view = norm.NormView.of(trace, 1, "attn", token)
+    found = neurons.NeuronsView.of(trace, 1, token)
+    figures = [
+        strips.draw_strips(strips.StripsView.of(trace, 1, token), 191, "<i>w</i>", "<i>w</i>"),
+        lengths.draw_lengths(lengths.LengthsView.of(trace, 1, token), LENGTH_WORDS),
+        norm.draw_norm(view, NORM_WORDS),
+        norm.draw_parameters(view, 191, "<i>w</i>"),
+        neurons.draw_active(found, ("<i>w</i>", "<i>w</i>")),
+        neurons.draw_neurons(found, NEURON_WORDS),
+        neurons.draw_curve(neurons.CurveView.of(trace, 1, token), CURVE_WORDS),
+        weights.draw_weights(weights.WeightsView.of(trace, 1), WEIGHT_WORDS),
+    ]
+    for figure in figures:
+        drawn = figure.to_json()
+        assert "<i>w" not in drawn and "<b>a" not in drawn
+
+
+def test_promoted_text_fits_and_is_escaped() -> None:
+    labels = ("<b>bold</b>", "·" + "x" * 60, "short", "another", "and·more")
+    zeros = np.zeros(3)
+    dot = hidden.Dot(zeros, None, 1.0)
+    neuron = hidden.Neuron(0, dot, None, None, 1.0, zeros, tuple((label, 1.0) for label in labels))
+    said = neurons.promoted_text(neuron)
+    assert said.startswith("&lt;b&gt;") and "<" not in said
+    assert "another" not in said

@@ -1,0 +1,120 @@
+"""The page on cost: it measures when asked, one visitor at a time, and shows no other model's times as this one's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import pytest
+import streamlit as st
+from app_driver import figures, offer, open_page, run_code
+from streamlit.testing.v1 import AppTest
+from tiny_models import describe, language_model, tiny_config, variants
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.topics.cost import numbers as counting
+from viz_model.topics.cost.pictures.cost import big
+from viz_model.topics.cost.sections import cost as parts
+
+TEXT = "The cat sat on the mat"
+CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
+DECODER = tiny_config(n_vocab=8192, n_context=32, windows=(3, 0))
+
+Open = Callable[..., AppTest]
+every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIGS)))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    monkeypatch.setattr(counting, "LONGEST", 64)
+
+    def opened(*lms: vm.LanguageModel, **query: str) -> AppTest:
+        offer(monkeypatch, {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)})
+        return open_page("cost", {"model": "m0", "text": TEXT, "lang": "en", **query})
+
+    yield opened
+    st.cache_resource.clear()
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.info, *app.subheader))
+
+
+def measure(app: AppTest) -> AppTest:
+    app.button(key="cost.measure").click().run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+@every
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_any_model_is_counted_and_measured(config: ModelConfig, lang: str, opened: Open) -> None:
+    lm = language_model(config)
+    app = opened(lm, lang=lang, layer="1")
+    n_before = len(figures(app))
+    target = app.text_input(key="frame.target").value if config.kind == "encoder_decoder" else None
+    counted = counting.count(config, config.sides[-1], len(lm.trace(TEXT, target).at(config.sides[-1]))).ffn
+    assert big(counted) in said(app)
+    app = measure(app)
+    assert len(figures(app)) == n_before + 3
+    assert "{{" not in said(app)
+
+
+@every
+def test_the_code_of_the_page_runs_and_agrees(config: ModelConfig, opened: Open) -> None:
+    words = run_code(opened(language_model(config), layer="1"))
+    assert words.count("True") == 1 and "False" not in words
+
+
+def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -> None:
+    app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1)))
+    assert "Points are medians" in said(app)
+    app.text_input(key="frame.text").set_value("Another sentence").run()
+    assert "Points are medians" in said(app)
+    app.selectbox(key="sidebar.model").set_value("m1").run()
+    assert not app.exception and "Points are medians" not in said(app)
+    assert "not shown here: `m0`, layer 0" in said(app)
+    app.selectbox(key="sidebar.model").set_value("m0").run()
+    assert "Points are medians" in said(app)
+
+
+def test_a_second_visitor_is_asked_to_wait(opened: Open) -> None:
+    app = opened(language_model(DECODER))
+    assert parts.MEASURING.acquire(blocking=False)
+    try:
+        assert "Somebody else is measuring" in said(measure(app))
+    finally:
+        parts.MEASURING.release()
+    assert "Points are medians" in said(measure(app))
+
+
+def test_a_measurement_that_fails_lets_the_next_one_in(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(language_model(DECODER))
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "_read", lambda *_: 1 / 0)
+        app.button(key="cost.measure").click().run()
+        assert app.exception
+    assert parts.MEASURING.acquire(blocking=False)
+    parts.MEASURING.release()
+
+
+def test_the_readings_are_listed_once_there_are_some(opened: Open) -> None:
+    app = opened(language_model(DECODER))
+    n_tables = len(app.dataframe)
+    times = measure(app).dataframe[n_tables].value
+    assert list(times.iloc[:, 0]) == [16, 32, 64] and (times.iloc[:, 1:] > 0).all(axis=None)
+
+
+def test_windows_are_told_and_one_token_is_enough(opened: Open) -> None:
+    assert "see a **window**" in said(opened(language_model(DECODER))).replace("only see", "see")
+    app = opened(language_model(DECODER), text="a")
+    assert "One token has no other order" in said(app)
+
+
+def test_the_target_can_be_chosen(opened: Open) -> None:
+    app = opened(language_model(DECODER))
+    app.select_slider(key="cost.target").set_value(256).run()
+    assert not app.exception
+    found = counting.arrangements(DECODER, len(language_model(DECODER).trace(TEXT)), 256)
+    assert all(big(one.total) in said(app) for one in found.values())

@@ -1,0 +1,84 @@
+"""Cosines, nearest rows, principal directions and averages of an embedding table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import viz_model as vm
+from viz_model.topics.embedding import numbers as embedding
+
+
+def table(rows: int = 60, columns: int = 7, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
+
+
+def test_cosines_are_those_of_the_definition() -> None:
+    rows = table()
+    shape = embedding.geometry(rows)
+    for id in (0, 17, 59):
+        expected = [np.dot(rows[id], row) / (np.linalg.norm(rows[id]) * np.linalg.norm(row)) for row in rows]
+        np.testing.assert_allclose(embedding.cosines(shape, id), expected, atol=1e-6)
+
+
+def test_nearest_leaves_out_the_row_itself_and_is_sorted() -> None:
+    shape = embedding.geometry(table())
+    ids, cosines = embedding.nearest(shape, 5, 12)
+    assert len(ids) == len(cosines) == 12 and 5 not in ids
+    assert (np.diff(cosines) <= 0).all()
+    others = np.delete(embedding.cosines(shape, 5), 5)
+    np.testing.assert_allclose(cosines, np.sort(others)[::-1][:12])
+
+
+def test_nearest_in_a_small_table_and_among_equals() -> None:
+    ids, _ = embedding.nearest(embedding.geometry(np.ones((4, 3))), 2)
+    assert ids.tolist() == [0, 1, 3]
+
+
+def test_a_row_of_zeros_is_near_to_nothing() -> None:
+    rows = table()
+    rows[3] = 0.0
+    shape = embedding.geometry(rows)
+    assert (embedding.cosines(shape, 3) == 0).all() and np.isfinite(shape.unit).all()
+
+
+def test_principal_directions_hold_the_variance_of_the_covariance() -> None:
+    rows = table(columns=5)
+    points, shares = embedding.principal(rows)
+    values = np.linalg.eigvalsh(np.cov(rows.astype(np.float64).T))[::-1]
+    np.testing.assert_allclose(shares, values[:2] / values.sum(), rtol=1e-6)
+    np.testing.assert_allclose(points.var(axis=0, ddof=1), values[:2], rtol=1e-5)
+    np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-6)
+
+
+def test_the_signs_of_the_directions_are_fixed() -> None:
+    rows = table()
+    points, _ = embedding.principal(rows)
+    _, _, directions = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    for axis in (0, 1):
+        direction = directions[axis] * np.sign(directions[axis][np.abs(directions[axis]).argmax()])
+        np.testing.assert_allclose(points[:, axis], (rows - rows.mean(axis=0)) @ direction, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1)])
+def test_tables_with_a_single_row_or_column(shape: tuple[int, int]) -> None:
+    points, shares = embedding.principal(np.full(shape, 2.0))
+    assert points.shape == (shape[0], 2) and np.isfinite(points).all() and np.isfinite(shares).all()
+
+
+def test_averages_are_means_of_their_groups() -> None:
+    rows = table(12, 6)
+    np.testing.assert_allclose(embedding.averaged(rows, 4, 3), rows.reshape(4, 3, 3, 2).mean(axis=(1, 3)), atol=1e-6)
+    np.testing.assert_allclose(embedding.averaged(rows, 100, 100), rows, atol=1e-6)
+    uneven = embedding.averaged(rows, 5, 6)
+    starts = [0, 2, 4, 7, 9]
+    np.testing.assert_allclose(uneven[2], rows[4:7].mean(axis=0), atol=1e-6)
+    assert len(uneven) == len(starts)
+
+
+def test_the_geometry_is_of_the_models_table(bundled: vm.LanguageModel) -> None:
+    weight = bundled.model.embedding.weight.detach().numpy()
+    shape = embedding.geometry(weight)
+    np.testing.assert_array_equal(shape.table, weight)
+    np.testing.assert_allclose(np.linalg.norm(shape.unit, axis=1), 1.0, atol=1e-5)
+    assert 0 < shape.explained[1] <= shape.explained[0] < 1

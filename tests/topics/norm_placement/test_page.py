@@ -1,0 +1,70 @@
+"""The page on the place of the norm: its experiments are shown beside every kind of model, and say what was found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+import streamlit as st
+from app_driver import figures, offer, open_page
+from streamlit.testing.v1 import AppTest
+from tiny_models import describe, language_model, variants
+
+from viz_model.config import ModelConfig
+from viz_model.topics.block.numbers import depth
+from viz_model.training import experiments
+
+TEXT = "the cat and the dog ran"
+MODELS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::13]]
+
+
+@pytest.fixture(autouse=True)
+def few_fresh_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two depths in place of eight."""
+    measured = depth.gradients_by_depth(depths=(1, 2), seeds=2)
+    monkeypatch.setattr(depth, "gradients_by_depth", lambda: measured)
+    yield
+    st.cache_resource.clear()
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.subheader, *app.info))
+
+
+@pytest.mark.parametrize("config", MODELS, ids=describe)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_experiments_stand_beside_every_kind(
+    config: ModelConfig, lang: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, {"tiny": language_model(config)})
+    target = {"target": "a cat"} if config.kind == "encoder_decoder" else {}
+    app = open_page("norm_placement", {"model": "tiny", "text": TEXT, "lang": lang, **target})
+    words = said(app)
+    assert "{{" not in words and "Xiong et al. 2020" in words
+    runs = {(run.norm_at, run.warmup > 0): run for run in experiments.recorded().runs if run.peak_rate == 3e-3}
+    assert all(f"{run.final_loss:.2f}" in words for run in runs.values())
+    drawn = figures(app)
+    legends = [[trace.get("name") for trace in figure["data"]] for figure in drawn]
+    assert sum("Post-LN" in str(names) and "±" in str(names) for names in legends) == 1
+    untrained = "untrained" if lang == "en" else "未训练"
+    assert sum(untrained in str(names) for names in legends) == 1
+    assert len(app.dataframe) >= 3
+
+
+def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.topics.norm_placement.sections.norm_placement.MOST_DRAWN", 0)
+    offer(monkeypatch, {"tiny": language_model(MODELS[0])})
+    app = open_page("norm_placement", {"model": "tiny", "text": TEXT, "lang": "en"})
+    assert not any("untrained" in str(figure["data"]) for figure in figures(app))
+    app.toggle(key="norm_placement.untrained").set_value(True).run()
+    assert not app.exception
+    assert any("untrained" in str(figure["data"]) for figure in figures(app))
+
+
+def test_the_twins_are_compared_before_and_after_training() -> None:
+    app = open_page("norm_placement", {"model": "story-pre-ln", "text": TEXT, "lang": "en"})
+    words = said(app)
+    assert "the same two models before their first step" in words and "How the twins were trained" in words
+    assert "its logits run from" in words
+    assert "set aside" in str([part.get("name") for figure in figures(app) for part in figure["data"]])

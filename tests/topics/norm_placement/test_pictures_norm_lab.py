@@ -1,0 +1,217 @@
+"""What the experiments on the place of the norm draw is what was measured and recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import tiny_config
+
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.block.numbers.depth import DepthGradients, power_law
+from viz_model.topics.norm_placement.pictures import norm_lab, twins_training
+from viz_model.training import batches, experiments, log, loop
+from viz_model.training.corpus import Corpus
+from viz_model.training.recipe import NextToken, Recipe
+from viz_model.training.samples import stories
+from viz_model.training.sources import TEXTS
+
+
+@pytest.fixture
+def start() -> norm_lab.StartView:
+    """Laws that are known: Pre-LN falls like 2/√L with a stream of length √L, Post-LN stays at 1."""
+    depths = np.array([2, 4, 8])
+    spread = np.array([0.9, 1 / 0.9])
+    falling = 2 * depths[:, None] ** -0.5 * spread
+    blocks = np.array([4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])[:, None] * spread
+    return norm_lab.StartView.of(
+        DepthGradients(
+            depths=depths,
+            last={"pre": falling, "post": np.ones((3, 1)) * spread},
+            lengths={"pre": depths[:, None] ** 0.5 * np.ones(2), "post": np.ones((3, 2))},
+            by_block={"pre": blocks, "post": 1 / blocks},
+            n_tokens=128,
+        )
+    )
+
+
+def test_known_laws_are_said(start: norm_lab.StartView) -> None:
+    facts = start.facts()
+    assert (facts["pre_exponent"], facts["post_exponent"]) == ("−0.50", "0.00")
+    assert (facts["expected"], facts["length_exponent"]) == ("−0.50", "−1.00")
+    assert (facts["start"], facts["gain"]) in (("0.0", "1.00"), ("-0.0", "1.00"))
+    assert (facts["pre_blocks"], facts["post_blocks"]) == ("4.0", "0.25")
+    assert facts["pre_verdict_word"] == facts["post_verdict_word"] == "start_agrees"
+    assert facts["models"] == "12" and facts["deepest"] == "8"
+    wrong = start._replace(fits={**start.fits, "pre": power_law(start.found.depths, start.found.last["post"])})
+    assert wrong.facts()["pre_verdict_word"] == "start_differs"
+
+
+def test_marks_and_lines_lie_where_they_were_measured(start: norm_lab.StartView) -> None:
+    pre, fit, theory = norm_lab.draw_start(start, "L", "gradient", "theory").data[:3]
+    np.testing.assert_allclose(pre.y, 2 * start.found.depths**-0.5)
+    np.testing.assert_allclose(np.array(pre.y) + pre.error_y.array, start.found.last["pre"].max(1))
+    np.testing.assert_allclose(np.array(pre.y) - pre.error_y.arrayminus, start.found.last["pre"].min(1))
+    np.testing.assert_allclose(fit.y, [2 * 2**-0.5, 2 * 8**-0.5])
+    np.testing.assert_allclose(theory.y, fit.y)
+    assert start.table().shape == (3, 4) and len(start.rows) == 3
+    band, line = norm_lab.draw_by_block(start, "block", "gradient").data[:2]
+    np.testing.assert_allclose(line.y, [4, 2, 1, 1, 1, 1, 1, 1])
+    assert len(band.x) == 16 and max(band.y) == pytest.approx(4 / 0.9)
+
+
+@pytest.fixture(scope="module")
+def warmup() -> norm_lab.WarmupView:
+    return norm_lab.WarmupView.of(experiments.recorded(), experiments.RATE)
+
+
+def test_the_four_runs_are_drawn_as_recorded(warmup: norm_lab.WarmupView) -> None:
+    assert len(warmup.runs) == 4 and warmup.rates == experiments.RATES
+    names = {True: "with", False: "without"}
+    for quantity in ("loss", "gradient_norm"):
+        lines = norm_lab.draw_warmup(warmup, quantity, names, "step", "y", "plateau").data[:4]
+        for line, run in zip(lines, warmup.runs.values(), strict=True):
+            np.testing.assert_array_equal(line.y, getattr(run, quantity))
+            np.testing.assert_array_equal(line.x, run.steps + 1)
+    *sweep, plateau = norm_lab.draw_sweep(warmup, names, "rate", "loss", "plateau").data
+    assert sum(len(line.y) for line in sweep) == len(experiments.recipes())
+    assert set(plateau.y) == {warmup.record.frequency_loss}
+
+
+def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: norm_lab.WarmupView) -> None:
+    """Post-LN without warm-up learns frequencies alone; with it, and Pre-LN either way, more than those."""
+    learnt = {key: warmup.learns(run) for key, run in warmup.runs.items()}
+    assert learnt == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
+    assert warmup.facts()["post_warmup_word"] == "warmup_rescues"
+
+
+@pytest.mark.parametrize(
+    ("bare", "warm", "word"),
+    [(9, 1, "rescues"), (9, 9, "neither"), (2, 1, "helps"), (1, 2, "hurts"), (1, 1.05, "same")],
+)
+def test_what_warm_up_does_is_judged_by_the_final_losses(
+    bare: float, warm: float, word: str, warmup: norm_lab.WarmupView
+) -> None:
+    runs = dict(warmup.runs)
+    for warms, level in ((False, bare), (True, warm)):
+        run = runs["pre", warms]
+        runs["pre", warms] = run._replace(loss=np.full(len(run.steps), float(level)))
+    assert warmup._replace(runs=runs).facts()["pre_warmup_word"] == f"warmup_{word}"
+
+
+def test_a_run_that_broke_off_has_not_learnt(warmup: norm_lab.WarmupView) -> None:
+    broken = warmup.runs["pre", True]._replace(stopped="step 3: the loss is nan")
+    assert not warmup.learns(broken)
+    others = tuple(run for run in warmup.record.runs if run.norm_at == "post")
+    view = warmup._replace(record=warmup.record._replace(runs=(broken, *others)))
+    assert view.facts()["pre_highest_with"] == "–"
+
+
+def test_a_rate_that_nobody_tried() -> None:
+    with pytest.raises(ValueError, match=r"at 0\.5"):
+        norm_lab.WarmupView.of(experiments.recorded(), 0.5)
+
+
+def logged(norm_at: experiments.NormAt) -> list[dict[str, Any]]:
+    """The log of a short run on two languages."""
+    tokenizer = story_tokenizer()
+    languages = {
+        language: Corpus.of_texts(stories(language, 12), tokenizer).languages["text"] for language in ("en", "zh")
+    }
+    recipe = Recipe(
+        name="short",
+        config=tiny_config(norm_at, n_vocab=tokenizer.n_vocab),
+        objective=NextToken(rows={"en": 1, "zh": 1}),
+        steps=6,
+        warmup=2,
+        validate_every=2,
+    )
+    data = batches.build(recipe, Corpus(languages, tokenizer))
+    reports = [dataclasses.asdict(report) for report in loop.train(recipe, data, half_precision=False)]
+    return log.thin(reports, most=3)
+
+
+@pytest.fixture(scope="module")
+def logs() -> dict[str, list[dict[str, Any]]]:
+    return {"pre": logged("pre"), "post": logged("post")}
+
+
+def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]]]) -> None:
+    view = twins_training.CurvesView.of(logs)
+    assert view.languages == ("en", "zh") and view.blocks == ("decoder.blocks.0", "decoder.blocks.1")
+    facts = view.facts()
+    for side, lines in logs.items():
+        curve = view.curves[side]
+        assert curve.mean.tolist() == [line["loss"] for line in lines] and (curve.kept, curve.window) == (2, 2)
+        assert curve.held_out["zh"][1].tolist() == [line["held_out"]["zh"]["bits_per_byte"] for line in lines]
+        share = [
+            line["gradient_norms"]["decoder.blocks.0"] / line["gradient_norms"]["decoder.blocks.1"] for line in lines
+        ]
+        assert float(facts[f"{side}_share"]) == pytest.approx(share[-1], rel=0.05)
+    pre, post = (lines[-1]["held_out"]["en"]["bits_per_byte"] for lines in logs.values())
+    assert view.difference("en") == pytest.approx(pre / post - 1)
+    assert facts["en_ahead_word"] == ("ahead_pre" if pre < post else "ahead_post")
+    assert facts["within"] == f"{max(abs(view.difference(language)) for language in ('en', 'zh')):.1%}"
+
+
+def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, list[dict[str, Any]]]) -> None:
+    view = twins_training.CurvesView.of(logs)
+    figure = twins_training.draw_block_gradients(view, "block", "step", "gradient")
+    assert [line.xaxis for line in figure.data] == ["x", "x", "x2", "x2"]
+    np.testing.assert_array_equal(figure.data[3].y, view.curves["post"].gradients["decoder.blocks.1"])
+    assert len(twins_training.draw_held_out(view, {"en": "English"}, "step", "bits").data) == 4
+    *bands, rate = (line for line in twins_training.draw_loss(view, "step", "loss", "rate").data if not line.name)
+    assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
+    np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
+    assert view.climb is None and "round" not in view.facts()
+
+
+def test_rounds_are_told_by_the_rate(logs: dict[str, list[dict[str, Any]]]) -> None:
+    line = logs["pre"][0]
+    rates, losses = (1e-5, 2e-3, 2e-3, 1e-3, 1e-4, 1e-5, 2e-3, 2e-3, 0.0), (9, 8, 7, 6, 5, 4, 6.5, 6, 3.5)
+    told = [
+        {**line, "step": 30 * n + 29, "learning_rate": rate, "loss": loss}
+        for n, (rate, loss) in enumerate(zip(rates, losses, strict=True))
+    ]
+    view = twins_training.CurvesView.of({"pre": told, "post": told})
+    assert view.curves["pre"].restarts == (180,) and view.climb == (4.0, 6.5)
+    facts = view.facts()
+    assert (facts["n_rounds"], facts["round"]) == ("2", "200")
+    assert (facts["before_round"], facts["in_round"]) == ("4.00", "6.50")
+    other = [{**line, "learning_rate": 2 * line["learning_rate"]} for line in told]
+    drawn = twins_training.draw_loss(twins_training.CurvesView.of({"pre": told, "post": other}), "", "", "")
+    assert len([line for line in drawn.data if line.name is None]) == 4, "two bands, two rates"
+
+
+def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
+    files = [source.file for source in TEXTS if not source.per_line]
+    pre = {file: {"held_out": 1.0 + n / 10, "seen": 1.0 + n / 20} for n, file in enumerate(files, start=1)}
+    post = {file: {"held_out": 2.0, "seen": 1.5} for file in files[:-1]}
+    view = twins_training.SourcesView.of({"pre": pre, "post": post})
+    assert view.sources == tuple(files[:-1]), "those that both were measured on"
+    assert view.facts() == {"least": "0.05", "most": "0.50", "easiest": "1.05", "hardest": "1.50"}
+    labels = {file: f"<{file}>" for file in files}
+    drawn = twins_training.draw_sources(view, labels, {"held_out": "aside", "seen": "read"}, "bits")
+    marks = {line.name: line.x for line in drawn.data if line.name}
+    assert list(marks) == ["Pre-LN, read", "Pre-LN, aside", "Post-LN, read", "Post-LN, aside"]
+    np.testing.assert_array_equal(marks["Pre-LN, aside"], view.held_out["pre"])
+    assert len(drawn.layout.yaxis.ticktext) == len(view.sources)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_source_of_stories_has_a_name(language: str) -> None:
+    t = Texts(language)
+    names = [t(f"norm_placement.source_{Path(source.file).stem}") for source in TEXTS if not source.per_line]
+    assert len({*names}) == len(names)
+
+
+def test_runs_of_unequal_length_are_compared_where_both_were(logs: dict[str, list[dict[str, Any]]]) -> None:
+    view = twins_training.CurvesView.of({"pre": logs["pre"], "post": logs["post"][:2]})
+    assert view.facts()["step"] == "4" and view.facts()["measured"] == "4"
+    assert view.difference("en") == pytest.approx(
+        logs["pre"][1]["held_out"]["en"]["bits_per_byte"] / logs["post"][1]["held_out"]["en"]["bits_per_byte"] - 1
+    )

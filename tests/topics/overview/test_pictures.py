@@ -1,0 +1,157 @@
+"""What the overview draws is the trace, and pooling never invents a value."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants
+
+import viz_model as vm
+from viz_model.app import texts
+from viz_model.config import ModelConfig
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.overview import numbers as story
+from viz_model.topics.overview.pictures import overview
+
+every = pytest.mark.parametrize("config", variants(), ids=describe)
+
+
+@pytest.fixture
+def trace(lm: vm.LanguageModel) -> vm.Trace:
+    return lm.trace("the cat sat on the mat")
+
+
+def visible(trace: vm.Trace, layer: int, head: int) -> np.ndarray:
+    """The pattern of a head, with −1 where the mask hides."""
+    at = f"blocks.{layer}.attn."
+    return np.where(trace[at + "mask"][head].isinf(), -1, trace[at + "pattern"][head]).astype(np.float32)
+
+
+@every
+def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
+    run = run_both(language_model(config))
+    for trace in (run.at(side) for side in config.sides):
+        view = overview.OverviewView.of(trace, 2)
+        assert [strip.part for strip in view.strips] == [
+            part for part, site in (("embedding", "embed.token"), ("position", "embed.position")) if site in trace
+        ]
+        for strip in view.strips:
+            np.testing.assert_array_equal(strip.values, run[strip.site].numpy())
+        for block in view.blocks:
+            np.testing.assert_array_equal(block.pattern, visible(trace, block.layer, block.head))
+            lengths = trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1)
+            np.testing.assert_allclose(block.norm, lengths.numpy(), rtol=1e-5)
+        if "logits" in trace:
+            assert view.next_tokens == tuple((t.label, p) for t, p in trace.next_tokens(2, overview.N_NEXT))
+            assert view.vectors is None
+        else:
+            assert view.next_tokens == () and view.vectors is not None
+            np.testing.assert_array_equal(view.vectors.values, run[view.vectors.site].numpy())
+        assert (view.read is None) == ("blocks.0.cross.q" not in trace)
+        if view.read is not None:
+            weights = trace[f"blocks.{view.read.layer}.cross.pattern"][:, 2]
+            assert view.read.weight == pytest.approx(weights.max().item()) and view.read.position < len(run.ids)
+
+
+def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:
+    trace = bundled.trace("once upon a time " * 60)
+    view = overview.OverviewView.of(trace.at("decoder"), len(trace) - 1)
+    embedding = view.strips[0].values
+    assert view.pool > 1 and len(embedding) <= overview.MAX_ROWS
+    recorded = trace["embed.token"].numpy()
+    for row in (0, len(embedding) - 1):
+        group = recorded[row * view.pool : (row + 1) * view.pool]
+        np.testing.assert_array_equal(np.abs(embedding[row]), np.abs(group).max(axis=0))
+    # Nothing behind the diagonal is shown as a weight, also in the group that is not full.
+    assert (view.blocks[0].pattern[np.triu_indices(len(embedding), 1)] == overview.HIDDEN).all()
+
+
+def test_deep_models_show_some_of_their_blocks() -> None:
+    lm = language_model(tiny_config(n_layers=20))
+    trace = run_both(lm).at("decoder")
+    layers = [block.layer for block in overview.OverviewView.of(trace, 1, layer=13).blocks]
+    assert len(layers) == overview.MAX_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
+
+
+@pytest.mark.parametrize(("n_layers", "chosen"), [(1, 0), (6, 3), (7, 0), (7, 5), (30, 29), (30, 2), (40, 17)])
+def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
+    layers = story.evenly(n_layers, chosen, 6)
+    assert len(layers) == min(6, n_layers) and {0, chosen, n_layers - 1} <= set(layers)
+    assert list(layers) == sorted(set(layers))
+
+
+@every
+def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[0])
+    view = overview.OverviewView.of(trace, 1)
+    header, numbers = overview.scene(view, trace.prefix)
+    expected = [strip.values.ravel() for strip in view.strips]
+    for block in view.blocks:
+        expected += [block.pattern.ravel(), block.norm]
+    expected += [] if view.vectors is None else [view.vectors.values.ravel()]
+    np.testing.assert_array_equal(numbers, np.concatenate(expected).astype(np.float32))
+    rows, strips = header["rows"], len(header["strips"]) + len(header["ends"])
+    assert len(numbers) == strips * rows * header["width"] + len(header["blocks"]) * (rows * rows + rows)
+
+
+def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
+    trace = run_both(language_model(tiny_config(d_model=6000, n_heads=2, d_ffn=8))).at("decoder")
+    view = overview.OverviewView.of(trace, 1)
+    header, numbers = overview.scene(view)
+    every, rows = header["every"], header["rows"]
+    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 6000
+    first = numbers[: rows * header["width"]].reshape(rows, -1)
+    np.testing.assert_array_equal(first, trace["embed.token"].numpy()[:, ::every])
+
+
+@every
+def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
+    run = run_both(language_model(config))
+    for side in config.sides:
+        for change in overview.things_to_try(run.at(side), 1).values():
+            assert change.keys() <= {"text", "target", "to", "token", "side"}
+
+
+def test_the_end_of_a_text_is_no_guess_to_add() -> None:
+    end = story_tokenizer().end_of_text or 0
+    lm = language_model(tiny_config(n_vocab=story_tokenizer().n_vocab))
+    expected = {True: "end", False: "next"}
+    for id in (end, 5):
+        logits = torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
+        trace = lm.trace(ids=[1, 2, 3])
+        trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
+        assert overview.finding(trace, 2) == expected[id == end]
+        assert ("guess" in overview.things_to_try(trace, 2)) == (id != end)
+
+
+def test_the_words_of_the_picture_are_in_the_texts() -> None:
+    for language in texts.LANGUAGES:
+        assert {f"scene_{word}" for word in overview.WORDS} <= texts.labels(language, "overview").keys()
+
+
+@every
+def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
+    run = run_both(language_model(config))
+    for side in config.sides:
+        trace = run.at(side)
+        path = overview.PathView.of(overview.Along.of(trace, dimension=5), 3)
+        value = {site.removeprefix(trace.prefix): number for site, number in zip(path.sites, path.values, strict=True)}
+        parts = [value[name] for name in ("embed.token", "embed.segment", "embed.position") if name in value]
+        if not config.embedding_norm:
+            assert value["embed.out"] == pytest.approx(sum(parts), abs=1e-5)
+        before = value["embed.out"]
+        for layer in range(trace.n_layers if config.norm_at == "pre" else 0):
+            for written, after in (("attn.out", "mid"), ("cross.out", "cross"), ("ffn.out", "out")):
+                if f"blocks.{layer}.{written}" in value:
+                    expected = before + value[f"blocks.{layer}.{written}"]
+                    before = value[f"blocks.{layer}.resid.{after}"]
+                    assert before == pytest.approx(expected, abs=1e-5)
+
+
+def test_norms_are_lengths(trace: vm.Trace) -> None:
+    view = overview.NormsView.of(overview.Along.of(trace))
+    for name, row in zip(view.sites, view.values, strict=True):
+        np.testing.assert_allclose(row, np.linalg.norm(trace[name].numpy(), axis=-1), rtol=1e-5)

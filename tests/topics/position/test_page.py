@@ -1,0 +1,113 @@
+"""The position page, opened on a tiny model of every variant: true statements, real values, code that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from app_driver import offer, open_page, run_code
+from streamlit.testing.v1 import AppTest
+from tiny_models import describe, language_model, tiny_config, variants
+
+from viz_model import config
+from viz_model.app import texts
+from viz_model.config import ModelConfig
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = "the cat and the dog ran"
+SCHEMES = {
+    config.Sinusoidal: "Sinusoidal",
+    config.Learned: "Learned",
+    config.Rope: "Rotary (RoPE)",
+    config.Alibi: "ALiBi",
+    config.T5Bias: "T5 bias",
+    config.NoPosition: "None (NoPE)",
+}
+
+
+class Opened:
+    """Opens the page on a model that is in no registry."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def __call__(self, config_: ModelConfig, **query: str) -> AppTest:
+        offer(self.monkeypatch, {"tiny": language_model(config_)})
+        return open_page("position", {"model": "tiny", "text": TEXT, "lang": "en", **query})
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    yield Opened(monkeypatch)
+    st.cache_resource.clear()
+
+
+def wide(config_: ModelConfig) -> ModelConfig:
+    """The same variant with the whole vocabulary, so that any text can be run."""
+    return tiny_config(**{**_fields(config_), "n_vocab": 8192})
+
+
+def _fields(config_: ModelConfig) -> dict[str, Any]:
+    return {name: getattr(config_, name) for name in config_.__dataclass_fields__}
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
+
+
+@pytest.mark.parametrize("config_", variants(), ids=describe)
+def test_every_variant_names_its_own_scheme_and_its_code_agrees(config_: ModelConfig, opened: Opened) -> None:
+    app = opened(wide(config_), layer="1", head="2", token="2")
+    table = next(part.value for part in app.markdown if "|---|" in part.value)
+    marked = [line for line in table.splitlines() if "▶" in line]
+    assert len(marked) == 1 and f"**{SCHEMES[type(config_.position)]}**" in marked[0]
+    assert len(app.get("plotly_chart")) >= 1
+    words = run_code(app)
+    assert "True" in words and "False" not in words
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("position", [config.T5Bias(buckets=8, max_distance=12), config.Rope(), config.Alibi()])
+def test_both_halves_of_an_encoder_decoder(position: config.Position, side: str, opened: Opened) -> None:
+    config_ = tiny_config(kind="encoder_decoder", position=position, n_vocab=8192, start_id=0, n_context=32)
+    app = opened(config_, side=side, target="a b c d", head="1")
+    assert "Cross-attention" in said(app)
+    if isinstance(position, config.T5Bias):
+        assert ("looks both ways" in said(app)) == (side == "encoder")
+
+
+@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"])
+@pytest.mark.parametrize("position", [kind() for kind in SCHEMES], ids=lambda p: type(p).__name__)
+def test_any_text_in_any_scheme_and_in_chinese(position: config.Position, text: str, opened: Opened) -> None:
+    app = opened(tiny_config(position=position, n_vocab=8192, n_context=48), text=text, lang="zh")
+    assert app.header[0].value == texts.Texts("zh")("common.page_position")
+
+
+def test_moving_both_tokens_keeps_the_score_and_another_key_changes_it(opened: Opened) -> None:
+    app = opened(tiny_config(position=config.Rope(), n_vocab=8192, n_context=64), token="4")
+
+    def scores() -> list[str]:
+        (text,) = [part.value for part in app.markdown if "turn the same two vectors again" in part.value]
+        return [piece.split("**")[0] for piece in text.split("**")[1:] if piece[:1] in "-0123456789"]
+
+    app.slider(key="position.shift").set_value(5).run()
+    near = scores()
+    app.slider(key="position.shift").set_value(900).run()
+    far = scores()
+    assert not app.exception
+    assert float(near[0]) == pytest.approx(float(near[1]), abs=1e-4) == pytest.approx(float(far[1]), abs=1e-4)
+    key = app.select_slider(key="position.key")
+    key.set_value(next(at for at in range(4) if at != key.value)).run()
+    assert not app.exception
+    assert abs(float(scores()[0]) - float(near[0])) > 1e-3
+
+
+def test_no_words_of_waves_where_there_are_none(opened: Opened) -> None:
+    for position in (config.Alibi(), config.T5Bias(buckets=8, max_distance=12), config.Rope(), config.NoPosition()):
+        parts = [
+            part for part in said(opened(tiny_config(position=position, n_vocab=8192))).split("\n") if "|" not in part
+        ]
+        assert "adds waves" not in " ".join(parts) and "sine and cosine" not in " ".join(parts).lower()

@@ -1,0 +1,349 @@
+"""viz_model.training.sources, corpus and vocabulary: what is read, what is set aside, and what is kept on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training_data import byte_tokenizer, sentences, write_corpus
+
+from viz_model.tokenizers.tokenizer import END_OF_TEXT, STORY_CONTROLS, ByteLevel, load_ranks, story_tokenizer
+from viz_model.training import corpus as module
+from viz_model.training import vocabulary
+from viz_model.training.corpus import Corpus, Documents, PairCorpus
+from viz_model.training.sources import (
+    HELD_OUT_EVERY,
+    PAIRS,
+    TEXTS,
+    CorpusError,
+    Pair,
+    PairSource,
+    Source,
+    documents,
+    pairs,
+    split,
+    training_texts,
+)
+
+SOURCE = Source(file="file", language="en", per_line=False, title="", licence="")
+PAIR_SOURCE = PairSource(file="file", language="fr", title="", licence="")
+PREPARE: list[Callable[[Path, ByteLevel, int, Path], Corpus | PairCorpus]] = [Corpus.prepare, PairCorpus.prepare]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("data"))
+
+
+def spelled(found: Documents, tokenizer: ByteLevel) -> list[str]:
+    """The documents as text again, each of which must end in end-of-text."""
+    assert all(found[n][-1] == tokenizer.end_of_text for n in range(len(found)))
+    return [tokenizer.decode(found[n].tolist()) for n in range(len(found))]
+
+
+# Files to documents
+
+
+def test_documents(tmp_path: Path) -> None:
+    text = f" a\nb \n\n{END_OF_TEXT}\n\nc{END_OF_TEXT} {END_OF_TEXT}a\nb"
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    assert documents(tmp_path, SOURCE) == ["a\nb", "c"]
+    (tmp_path / "file").write_text("a\n\n b \na\nc", encoding="utf-8")
+    assert documents(tmp_path, dataclasses.replace(SOURCE, per_line=True)) == ["a", "b", "c"]
+
+
+def test_pairs(tmp_path: Path) -> None:
+    text = "Hi.\tSalut.\tCC BY\nGo!\tVa !\nHi.\tBonjour.\nHi.\t Salut.\nBye.\tAdieu.\n"
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    assert pairs(tmp_path, PAIR_SOURCE) == [
+        Pair("Hi.", ("Salut.", "Bonjour.")),
+        Pair("Go!", ("Va !",)),
+        Pair("Bye.", ("Adieu.",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"Hi.\tSalut.\nGo!\n", "file, line 2: expected two sentences"),
+        (b"Hi.\tSalut.\n\tVa !\n", "file, line 2: expected two sentences"),
+        (b"Hi.\t \nGo!\tVa !\n", "file, line 1: expected two sentences"),
+        (b"Hi.\tSalut.\nHi.\tBonjour.\n", "file: expected at least two sentences"),
+        (b"", "file: expected at least two sentences"),
+        (b"Hi.\tSalut.\n\xff\tVa !\n", "file: byte 11 is not UTF-8"),
+    ],
+)
+def test_damaged_pairs(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        pairs(tmp_path, PAIR_SOURCE)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n \n", b"one document", b"\xe6\xb7", b"ab\xffcd\nef\n"])
+@pytest.mark.parametrize("source", [TEXTS[0], TEXTS[2], TEXTS[-1], *PAIRS], ids=lambda source: source.file)
+def test_a_missing_empty_or_damaged_file_is_named(
+    folder: Path, tmp_path: Path, source: Source | PairSource, content: bytes | None
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(folder, data)
+    path = data / source.file
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    prepare = Corpus.prepare if isinstance(source, Source) else PairCorpus.prepare
+    with pytest.raises(CorpusError, match=path.name):
+        prepare(data, byte_tokenizer("encoder_decoder"), 0, tmp_path / "cache")
+    with pytest.raises(CorpusError, match=path.name):
+        list(training_texts(data, 0))
+
+
+def test_split_loses_nothing_and_repeats() -> None:
+    found = [str(n) for n in range(230)]
+    train, held_out = split(found, seed=5)
+    assert sorted(train + held_out) == sorted(found)
+    assert len(held_out) == math.ceil(230 / HELD_OUT_EVERY)
+    assert split(found, seed=5) == (train, held_out)
+    assert split(found, seed=6) != (train, held_out)
+
+
+# The tokenised corpus
+
+
+def test_documents_as_ids() -> None:
+    tokenizer = byte_tokenizer()
+    found = Documents.encode(["ab", "c", f"x{END_OF_TEXT}[MASK]"], tokenizer)
+    assert len(found) == 3
+    assert found.lengths.tolist() == [3, 2, 1 + len(END_OF_TEXT) + len("[MASK]") + 1]
+    assert found[0].tolist() == [97, 98, tokenizer.end_of_text]
+    assert found.ids.dtype == np.uint16
+    # Control tokens written out are text, as they are for a visitor.
+    assert (found.ids >= 256).sum() == 3
+    assert spelled(found, tokenizer)[2] == f"x{END_OF_TEXT}[MASK]"
+
+
+def test_texts_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = byte_tokenizer()
+    first = Corpus.prepare(folder, tokenizer, 0, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenised again"))
+        again = Corpus.prepare(folder, tokenizer, 0, tmp_path)
+    assert list(again.languages) == ["en", "zh"]
+    assert len(list(tmp_path.iterdir())) == 2
+    for language, found in again.languages.items():
+        assert isinstance(found.train.ids, np.memmap) and not found.train.ids.flags.writeable
+        assert np.array_equal(found.train.ids, first.languages[language].train.ids)
+        train, held_out = spelled(found.train, tokenizer), spelled(found.held_out, tokenizer)
+        known = [split(documents(folder, source), 0) for source in TEXTS if source.language == language]
+        assert sorted(train) == sorted(text for kept, _ in known for text in kept)
+        stories = [source for source in TEXTS if source.language == language and not source.per_line]
+        assert held_out == [text for source in stories for text in split(documents(folder, source), 0)[1]]
+        assert [sample.source for sample in found.samples] == [source.file for source in stories]
+        for source, sample in zip(stories, found.samples, strict=True):
+            kept, aside = split(documents(folder, source), 0)
+            assert spelled(sample.held_out, tokenizer) == aside
+            assert spelled(sample.seen, tokenizer) == kept[: module.SEEN * len(aside)]
+    # Files do not follow one another: every batch is of all of them.
+    per_line = set(documents(folder, TEXTS[2]))
+    places = [n for n, text in enumerate(spelled(again.languages["en"].train, tokenizer)) if text in per_line]
+    assert places != list(range(places[0], places[0] + len(places)))
+
+
+def test_pairs_are_tokenised_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = byte_tokenizer("encoder_decoder")
+    PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenised again"))
+        again = PairCorpus.prepare(folder, tokenizer, 0, tmp_path)
+    for source in PAIRS:
+        found = again.languages[source.language]
+        kept, aside = split(pairs(folder, source), 0)
+        english, other = (spelled(side, tokenizer) for side in found.train)
+        assert list(zip(english, other, strict=True)) == [(p.english, t) for p in kept for t in p.translations]
+        assert any(len(pair.translations) > 1 for pair in kept)
+        assert found.held_out_pairs == tuple(aside)
+        english, other = (spelled(side, tokenizer) for side in found.held_out)
+        assert english == [pair.english for pair in aside]
+        assert other == [pair.translations[0] for pair in aside]
+        assert isinstance(found.train[1].ids, np.memmap)
+
+
+def test_held_out_documents_are_never_trained_on_however_often_they_stand_there(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path / "data")
+    for source in TEXTS:
+        path = data / source.file
+        joint = "\n" if source.per_line else END_OF_TEXT
+        path.write_text(joint.join([path.read_text(encoding="utf-8")] * 3), encoding="utf-8")
+    for pair_source in PAIRS:
+        path = data / pair_source.file
+        lines = path.read_text(encoding="utf-8").splitlines()
+        others = [line.split("\t")[1] for line in lines]
+        # Every sentence three times more, with translations of others.
+        lines += [f"{line.split(chr(9))[0]}\t{others[n - k]}" for k in (1, 2, 3) for n, line in enumerate(lines)]
+        path.write_text("\n".join(lines), encoding="utf-8")
+    for seed in range(6):
+        tokenizer = byte_tokenizer("encoder_decoder")
+        for stories in Corpus.prepare(data, tokenizer, seed, tmp_path / "cache").languages.values():
+            held_out = set(spelled(stories.held_out, tokenizer))
+            assert held_out and not held_out & set(spelled(stories.train, tokenizer))
+        for translated in PairCorpus.prepare(data, tokenizer, seed, tmp_path / "cache").languages.values():
+            held_out = {pair.english for pair in translated.held_out_pairs}
+            assert held_out and not held_out & set(spelled(translated.train[0], tokenizer))
+            assert all(len(pair.translations) > 2 for pair in translated.held_out_pairs)
+
+
+@pytest.mark.parametrize("prepare", PREPARE)
+def test_another_file_seed_or_vocabulary_is_another_cache(
+    folder: Path, tmp_path: Path, prepare: Callable[[Path, ByteLevel, int, Path], Corpus | PairCorpus]
+) -> None:
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    shutil.copytree(folder, data)
+    tokenizer = byte_tokenizer("encoder_decoder")
+
+    def names() -> set[str]:
+        return {path.name for path in cache.iterdir()}
+
+    prepare(data, tokenizer, 0, cache)
+    first = names()
+    assert len(first) == 2
+    prepare(data, tokenizer, 1, cache)
+    seeds = names()
+    assert len(seeds) == 4
+    prepare(data, story_tokenizer("encoder_decoder"), 0, cache)
+    assert len(names()) == 6
+    source = TEXTS[0] if prepare == Corpus.prepare else PAIRS[0]
+    path = data / source.file
+    path.write_text(path.read_text(encoding="utf-8").replace("tailor", "sailor"), encoding="utf-8")
+    prepare(data, tokenizer, 0, cache)
+    assert len(names()) == 7  # the other language did not change
+
+
+def test_an_interrupted_preparation_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = byte_tokenizer()
+    whole, save = Corpus.prepare(folder, tokenizer, 0, tmp_path / "whole"), np.save
+    # Of each language the text trained on, and two sources' held-out documents and as many others; two arrays each.
+    n_arrays = 2 * (1 + 2 * 2)
+    for n_written in range(2 * n_arrays):
+        cache = tmp_path / f"cache-{n_written}"
+        left = n_written
+
+        def interrupted(path: Path, array: np.ndarray) -> None:
+            nonlocal left
+            if not left:
+                path.write_bytes(b"half")
+                raise KeyboardInterrupt
+            left -= 1
+            save(path, array)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "save", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                Corpus.prepare(folder, tokenizer, 0, cache)
+        # What is there is whole: each language was written in one move or is missing.
+        assert len(list(cache.iterdir())) == n_written // n_arrays
+        again = Corpus.prepare(folder, tokenizer, 0, cache)
+        for language, found in whole.languages.items():
+            assert np.array_equal(again.languages[language].train.ids, found.train.ids)
+            assert np.array_equal(again.languages[language].held_out.starts, found.held_out.starts)
+
+
+def test_a_second_process_that_prepares_the_same_keeps_the_first_ones(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = byte_tokenizer()
+    first = Corpus.prepare(folder, tokenizer, 0, tmp_path)
+    with monkeypatch.context() as patch:
+        # As if the other had not finished when this one looked, but has when it comes to the move.
+        answers = iter([False, True, False, True])
+        patch.setattr(module._Store, "is_complete", lambda self: next(answers))
+        second = Corpus.prepare(folder, tokenizer, 0, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert np.array_equal(second.languages["en"].train.ids, first.languages["en"].train.ids)
+
+
+# Texts at hand
+
+
+def test_a_corpus_of_many_texts() -> None:
+    tokenizer, lines = byte_tokenizer(), sentences("en")
+    found = Corpus.of_texts([*lines, " ", ""], tokenizer, language="text").languages["text"]
+    train, held_out = spelled(found.train, tokenizer), spelled(found.held_out, tokenizer)
+    assert sorted(train + held_out) == sorted(lines)
+    assert len(held_out) == 3
+    again = Corpus.of_texts(lines, tokenizer).languages["text"]
+    assert spelled(again.held_out, tokenizer) == held_out
+    other = Corpus.of_texts(lines, tokenizer, seed=1).languages["text"]
+    assert spelled(other.held_out, tokenizer) != held_out
+
+
+@pytest.mark.parametrize("texts", [["one single text that is long enough"], ["a few", "short", "texts"]])
+def test_of_few_texts_the_end_is_held_out(texts: list[str]) -> None:
+    tokenizer = byte_tokenizer()
+    found = Corpus.of_texts(texts, tokenizer).languages["text"]
+    whole = Documents.encode(texts, tokenizer).ids
+    assert np.array_equal(np.concatenate((found.train.ids, found.held_out.ids)), whole)
+    assert len(found.held_out.ids) == max(2, len(whole) // 10)
+
+
+@pytest.mark.parametrize("texts", [[], [""], [" \n", "\t"]])
+def test_no_text(texts: list[str]) -> None:
+    with pytest.raises(CorpusError, match="nothing to train on"):
+        Corpus.of_texts(texts, byte_tokenizer())
+
+
+@pytest.mark.parametrize(("text", "n"), [("a", 1), ("ab", 2)])
+def test_too_little_text(text: str, n: int) -> None:
+    with pytest.raises(CorpusError, match=f"{n} tokens long"):
+        Corpus.of_texts([text], byte_tokenizer())
+
+
+# The vocabulary
+
+
+@pytest.fixture(scope="module")
+def learnt(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> ByteLevel:
+    path = tmp_path_factory.mktemp("vocabulary") / "tiny.tiktoken"
+    vocabulary.learn(training_texts(folder, seed=0), 340, path)
+    assert [file.name for file in path.parent.iterdir()] == ["tiny.tiktoken"]
+    return ByteLevel(load_ranks(path))
+
+
+def test_a_vocabulary_is_learnt_on_all_training_texts_and_no_other(folder: Path) -> None:
+    found = list(training_texts(folder, seed=0))
+    for source in TEXTS:
+        assert set(split(documents(folder, source), 0)[0]) <= set(found)
+    for pair_source in PAIRS:
+        kept, aside = split(pairs(folder, pair_source), 0)
+        translations = {text for pair in kept for text in pair.translations}
+        assert translations <= set(found)
+        if pair_source.language == "fr":  # whose sentences stand in no other file
+            assert not {text for pair in aside for text in pair.translations} - translations & set(found)
+
+
+def test_a_learnt_vocabulary_round_trips(learnt: ByteLevel, folder: Path) -> None:
+    assert learnt.n_vocab == 340
+    assert [learnt.token(id).bytes.decode() for id in range(336, 340)] == list(STORY_CONTROLS)
+    assert learnt.end_of_text == 339
+    for text in [*training_texts(folder, 0), "unseen: čaj 🙂\x00", *STORY_CONTROLS]:
+        ids = learnt.encode(text)
+        assert learnt.decode(ids) == text
+        assert not learnt.controls & set(ids)
+    assert [learnt.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "zh"])
+def test_a_learnt_vocabulary_shortens_its_texts(learnt: ByteLevel, language: str) -> None:
+    text = " ".join(sentences(language))
+    assert len(learnt.encode(text)) < 0.8 * len(text.encode())
+
+
+def test_the_bundled_vocabulary_is_of_the_same_make() -> None:
+    tokenizer = story_tokenizer()
+    assert [tokenizer.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]
+    assert [tokenizer.token(id).bytes.decode() for id in range(8188, 8192)] == list(STORY_CONTROLS)

@@ -1,0 +1,474 @@
+"""viz_model.training.loop, against PyTorch's optimisers and the closed form of every learning rate."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from training_data import data_of, measured, texts, tiny_recipe
+
+from viz_model.config import Kind, Learned, ModelConfig, T5Bias
+from viz_model.model.transformer import Transformer
+from viz_model.training import batches, checkpoint, loop, objective
+from viz_model.training.batches import IGNORED, Batches
+from viz_model.training.checkpoint import TrainingError
+from viz_model.training.corpus import Corpus
+from viz_model.training.loop import StepReport, gradient_norms, new_model, optimisers_of, part_of, train
+from viz_model.training.recipe import NextToken, Recipe
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+
+
+# The schedule
+
+
+def expected_rate(recipe: Recipe, step: int) -> float:
+    """The definition, written without PyTorch, for a recipe of one round."""
+    peak = recipe.rounds[0].peak_rate
+    if step < recipe.warmup and step < recipe.falls_at:
+        return peak * (step + 1) / recipe.warmup
+    if step < recipe.falls_at:
+        return peak
+    progress = (step - recipe.falls_at) / (recipe.steps - recipe.falls_at)
+    left = (1 + math.cos(math.pi * progress)) / 2 if recipe.decay == "cosine" else 1 - progress
+    return peak * (recipe.final_share + (1 - recipe.final_share) * left)
+
+
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+@pytest.mark.parametrize("final_share", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize(
+    ("steps", "warmup", "decay_steps"),
+    [(60, 5, 20), (60, 5, 0), (60, 5, 55), (60, 0, 60), (60, 0, 0), (60, 0, 7), (60, 1, 10), (60, 2, 58), (1, 0, 0)],
+)
+def test_every_learning_rate(steps: int, warmup: int, decay_steps: int, decay: Any, final_share: float) -> None:
+    recipe = tiny_recipe(
+        steps=steps, warmup=warmup, decay_steps=decay_steps, decay=decay, final_share=final_share, peak_rate=0.3
+    )
+    weight = nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.AdamW([weight], lr=recipe.rounds[0].peak_rate)
+    schedule = loop.schedule_of(recipe, optimiser)
+    rates = []
+    for _ in range(steps):
+        rates.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        schedule.step()
+    assert rates == pytest.approx([expected_rate(recipe, step) for step in range(steps)], rel=1e-9, abs=1e-15)
+
+
+def test_the_reported_rate_is_the_one_that_was_used() -> None:
+    recipe = tiny_recipe(optimiser="muon", decay="cosine", final_share=0.2)
+    reports = list(train(recipe, data_of(recipe)))
+    expected = [expected_rate(recipe, step) for step in range(recipe.steps)]
+    assert [report.learning_rate for report in reports] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+@pytest.mark.parametrize(("decays", "peaks"), [((3, 3, 3), (0.01, 0.01, 0.01)), ((3, 5, 2), (0.01, 0.02, 0.005))])
+def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: Any) -> None:
+    recipe = tiny_recipe(
+        steps=24, restarts=(7, 16), warmup=2, decay=decay, decay_steps=decays, peak_rate=peaks, final_share=0.1
+    )
+    rates = [report.learning_rate for report in train(recipe, data_of(recipe))]
+    rounds = [
+        dataclasses.replace(recipe, steps=steps, restarts=(), decay_steps=falling, peak_rate=peak)
+        for steps, falling, peak in zip((7, 9, 8), decays, peaks, strict=True)
+    ]
+    assert rates == pytest.approx([expected_rate(each, step) for each in rounds for step in range(each.steps)])
+
+
+def test_every_round_has_dropout_and_weight_decay_of_its_own(tmp_path: Path) -> None:
+    """The first rounds of a run that has one value, and the second of one that has the other."""
+    rounds: dict[str, Any] = {"restarts": (5,), "warmup": 2, "decay_steps": 3, "optimiser": "muon"}
+    recipe = tiny_recipe(**rounds, dropout=(0.0, 0.3), weight_decay=(0.1, 9.0))
+    model, second = new_model(recipe), tiny_recipe(**rounds, dropout=0.3, weight_decay=9.0)
+    reports = []
+    for report in train(recipe, data_of(recipe), model=model):
+        reports.append(measured(report))
+        if report.step == 4:
+            loop.begin_at_restart(second, model, tmp_path)
+    constant = tiny_recipe(**rounds, weight_decay=0.1)
+    assert reports[:5] == [measured(report) for report in train(constant, data_of(recipe))][:5]
+    assert reports[5:] == [measured(report) for report in train(second, data_of(recipe), tmp_path)]
+    assert reports[5:] != [measured(report) for report in train(constant, data_of(recipe))][5:]
+
+
+# The optimiser
+
+
+def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transformer, list[tuple[float, float]]]:
+    """The same run, written out: no chunks, no schedule objects, PyTorch's own optimiser.
+
+    In double precision, because Adam blows the rounding of gradients that are zero (of a key's
+    bias) up to whole steps.
+    """
+    model = new_model(recipe).double().train()
+    decayed = [p for p in model.parameters() if p.dim() >= 2]
+    rest = [p for p in model.parameters() if p.dim() < 2]
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": recipe.rounds[0].weight_decay},
+            {"params": rest, "weight_decay": 0.0},
+        ],
+        betas=recipe.betas,
+    )
+    found = []
+    for step in range(steps):
+        for group in optimiser.param_groups:
+            group["lr"] = expected_rate(recipe, step)
+        batch = data.step(step)
+        logits = model(batch.ids, batch.target_ids, padding=batch.padding)
+        loss = F.cross_entropy(
+            logits.flatten(0, 1), batch.answers.flatten(), ignore_index=IGNORED, label_smoothing=recipe.label_smoothing
+        )
+        optimiser.zero_grad()
+        loss.backward()
+        norm = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]).norm().item()
+        if norm > recipe.clip:
+            for p in model.parameters():
+                assert p.grad is not None
+                p.grad.mul_(recipe.clip / norm)
+        optimiser.step()
+        found.append((loss.item(), norm))
+    return model, found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("clip", [0.5, 1e9])
+def test_a_run_is_the_textbook_run(kind: Kind, clip: float) -> None:
+    recipe = tiny_recipe(kind, label_smoothing=0.1, clip=clip, steps=6, decay_steps=2)
+    data, model = data_of(recipe), new_model(recipe).double()
+    reports = list(train(recipe, data, model=model))
+    expected, found = plain_training(recipe, data, 6)
+    assert [report.loss for report in reports] == pytest.approx([loss for loss, _ in found], rel=1e-6)
+    assert [report.gradient_norm for report in reports] == pytest.approx([norm for _, norm in found], rel=1e-6)
+    if clip < 1:
+        assert max(norm for _, norm in found) > clip
+    for (name, ours), theirs in zip(model.named_parameters(), expected.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-6, msg=name)
+
+
+def test_only_matrices_are_decayed() -> None:
+    recipe = tiny_recipe(weight_decay=0.25)
+    model = new_model(recipe)
+    (adamw,) = optimisers_of(recipe, model)
+    decays = {id(p): group["weight_decay"] for group in adamw.param_groups for p in group["params"]}
+    assert {name: decays[id(p)] for name, p in model.named_parameters()} == {
+        name: 0.25 if p.dim() == 2 else 0.0 for name, p in model.named_parameters()
+    }
+    # The same as what happens: without a gradient only what decays moves.
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(1)
+    before = copy.deepcopy(model.state_dict())
+    adamw.step()
+    for name, p in model.named_parameters():
+        factor = 1 - recipe.rounds[0].peak_rate * 0.25 if p.dim() == 2 else 1
+        torch.testing.assert_close(p.detach(), before[name] * factor)
+
+
+@pytest.mark.parametrize("position", [Learned(), T5Bias(buckets=8, max_distance=12)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind, position: Any) -> None:
+    recipe = tiny_recipe(kind, optimiser="muon", config={"position": position, "tie_embeddings": False})
+    model = new_model(recipe)
+    adamw, muon = optimisers_of(recipe, model)
+    assert isinstance(muon, torch.optim.Muon) and isinstance(adamw, torch.optim.AdamW)
+    taken = [{id(p) for group in each.param_groups for p in group["params"]} for each in (adamw, muon)]
+    assert not taken[0] & taken[1]
+    names = {name for name, p in model.named_parameters() if id(p) in taken[1]}
+    assert names == {
+        name for name in model.state_dict() if "blocks." in name and name.endswith(".weight") and "norm" not in name
+    }
+    assert len(taken[0] | taken[1]) == len(list(model.parameters()))
+    assert {"embedding.weight", "head.unembedding.weight"} <= {
+        name for name, p in model.named_parameters() if id(p) in taken[0]
+    }
+    assert muon.param_groups[0]["weight_decay"] == recipe.weight_decay
+    assert muon.param_groups[0]["adjust_lr_fn"] == "match_rms_adamw"
+
+
+def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
+    """Liu et al. 2025, equation 4: 0.2·√max(A, B) times the nearest orthogonal matrix."""
+    recipe = tiny_recipe(optimiser="muon", weight_decay=0.0, peak_rate=0.5, config={"d_model": 48, "d_ffn": 96})
+    model = new_model(recipe)
+    _, muon = optimisers_of(recipe, model)
+    weight = model.stack("decoder").block(0).ffn.up.weight
+    for p in model.parameters():
+        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
+    gradient, before = weight.grad, weight.detach().clone()
+    assert gradient is not None
+    left, _, right = torch.linalg.svd(gradient, full_matrices=False)
+    muon.step()
+    step = before - weight.detach()
+    size = recipe.rounds[0].peak_rate * 0.2 * math.sqrt(96)
+    # Newton and Schulz's iteration stops at singular values around 1, not at 1.
+    values = torch.linalg.svdvals(step) / size
+    assert values.min() > 0.6 and values.max() < 1.3
+    cosine = (step * (left @ right)).sum() / step.norm() / (left @ right).norm()
+    assert cosine > 0.95
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("accumulate", [2, 3, 50])
+def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
+    """Also with more portions than rows, some of which are then empty."""
+    recipe = tiny_recipe(kind, steps=3, decay_steps=1, warmup=1, label_smoothing=0.1, peak_rate=1e-3)
+    data = data_of(recipe)
+    whole, parts = new_model(recipe).double(), new_model(recipe).double()
+    expected = list(train(recipe, data, model=whole))
+    found = list(train(dataclasses.replace(recipe, accumulate=accumulate), data, model=parts))
+    assert [r.loss for r in found] == pytest.approx([r.loss for r in expected], rel=1e-6)
+    assert [r.gradient_norm for r in found] == pytest.approx([r.gradient_norm for r in expected], rel=1e-7)
+    for one, other in zip(whole.parameters(), parts.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-8, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_portions_of_a_batch_add_up_to_its_gradient(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    batch, model = data_of(recipe).step(0), new_model(recipe)
+    loss_of = objective.Objective(model)
+    whole = torch.autograd.grad(loss_of(batch) / batch.n_asked, list(model.parameters()))
+    for n in range(4):
+        (loss_of(batch.part(n, of=4)) / batch.n_asked).backward()
+    for expected, p in zip(whole, model.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, expected, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_learns(kind: Kind, optimiser: Any) -> None:
+    recipe = tiny_recipe(
+        kind, steps=40, warmup=5, decay_steps=20, validate_every=20, peak_rate=2e-2, optimiser=optimiser
+    )
+    reports = list(train(recipe, data_of(recipe)))
+    assert [report.step for report in reports] == list(range(40))
+    assert sum(r.loss for r in reports[-5:]) / 5 < reports[0].loss - 1
+    assert [report.step for report in reports if report.held_out] == [19, 39]
+    first, last = reports[19].held_out, reports[39].held_out
+    assert first and last
+    for language in first:
+        assert last[language]["bits_per_byte"] < first[language]["bits_per_byte"]
+        assert 0 <= last[language]["accuracy"] <= 1
+
+
+# What a step reports
+
+
+def test_gradient_norms_by_part() -> None:
+    recipe = tiny_recipe("encoder_decoder", clip=1e9, steps=1, warmup=0, decay_steps=0)
+    data, model = data_of(recipe), new_model(recipe)
+    (report,) = train(recipe, data, model=model)
+    assert set(report.gradient_norms) == {
+        *("embedding", "encoder.blocks.0", "encoder.blocks.1", "encoder.final_norm"),
+        *("decoder.blocks.0", "decoder.blocks.1", "decoder.final_norm"),
+    }
+    assert math.hypot(*report.gradient_norms.values()) == pytest.approx(report.gradient_norm, rel=1e-5)
+    assert report.gradient_norms == gradient_norms(model)
+    block = model.stack("decoder").block(1)
+    expected = torch.cat([p.grad.flatten() for p in block.parameters() if p.grad is not None]).norm()
+    assert report.gradient_norms["decoder.blocks.1"] == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_norms_are_those_before_clipping() -> None:
+    free, clipped = (next(train(recipe, data_of(recipe))) for recipe in (tiny_recipe(clip=1e9), tiny_recipe(clip=1e-3)))
+    assert free.gradient_norm == clipped.gradient_norm > 1e-3
+    assert free.gradient_norms == clipped.gradient_norms
+
+
+@pytest.mark.parametrize(
+    ("parameter", "part"),
+    [
+        ("decoder.blocks.0.attn.q.weight", "decoder.blocks.0"),
+        ("encoder.blocks.11.ffn.up.bias", "encoder.blocks.11"),
+        ("embedding.weight", "embedding"),
+        ("decoder.final_norm.weight", "decoder.final_norm"),
+        ("decoder.position.buckets.weight", "decoder.position"),
+        ("head.unembedding.bias", "head.unembedding"),
+    ],
+)
+def test_parts(parameter: str, part: str) -> None:
+    assert part_of(parameter) == part
+
+
+def test_tokens_per_second_are_of_tokens_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny_recipe("encoder", steps=2, warmup=0, decay_steps=0)
+    clock = iter(range(1000))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    data = data_of(recipe)
+    assert [r.tokens_per_second for r in train(recipe, data)] == [float(data.step(n).n_asked) for n in range(2)]
+
+
+def test_a_model_is_trained_in_place_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checkpoint, "save", lambda *_: pytest.fail("written"))
+    recipe = tiny_recipe()
+    model = new_model(recipe)
+    before = copy.deepcopy(model.state_dict())
+    reports = train(recipe, data_of(recipe), model=model, save_every=0)
+    next(reports)
+    assert not torch.equal(model.embedding.weight, before["embedding.weight"])
+    moved = model.embedding.weight.detach().clone()
+    next(reports)
+    assert not torch.equal(model.embedding.weight, moved)
+    moved = model.embedding.weight.detach().clone()
+    reports.close()
+    assert torch.equal(model.embedding.weight, moved)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_recipes_give_equal_runs(kind: Kind) -> None:
+    recipe = tiny_recipe(kind, dropout=0.2)
+    first = [measured(report) for report in train(recipe, data_of(recipe))]
+    torch.rand(3)
+    assert [measured(report) for report in train(recipe, data_of(recipe))] == first
+    other = dataclasses.replace(recipe, seed=1)
+    assert next(train(other, data_of(other))).loss != first[0][1]
+
+
+def test_dropout_changes_the_run_and_not_what_is_measured() -> None:
+    plain, dropping = tiny_recipe(), tiny_recipe(dropout=0.5)
+    assert torch.equal(new_model(plain).embedding.weight, new_model(dropping).embedding.weight)
+    assert next(train(plain, data_of(plain))).loss != next(train(dropping, data_of(dropping))).loss
+
+
+# Precision and devices
+
+
+@pytest.mark.parametrize("asked", [True, False, None])
+def test_bfloat16_where_it_is_asked_for_or_fast(asked: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny_recipe(steps=2, warmup=0, decay_steps=0)
+    model = new_model(recipe)
+    seen: list[torch.dtype] = []
+    block = model.stack("decoder").block(0)
+    block.ffn.up.register_forward_hook(lambda *arguments: seen.append(arguments[2].dtype))
+    reports = list(train(recipe, data_of(recipe), model=model, half_precision=asked))
+    expected = loop.is_bfloat16_fast(torch.device("cpu")) if asked is None else asked
+    # The last step measures held-out text, in single precision always.
+    assert set(seen[:2]) == {torch.bfloat16 if expected else torch.float32}
+    assert set(seen[2:]) == {torch.float32} and len(seen) > 2
+    assert all(p.dtype == torch.float32 for p in model.parameters())
+    assert all(math.isfinite(report.loss) for report in reports)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bfloat16_costs_digits_and_nothing_else(kind: Kind) -> None:
+    recipe = tiny_recipe(kind, steps=30, decay_steps=10, label_smoothing=0.1)
+    single, half = (list(train(recipe, data_of(recipe), half_precision=asked)) for asked in (False, True))
+    assert single[0].loss == pytest.approx(half[0].loss, rel=0.01) and single[0].loss != half[0].loss
+    assert single[-1].loss == pytest.approx(half[-1].loss, rel=0.05)
+    assert single[0].gradient_norm == pytest.approx(half[0].gradient_norm, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("found", "fast"), [({"avx512_bf16": True}, True), ({"amx_bf16": True}, True), ({"avx2": True}, False), ({}, False)]
+)
+def test_where_bfloat16_is_fast(found: dict[str, bool], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
+    assert loop.is_bfloat16_fast(torch.device("cpu")) is fast
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("position", ["Rope", "Alibi", "T5Bias"])
+def test_positions_and_masks_follow_their_model_to_another_device(kind: Kind, position: str) -> None:
+    """PyTorch's meta device holds shapes alone, and refuses to be mixed with the CPU like any other."""
+    changes = {"position": {"type": position}}
+    model = Transformer(ModelConfig.from_dict(tiny_recipe(kind).config.to_dict() | changes)).to("meta")
+    batch = data_of(tiny_recipe(kind)).step(0).to(torch.device("meta"))
+    logits = model(batch.ids, batch.target_ids, padding=batch.padding)
+    assert logits.is_meta
+    assert logits.shape == (*batch.answers.shape, 260)
+
+
+# What stops a run
+
+
+def spoilt(data: Batches, model: Transformer, at: int, spoil: Callable[[Transformer], None]) -> Batches:
+    """``data`` that does something to the model before step ``at``."""
+
+    class Spoilt(Batches):
+        tokenizer, languages = data.tokenizer, data.languages
+
+        def step(self, step: int) -> batches.Batch:
+            if step == at:
+                spoil(model)
+            return data.step(step)
+
+        def held_out(self, language: str) -> Iterator[batches.Batch]:
+            return data.held_out(language)
+
+    return Spoilt()
+
+
+@torch.no_grad()
+def _lost(model: Transformer) -> None:
+    model.embedding.weight[0] = math.nan
+    model.stack("decoder").block(0).attn.q.bias[0] = math.nan
+
+
+@torch.no_grad()
+def _steep(model: Transformer) -> None:
+    """A finite loss whose gradient is not: the head's gradient is multiplied by infinity on its way back."""
+    model.embedding.register_forward_hook(lambda *found: found[2].register_hook(lambda grad: grad * math.inf) and None)
+
+
+@pytest.mark.parametrize(("spoil", "message"), [(_lost, "step 5: the loss is nan"), (_steep, "step 5: the gradient's")])
+def test_a_loss_that_is_no_number_stops_the_run(
+    tmp_path: Path, spoil: Callable[[Transformer], None], message: str
+) -> None:
+    recipe = tiny_recipe(validate_every=100)
+    whole = [measured(report) for report in train(recipe, data_of(recipe))]
+    model = new_model(recipe)
+    with pytest.raises(TrainingError, match=message):
+        list(train(recipe, spoilt(data_of(recipe), model, 5, spoil), tmp_path, model=model, save_every=-1))
+    kept = loop.trained_model(recipe, tmp_path)
+    assert all(p.isfinite().all() for p in kept.parameters())
+    resumed = [measured(report) for report in train(recipe, data_of(recipe), tmp_path)]
+    assert resumed == whole[5:]
+
+
+def test_a_rate_that_is_far_too_high_stops_the_run(tmp_path: Path) -> None:
+    recipe = tiny_recipe(
+        steps=400,
+        warmup=0,
+        peak_rate=10.0,
+        clip=math.inf,
+        decay_steps=0,
+        validate_every=1000,
+        config={"norm_at": "post"},
+    )
+    model = new_model(recipe)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1e18)
+    reports: list[StepReport] = []
+    with pytest.raises(TrainingError, match=r"step \d+: the (loss|gradient's norm) is (nan|inf)"):
+        reports += train(recipe, data_of(recipe), tmp_path, model=model, save_every=-1)
+    kept = checkpoint.load(tmp_path / loop.LATEST)
+    if kept is not None:
+        assert all(value.isfinite().all() for value in kept["model"].values())
+
+
+def test_no_checkpoint_to_load(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="holds no checkpoint"):
+        loop.trained_model(tiny_recipe(), tmp_path)
+
+
+def test_texts_of_a_visitor_can_be_trained_on() -> None:
+    recipe = tiny_recipe(objective=NextToken(rows={"text": 2}), config={"n_context": 8})
+    found = Corpus.of_texts(["to be or not to be, that is the question"], texts().tokenizer)
+    reports = list(train(recipe, batches.build(recipe, found)))
+    assert reports[-1].loss < reports[0].loss
+    assert reports[-1].held_out and set(reports[-1].held_out) == {"text"}

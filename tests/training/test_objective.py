@@ -1,0 +1,305 @@
+"""viz_model.training.objective against PyTorch's own cross-entropy, and the gradients of every variant of the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import describe, random_model, variants
+from torch import Tensor, nn
+from torch.nn import functional as F
+from training_data import data_of, tiny_recipe
+
+from viz_model.config import Kind, LanguageHead, MaskedHead, ModelConfig, NoHead
+from viz_model.model.transformer import Transformer
+from viz_model.training import objective
+from viz_model.training.batches import IGNORED, Batch
+from viz_model.training.loop import new_model
+from viz_model.training.objective import HeldOut, Objective, figures, measure
+from viz_model.training.recipe import Recipe
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+
+
+def trainable(config: ModelConfig, seed: int = 0) -> Transformer:
+    return random_model(config, seed).train().requires_grad_()
+
+
+def plain_loss(model: Transformer, batch: Batch, label_smoothing: float) -> Tensor:
+    """The definition: all logits at once, and PyTorch's loss of them."""
+    logits = model(batch.ids, batch.target_ids, padding=batch.padding)
+    return F.cross_entropy(
+        logits.flatten(0, 1),
+        batch.answers.flatten(),
+        ignore_index=IGNORED,
+        label_smoothing=label_smoothing,
+        reduction="sum",
+    )
+
+
+def gradients(model: nn.Module, loss: Tensor) -> dict[str, Tensor]:
+    named = dict(model.named_parameters())
+    return dict(zip(named, torch.autograd.grad(loss, list(named.values())), strict=True))
+
+
+def assert_same(model: Transformer, batch: Batch, label_smoothing: float, tolerance: float) -> None:
+    expected = plain_loss(model, batch, label_smoothing)
+    found = Objective(model, label_smoothing)(batch)
+    assert abs(found.item() / expected.item() - 1) < tolerance
+    wanted = gradients(model, expected)
+    for name, gradient in gradients(model, found).items():
+        scale = wanted[name].abs().max().clamp(min=1e-3)
+        assert (gradient - wanted[name]).abs().max() <= tolerance * scale * 10, name
+
+
+CASES: list[tuple[Kind, dict[str, Any]]] = [
+    ("decoder", {}),
+    ("decoder", {"tie_embeddings": False, "norm_at": "post"}),
+    ("decoder", {"tie_embeddings": False, "head": LanguageHead(bias=True)}),
+    ("encoder", {"head": MaskedHead()}),
+    ("encoder", {"head": MaskedHead(), "tie_embeddings": False}),
+    ("encoder_decoder", {"head": LanguageHead(scale=True)}),
+    ("encoder_decoder", {"tie_embeddings": False}),
+]
+
+
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("kind", "changes"), CASES)
+def test_the_loss_is_the_cross_entropy_of_the_logits(
+    kind: Kind, changes: dict[str, Any], label_smoothing: float
+) -> None:
+    recipe = tiny_recipe(kind, config=changes)
+    batch = data_of(recipe).step(0)
+    model = trainable(recipe.config)
+    assert_same(model.double(), batch, label_smoothing, 1e-10)
+    assert_same(model.float(), batch, label_smoothing, 1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_of_any_size_give_the_same(kind: Kind, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny_recipe(kind, config={"tie_embeddings": False})
+    batch = data_of(recipe).step(1).part(0, of=3)
+    monkeypatch.setattr(objective, "CHUNK", size)
+    assert_same(trainable(recipe.config).double(), batch, 0.1, 1e-10)
+
+
+def test_label_smoothing_by_hand() -> None:
+    recipe = tiny_recipe()
+    model, batch = trainable(recipe.config).double(), data_of(recipe).step(0)
+    log_probs = model(batch.ids).log_softmax(-1)
+    right = log_probs.gather(-1, batch.answers[..., None])[..., 0]
+    expected = -(0.9 * right + 0.1 * log_probs.mean(-1)).sum()
+    assert Objective(model, 0.1)(batch).item() == pytest.approx(expected.item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_without_a_question_cost_nothing(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    model, batch = trainable(recipe.config), data_of(recipe).step(0)
+    nothing = batch._replace(answers=torch.full_like(batch.answers, IGNORED))
+    for silent in (nothing, batch.part(len(batch.ids), of=len(batch.ids) + 1)):
+        loss = Objective(model)(silent)
+        assert loss.item() == 0
+        assert all(not gradient.any() for gradient in gradients(model, loss).values())
+
+
+@pytest.mark.parametrize("kind", ["encoder", "encoder_decoder"])
+def test_padding_changes_nothing(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    model = trainable(recipe.config).double()
+    batch = next(
+        found for found in map(data_of(recipe).step, range(50)) if found.padding is not None and found.padding.any()
+    )
+    assert batch.padding is not None
+    whole = Objective(model)(batch)
+    alone = torch.zeros((), dtype=torch.float64)
+    for n, padding in enumerate(batch.padding):
+        width = int((~padding).sum())
+        target_ids, answers = batch.target_ids, batch.answers[n : n + 1, :width]
+        if target_ids is not None:
+            length = int((batch.answers[n] != IGNORED).sum())
+            target_ids, answers = target_ids[n : n + 1, :length], batch.answers[n : n + 1, :length]
+        alone = alone + Objective(model)(Batch(batch.ids[n : n + 1, :width], answers, target_ids))
+    assert whole.item() == pytest.approx(alone.item(), rel=1e-10)
+    wanted = gradients(model, alone)
+    for name, gradient in gradients(model, whole).items():
+        torch.testing.assert_close(gradient, wanted[name], atol=1e-9, rtol=1e-9)
+
+
+def test_a_second_derivative_is_refused() -> None:
+    recipe = tiny_recipe()
+    model = trainable(recipe.config)
+    first = torch.autograd.grad(Objective(model)(data_of(recipe).step(0)), [model.embedding.weight], create_graph=True)[
+        0
+    ]
+    with pytest.raises(RuntimeError):
+        first.sum().backward()
+
+
+# Gradients through every module
+
+
+def shallow(config: ModelConfig) -> ModelConfig:
+    """One layer of each stack."""
+    depth: dict[str, Any] = {
+        "n_layers": 1,
+        "n_encoder_layers": min(1, config.n_encoder_layers),
+        "windows": config.windows[:1],
+    }
+    return dataclasses.replace(config, **depth)
+
+
+def questions(config: ModelConfig) -> Batch:
+    """Two rows of which one is padded, with an answer at most positions."""
+    numbers = torch.Generator().manual_seed(5)
+    ids = torch.randint(config.n_vocab, (2, 7), generator=numbers)
+    target_ids = torch.randint(config.n_vocab, (2, 5), generator=numbers) if config.kind == "encoder_decoder" else None
+    answers = torch.randint(config.n_vocab, (ids if target_ids is None else target_ids).shape, generator=numbers)
+    answers[0, 1] = IGNORED
+    padding = None
+    if config.kind != "decoder":
+        padding = torch.zeros_like(ids, dtype=torch.bool)
+        padding[1, -2:] = True
+    return Batch(ids, answers, target_ids, padding)
+
+
+@pytest.mark.parametrize("config", variants(), ids=describe)
+def test_gradients_of_every_variant(config: ModelConfig) -> None:
+    """By finite differences, along a random direction of each parameter (torch.autograd.gradcheck's fast mode)."""
+    small = shallow(config)
+    model = trainable(small).double()
+    batch = questions(small)
+    named = dict(model.named_parameters())
+
+    class Loss(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.objective = model, Objective(model, label_smoothing=0.1)
+
+        def forward(self, batch: Batch) -> Tensor:
+            if isinstance(small.head, NoHead):
+                return self.model(batch.ids, batch.target_ids, padding=batch.padding).square().sum()
+            return self.objective(batch)
+
+    whole = Loss()
+
+    def loss(*values: Tensor) -> Tensor:
+        moved = dict(zip((f"model.{name}" for name in named), values, strict=True))
+        return torch.func.functional_call(whole, moved, (batch,))
+
+    values = [parameter.detach().clone().requires_grad_() for parameter in named.values()]
+    assert torch.autograd.gradcheck(loss, values, fast_mode=True)
+    expected = loss(*values).item()
+    model.eval()
+    assert loss(*values).item() == expected  # without dropout the two modes are one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", variants()[::5], ids=describe)
+def test_gradients_of_some_variants_entry_by_entry(config: ModelConfig) -> None:
+    small = shallow(config)
+    model = trainable(small).double()
+    batch = questions(small)
+
+    def loss() -> Tensor:
+        if isinstance(small.head, NoHead):
+            return model(batch.ids, batch.target_ids, padding=batch.padding).square().sum()
+        return Objective(model, label_smoothing=0.1)(batch)
+
+    numbers = torch.Generator().manual_seed(1)
+    found = gradients(model, loss())
+    for name, parameter in model.named_parameters():
+        for _ in range(4):
+            at = tuple(int(torch.randint(n, (), generator=numbers)) for n in parameter.shape)
+            kept, sides = parameter[at].item(), []
+            for step in (1e-6, -1e-6):
+                with torch.no_grad():
+                    parameter[at] = kept + step
+                sides.append(loss().item())
+            with torch.no_grad():
+                parameter[at] = kept
+            assert (sides[0] - sides[1]) / 2e-6 == pytest.approx(found[name][at].item(), rel=1e-4, abs=1e-6), (name, at)
+
+
+# Held-out figures
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_by_hand(kind: Kind) -> None:
+    recipe = tiny_recipe(kind)
+    data, model = data_of(recipe), trainable(recipe.config)
+    tokenizer = data.tokenizer
+    found = figures(model, data)
+    assert model.training  # as it was
+    model.eval()
+    assert list(found) == list(data.languages)
+    for language in data.languages:
+        nats, n_bytes, right, asked = 0.0, 0, 0, 0
+        for batch in data.held_out(language):
+            log_probs = model(batch.ids, batch.target_ids, padding=batch.padding).log_softmax(-1)
+            for row, answers in zip(log_probs, batch.answers.tolist(), strict=True):
+                for position, answer in enumerate(answers):
+                    if answer != IGNORED:
+                        nats -= row[position, answer].item()
+                        right += int(row[position].argmax()) == answer
+                        asked += 1
+                        n_bytes += answer < 256  # control tokens stand for no byte of the text
+        assert found[language]["bits_per_byte"] == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-4)
+        assert found[language]["accuracy"] == pytest.approx(right / asked)
+    assert tokenizer.n_vocab == 260
+
+
+def test_fewer_batches_are_another_figure() -> None:
+    recipe = tiny_recipe(config={"n_context": 2})
+    data, model = data_of(recipe), trainable(recipe.config)
+    n_batches = len(list(data.held_out("zh")))
+    assert n_batches > 1
+    assert figures(model, data, 1)["zh"] != figures(model, data)["zh"]
+    assert figures(model, data, n_batches) == figures(model, data, 1000) == figures(model, data)
+
+
+def test_a_uniform_model_needs_log_2_of_the_vocabulary() -> None:
+    recipe = tiny_recipe()
+    model = trainable(recipe.config)
+    with torch.no_grad():
+        model.embedding.weight.zero_()
+    data = data_of(recipe)
+    found = measure(model, data.held_out("en"), data.tokenizer)
+    assert found.nats / found.n_asked == pytest.approx(math.log(260))
+    assert found.bits_per_byte == pytest.approx(math.log2(260) * found.n_asked / found.n_bytes)
+
+
+def test_dropout_is_off_while_measuring() -> None:
+    recipe = tiny_recipe(dropout=0.5)
+    model = new_model(recipe).train()
+    data = data_of(recipe)
+    assert figures(model, data) == figures(model, data)
+    quiet = Transformer(recipe.config)
+    quiet.load_state_dict(model.state_dict())
+    assert figures(model, data) == figures(quiet, data)
+
+
+def test_nothing_measured_is_no_division() -> None:
+    assert (HeldOut().bits_per_byte, HeldOut().accuracy) == (0.0, 0.0)
+
+
+def test_the_unembedding_is_asked_for_its_chunk_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe: Recipe = tiny_recipe("encoder")
+    model, batch = trainable(recipe.config), data_of(recipe).step(0)
+    seen: list[int] = []
+    linear = F.linear
+
+    def recorded(x: Tensor, *rest: Any) -> Tensor:
+        out = linear(x, *rest)
+        if out.shape[-1] == recipe.config.n_vocab:
+            seen.append(out.shape[0])
+        return out
+
+    monkeypatch.setattr(objective, "CHUNK", 5)
+    monkeypatch.setattr(F, "linear", recorded)
+    Objective(model)(batch)
+    assert sum(seen) == batch.n_asked < batch.ids.numel() and max(seen) <= 5

@@ -1,0 +1,401 @@
+"""A run's log, card, curves and published model; the command that makes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from training_data import tiny_recipe, write_corpus
+
+import viz_model as vm
+from viz_model.checkpoints.registry import load_folder
+from viz_model.config import Kind
+from viz_model.training import __main__ as command
+from viz_model.training import batches, card, log, publish, recipe
+from viz_model.training.batches import Batches, Translations, Windows
+from viz_model.training.checkpoint import TrainingError
+from viz_model.training.loop import StepReport, trained_model
+from viz_model.training.recipe import Recipe
+from viz_model.training.sources import PAIRS, TEXTS
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def report(step: int, **changes: Any) -> StepReport:
+    values: dict[str, Any] = {
+        "loss": 5.0 - step / 100,
+        "learning_rate": 1e-3,
+        "gradient_norm": 1.0 + step % 2,
+        "gradient_norms": {"embedding": 0.5, "decoder.blocks.0": 0.25 * (step % 2)},
+        "tokens_per_second": 1000.0,
+    }
+    return StepReport(step=step, **{**values, **changes})
+
+
+def plain(reports: list[StepReport]) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(each) for each in reports]
+
+
+# The log
+
+
+def test_a_log_holds_what_was_reported(tmp_path: Path) -> None:
+    reports = [report(0), report(1, held_out={"en": {"bits_per_byte": 2.0, "accuracy": 0.25}})]
+    (tmp_path / "log").write_text("".join(map(log.line, reports)))
+    assert log.read(tmp_path / "log") == plain(reports)
+
+
+def test_of_a_step_that_was_made_twice_the_later_counts(tmp_path: Path) -> None:
+    lines = [log.line(report(0)), log.line(report(1)), log.line(report(2)), log.line(report(1, loss=9.0))]
+    (tmp_path / "log").write_text("".join(lines) + log.line(report(3))[:40])
+    found = log.read(tmp_path / "log")
+    assert [(each["step"], each["loss"]) for each in found] == [(0, 5.0), (1, 9.0), (2, 4.98)]
+
+
+def test_a_log_of_more_steps_than_a_plot_shows() -> None:
+    held_out = {"en": {"bits_per_byte": 1.23456789, "accuracy": 0.5}}
+    reports = plain([report(n, held_out=held_out if n % 5 == 4 else None) for n in range(25)])
+    found = log.thin(reports, most=10)
+    assert [each["step"] for each in found] == [2, 5, 8, 11, 14, 17, 20, 23, 24]
+    assert found[0]["loss"] == pytest.approx(4.99)
+    assert found[1]["gradient_norm"] == pytest.approx(5 / 3, rel=1e-3)
+    assert found[1]["gradient_norms"] == {"embedding": 0.5, "decoder.blocks.0": pytest.approx(0.5 / 3, rel=1e-3)}
+    assert found[0]["held_out"] is None
+    assert found[1]["held_out"] == {"en": {"bits_per_byte": 1.2346, "accuracy": 0.5}}
+    assert all("tokens_per_second" not in each for each in found)
+    assert len(log.thin(reports)) == 25
+    assert log.thin(plain([report(0)]))[0]["loss"] == 5.0
+    assert log.thin([]) == []
+
+
+def test_a_log_that_was_thinned_before_goes_on_in_lines_of_as_many_steps() -> None:
+    whole = plain([report(n) for n in range(60)])
+    published = log.thin(whole[:20], most=5)
+    assert [each["step"] for each in published] == [3, 7, 11, 15, 19]
+    found = log.thin([*published, *whole[20:]], most=30)
+    assert [each["step"] for each in found] == list(range(3, 60, 4)), "four steps a line, from the first to the last"
+    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in log.thin(whole, most=15)])
+    coarser = log.thin([*published, *whole[20:]], most=10)
+    assert [each["step"] for each in coarser] == [7, 15, 23, 31, 39, 47, 55, 59]
+    assert [each["loss"] for each in coarser] == pytest.approx([each["loss"] for each in log.thin(whole, most=8)])
+
+
+def test_a_line_counts_for_the_steps_it_stands_for() -> None:
+    lines = plain([report(2, loss=3.0), report(3, loss=7.0)])
+    (found,) = log.thin([*lines, *plain([report(5, loss=5.0)])], most=1)
+    assert found["loss"] == pytest.approx((3 * 3.0 + 7.0 + 2 * 5.0) / 6, rel=1e-3)
+
+
+# The picture
+
+
+def polylines(text: str) -> list[list[tuple[float, float]]]:
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    found = root.iter("{http://www.w3.org/2000/svg}polyline")
+    return [[tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in found]  # type: ignore[misc]
+
+
+def test_curves_are_an_svg_with_every_value_in_its_frame() -> None:
+    figures = {"en": {"bits_per_byte": 2.0, "accuracy": 0.2}, "fr": {"bits_per_byte": 3.0, "accuracy": 0.1}}
+    reports = plain([report(n, held_out=figures if n % 10 == 9 else None) for n in range(40)])
+    reports[0]["loss"] = 400.0  # one that would press all others against the axis
+    drawn = card.curves(reports)
+    loss, english, french, norm = polylines(drawn)
+    assert (len(loss), len(english), len(french), len(norm)) == (40, 4, 4, 40)
+    root = ElementTree.fromstring(drawn)
+    frames = [r.attrib for r in root.iter("{http://www.w3.org/2000/svg}rect") if "x" in r.attrib]
+    for line, frame in zip((loss, english, french, norm), (frames[0], frames[1], frames[1], frames[2]), strict=True):
+        for x, y in line:
+            assert float(frame["x"]) <= x <= float(frame["x"]) + float(frame["width"])
+            assert float(frame["y"]) <= y <= float(frame["y"]) + float(frame["height"])
+    assert loss[1][1] < loss[-1][1]  # the loss falls, and y points down
+    assert english[0][1] > french[0][1]
+    words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"loss, nats a token", "held-out bits per byte", "gradient norm", "English", "French"} <= set(words)
+    assert min(float(size) for size in re.findall(r'font-size="(\d+)"', drawn)) >= 11
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_curves_of_hardly_a_run(n: int) -> None:
+    assert polylines(card.curves(plain([report(step) for step in range(n)])))
+
+
+# A whole run
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def published(
+    request: pytest.FixtureRequest, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Recipe, Batches, Path, Path]:
+    """(recipe, data, run, model folder) of a tiny run with the bundled vocabulary, published."""
+    kind: Kind = request.param
+    folder = tmp_path_factory.mktemp(kind)
+    start = {"start_id": 8189} if kind == "encoder_decoder" else {}
+    chosen = tiny_recipe(kind, steps=4, warmup=1, decay_steps=2, config={"n_vocab": 8192, **start})
+    prepared = batches.prepare(chosen, data, folder / "cache")
+    command.run(chosen, prepared, folder / "run", torch.device("cpu"))
+    publish.publish(chosen, prepared, folder / "run", folder / "model")
+    return chosen, prepared, folder / "run", folder / "model"
+
+
+Published = tuple[Recipe, Batches, Path, Path]
+
+
+def test_a_published_model_is_the_trained_one_in_half_precision(published: Published) -> None:
+    chosen, _, run, folder = published
+    lm = load_folder(folder)
+    assert lm.config == chosen.config
+    assert lm.tokenizer.name == "story-8k"
+    trained = trained_model(chosen, run).state_dict()
+    for name, value in lm.model.state_dict().items():
+        assert torch.equal(value, trained[name].half().float()), name
+    assert not lm.model.training
+    assert vm.load(folder).trace("The tailor hummed")["logits"].isfinite().all()
+
+
+def test_published_figures_are_measured_on_what_is_published(published: Published) -> None:
+    _, data, _, folder = published
+    lm = load_folder(folder)
+    kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    assert set(kept["held_out"]) == set(data.languages)
+    for language, figures in publish.held_out(lm, data).items():
+        assert kept["held_out"][language] == pytest.approx(figures, rel=1e-6)
+        assert ("bleu" in figures) == isinstance(data, Translations)
+    assert kept["own_text"] == pytest.approx(publish.own_text(lm), rel=1e-6)
+    for source, figures in publish.by_source(lm, data).items():
+        assert kept["by_source"][source] == pytest.approx(figures, rel=1e-6)
+    stories = [source.file for source in TEXTS if not source.per_line] if isinstance(data, Windows) else []
+    assert list(kept["by_source"]) == stories
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    for figures in kept["held_out"].values():
+        assert f"{figures['bits_per_byte']:.3f}" in written and f"{figures['accuracy']:.1%}" in written
+    for text in TEXTS:
+        if found := kept["by_source"].get(text.file):
+            assert f"| {text.title} | {found['held_out']:.3f} | {found['seen']:.3f} |" in written
+
+
+def test_a_description_can_be_made_again(published: Published) -> None:
+    chosen, data, _, folder = published
+    names = ("figures.json", "curves.svg", "README.md")
+    before = [(folder / name).read_text(encoding="utf-8") for name in names]
+    publish.describe(chosen, data, folder)
+    assert [(folder / name).read_text(encoding="utf-8") for name in names] == before
+
+
+def test_the_card_tells_everything(published: Published) -> None:
+    chosen, data, _, folder = published
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    sources = PAIRS if isinstance(data, Translations) else TEXTS
+    for source in sources:
+        assert f"| {source.title} | {source.language} | {source.licence} |" in written
+    lm = load_folder(folder)
+    assert f"{sum(p.numel() for p in lm.model.parameters()):,} parameters" in written
+    assert ": 4 steps." in written
+    (settings,) = re.findall(r"```json\n(.*)\n```", written)
+    kept = json.loads(settings)
+    assert kept["peak_rate"] == chosen.peak_rate and kept["objective"] == dataclasses.asdict(chosen.objective)
+    shown = re.findall(r"^- \*\*(.+?)\*\*", written, flags=re.M)
+    assert len(shown) == {"decoder": 4, "encoder": 2, "encoder_decoder": 8}[chosen.config.kind]
+    for table in re.findall(r"(?:^\|.*\n)+", written, flags=re.M):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table  # every row as wide as its head
+    assert "![" in written and polylines((folder / "curves.svg").read_text(encoding="utf-8"))
+
+
+def test_the_published_log(published: Published) -> None:
+    _, data, run, folder = published
+    found = log.read(folder / "log.jsonl")
+    whole = log.read(run / "log.jsonl")
+    assert [each["step"] for each in found] == [0, 1, 2, 3]
+    assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in whole], rel=1e-3)
+    assert set(found[-1]["held_out"]) == set(data.languages)
+
+
+def test_a_finished_run_is_not_run_again_and_its_log_stays_whole(published: Published) -> None:
+    chosen, data, run, _ = published
+    before = log.read(run / "log.jsonl")
+    with (run / "log.jsonl").open("a") as file:
+        file.write('{"step": 3, "lo')  # what a crash may leave
+    command.run(chosen, data, run, torch.device("cpu"))
+    assert log.read(run / "log.jsonl") == before
+
+
+def test_a_line_that_a_crash_cut_short_does_not_swallow_the_next(data: Path, tmp_path: Path) -> None:
+    chosen = tiny_recipe(steps=2, warmup=0, decay_steps=0, config={"n_vocab": 8192})
+    prepared = batches.prepare(chosen, data, tmp_path / "cache")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.jsonl").write_text('{"step": 0, "lo')
+    command.run(chosen, prepared, tmp_path / "run", torch.device("cpu"))
+    assert [each["step"] for each in log.read(tmp_path / "run" / "log.jsonl")] == [0, 1]
+
+
+def test_a_run_without_a_checkpoint_is_not_published(data: Path, tmp_path: Path) -> None:
+    chosen = tiny_recipe(config={"n_vocab": 8192})
+    prepared = batches.prepare(chosen, data, tmp_path / "cache")
+    with pytest.raises(TrainingError, match="holds no checkpoint"):
+        publish.publish(chosen, prepared, tmp_path / "run", tmp_path / "model")
+
+
+def test_a_published_model_is_trained_on_at_the_restart(published: Published, tmp_path: Path) -> None:
+    chosen, data, _, folder = published
+    longer = dataclasses.replace(chosen, steps=9, restarts=(4,))
+    publish.resume_published(longer, tmp_path, folder)
+    begun = trained_model(longer, tmp_path).state_dict()
+    assert all(torch.equal(value, begun[name]) for name, value in load_folder(folder).model.state_dict().items())
+    command.run(longer, data, tmp_path, torch.device("cpu"))
+    reports = log.read(tmp_path / "log.jsonl")
+    assert [each["step"] for each in reports] == list(range(9))
+    assert reports[:4] == log.read(folder / "log.jsonl")
+    publish.publish(longer, data, tmp_path, tmp_path / "model")
+    assert log.read(tmp_path / "model" / "log.jsonl")[-1]["step"] == 8
+
+
+def test_only_a_model_that_ended_at_the_restart_is_trained_on(published: Published, tmp_path: Path) -> None:
+    chosen, _, run, folder = published
+    for other in (chosen, dataclasses.replace(chosen, steps=9, restarts=(5,))):
+        with pytest.raises(TrainingError, match="published after 4 steps"):
+            publish.resume_published(other, tmp_path, folder)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(TrainingError, match="holds a run already"):
+        publish.resume_published(dataclasses.replace(chosen, steps=9, restarts=(4,)), run, folder)
+
+
+class Fluent:
+    """Stands for a model that says one of the known translations."""
+
+    def __init__(self, known: dict[str, tuple[str, ...]], n: int) -> None:
+        self.known, self.n = known, n
+
+    def generate(self, text: str, **_: Any) -> Any:
+        return types.SimpleNamespace(text=self.known[text][self.n % len(self.known[text])])
+
+
+@pytest.mark.parametrize("language", ["fr", "zh"])
+def test_bleu_of_known_translations(data: Path, tmp_path: Path, language: str) -> None:
+    chosen = tiny_recipe("encoder_decoder", config={"n_vocab": 8192, "start_id": 8189})
+    prepared = batches.prepare(chosen, data, tmp_path)
+    assert isinstance(prepared, Translations)
+    known = {pair.english: pair.translations for pair in prepared.held_out_pairs(language)}
+    first, last = (publish.bleu(Fluent(known, n), prepared, language) for n in (0, -1))  # type: ignore[arg-type]
+    assert first == {"bleu": pytest.approx(100), "bleu_all_references": pytest.approx(100)}
+    assert last["bleu_all_references"] == pytest.approx(100)
+    wrong = publish.bleu(Fluent(dict.fromkeys(known, ("...",)), 0), prepared, language)  # type: ignore[arg-type]
+    assert wrong["bleu"] < 20
+
+
+# Text of our own
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_own_text_by_hand(published: Published, kind: Kind) -> None:
+    chosen, _, _, folder = published
+    if chosen.config.kind != kind:
+        pytest.skip("another parameter's turn")
+    lm = load_folder(folder)
+    found = publish.own_text(lm)
+    if kind == "decoder":
+        ids = lm.tokenizer.encode(publish.OWN_TEXT["zh"])
+        log_probs = lm.model(torch.tensor([ids]))[0].log_softmax(-1)
+        expected = -sum(log_probs[t, id].item() for t, id in enumerate(ids[1:])) / (len(ids) - 1)
+        assert found["zh"] == pytest.approx(expected, rel=1e-5)
+    if kind == "encoder":
+        ids, mask, nats = lm.tokenizer.encode(publish.OWN_TEXT["zh"]), lm.tokenizer.mask_id, 0.0
+        for t in range(1, len(ids) - 1):  # what stands between the two ends of text, each hidden alone
+            hidden = torch.tensor([[*ids[:t], mask, *ids[t + 1 :]]])
+            nats -= lm.model(hidden)[0, t].log_softmax(-1)[ids[t]].item()
+        assert found["zh"] == pytest.approx(nats / (len(ids) - 2), rel=1e-5)
+    if kind == "encoder_decoder":
+        trace = lm.trace(publish.OWN_SENTENCES["fr"], publish.OWN_TRANSLATIONS["fr"], target_language="fr")
+        log_probs = trace["logits"].log_softmax(-1)
+        asked = [*lm.tokenizer.encode(publish.OWN_TRANSLATIONS["fr"], special=False), lm.tokenizer.end_of_text]
+        expected = -sum(log_probs[t, id].item() for t, id in enumerate(asked)) / len(asked)
+        assert found["fr"] == pytest.approx(expected, rel=1e-5)
+    assert set(found) == ({"fr", "zh"} if kind == "encoder_decoder" else {"en", "zh"})
+    assert all(math.isfinite(value) for value in found.values())
+
+
+BUNDLED = [path.parent.name for path in sorted(publish.MODELS.glob("*/figures.json"))]
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_shipped_weights_are_those_of_the_card(name: str) -> None:
+    kept = json.loads((publish.MODELS / name / "figures.json").read_text(encoding="utf-8"))
+    assert publish.own_text(vm.load(name)) == pytest.approx(kept["own_text"], abs=1e-3)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_shipped_model_is_of_its_recipe(name: str) -> None:
+    lm, chosen = vm.load(name), recipe.load(name)
+    assert lm.config == chosen.config
+    assert lm.twin == recipe.twin(chosen)
+    assert log.read(lm.folder / "log.jsonl")[-1]["step"] + 1 == chosen.steps
+
+
+# The command
+
+
+@pytest.fixture
+def run_command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    def run(*arguments: str) -> int:
+        monkeypatch.setattr("sys.argv", ["training", *arguments])
+        try:
+            command.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+
+    return run
+
+
+def test_help() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "viz_model.training", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert all(name in done.stdout for name in (*recipe.names(), "vocabulary", "--measure", "--publish"))
+    assert done.stderr == ""
+
+
+def test_the_command_trains_publishes_and_measures(
+    data: Path,
+    tmp_path: Path,
+    run_command: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tiny = tiny_recipe(steps=2, warmup=0, decay_steps=0, config={"n_vocab": 8192})
+    monkeypatch.setattr(recipe, "load", lambda name: dataclasses.replace(tiny, name=name))
+    monkeypatch.setattr(publish, "MODELS", tmp_path / "models")
+    arguments = ("story-post-ln", "--data", str(data), "--runs", str(tmp_path / "runs"), "--device", "cpu")
+    assert run_command(*arguments, "--publish") == 0
+    capsys.readouterr()
+    assert run_command(*arguments, "--measure") == 0
+    kept = json.loads((tmp_path / "models" / "story-post-ln" / "figures.json").read_text())
+    assert json.loads(capsys.readouterr().out) == kept["held_out"]
+    assert run_command(*arguments, "--measure-sources") == 0
+    assert json.loads(capsys.readouterr().out) == kept["by_source"]
+
+
+def test_the_command_names_what_is_missing(
+    tmp_path: Path, run_command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, source in (("story-pre-ln", TEXTS[0]), ("translate-t5", PAIRS[0]), ("vocabulary", TEXTS[0])):
+        assert run_command(name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")) == 2
+        said = capsys.readouterr().err
+        assert source.file in said and "Traceback" not in said

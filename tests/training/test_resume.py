@@ -1,0 +1,332 @@
+"""A run that is killed, starved of disk, interrupted or made longer is the run that was not."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from training_data import data_of, measured, tiny_recipe
+from training_process import recipe_of
+
+from viz_model.config import Kind
+from viz_model.training import checkpoint, loop
+from viz_model.training.checkpoint import TrainingError
+from viz_model.training.loop import BEFORE_DECAY, LATEST, StepReport, train, trained_model
+from viz_model.training.recipe import Recipe
+
+KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "tests" / "training_process.py"), str(folder), *arguments]
+
+
+def weights(recipe: Recipe, folder: Path) -> dict[str, torch.Tensor]:
+    return trained_model(recipe, folder).state_dict()
+
+
+def assert_same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def steps_of(recipe: Recipe, folder: Path) -> dict[int, tuple[Any, ...]]:
+    """Train to the end, in this process and in the precision of the others."""
+    return {report.step: measured(report) for report in train(recipe, data_of(recipe), folder, half_precision=False)}
+
+
+def run_and_kill(folder: Path, lines: int, delay: float, *arguments: str) -> int:
+    """Start the run in ``folder`` and kill −9 it ``delay`` seconds after it wrote so many lines; its status."""
+    with subprocess.Popen(command(folder, *arguments), stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        for _ in itertools.islice(process.stdout, lines):
+            pass
+        time.sleep(delay)
+        process.kill()
+        process.stdout.read()
+        return process.wait()
+
+
+def killed_run_is_whole(tmp_path: Path, kills: Sequence[tuple[int, float, int | None]]) -> None:
+    """(lines to wait for, seconds to wait then, bytes after which checkpoints hang or None) for each kill."""
+    recipe = recipe_of("decoder")
+    expected = steps_of(recipe, tmp_path / "whole")
+    n_half_written = 0
+    for lines, delay, hang in kills:
+        arguments = () if hang is None else ("--hang", str(hang))
+        assert run_and_kill(tmp_path, lines, delay, *arguments) == -signal.SIGKILL
+        n_half_written += (tmp_path / "decoder" / "checkpoint.partial").exists()
+    assert n_half_written or not any(hang for _, _, hang in kills)
+    last = steps_of(recipe, tmp_path / "decoder")
+    assert last and last == {step: expected[step] for step in last}
+    found = []
+    for line in (tmp_path / "decoder" / "log-0.jsonl").read_text().splitlines():
+        with contextlib.suppress(json.JSONDecodeError):  # a line that a kill cut short
+            found.append(StepReport(**json.loads(line)))
+    assert {report.step for report in found} | last.keys() == set(range(recipe.steps))
+    for report in found:  # every time that a step was made
+        assert measured(report) == expected[report.step]
+    assert_same_weights(weights(recipe, tmp_path / "decoder"), weights(recipe, tmp_path / "whole"))
+    assert not (tmp_path / "decoder" / "checkpoint.partial").exists()
+
+
+def test_a_killed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    # Once between two checkpoints, once while half of one is written.
+    killed_run_is_whole(tmp_path, [(3, 0.0, None), (7, 0.02, 20_000)])
+
+
+@pytest.mark.slow
+def test_a_run_killed_ten_times_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    kills = [(rng.randint(0, 3), rng.uniform(0.0, 0.08), rng.choice([None, 1, 20_000, 60_000])) for _ in range(9)]
+    killed_run_is_whole(tmp_path, [(0, 0.0, None), *kills])
+
+
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+    """The system refuses to let a file grow, in the middle of a checkpoint."""
+    recipe = recipe_of("decoder")
+    expected = steps_of(recipe, tmp_path / "whole")
+    done = subprocess.run(command(tmp_path, "--disk", "30000"), capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 3, done.stderr
+    assert "checkpoint.pt: cannot be written" in done.stderr and "Traceback" not in done.stderr
+    assert "the last good checkpoint is intact" in done.stderr
+    folder = tmp_path / "decoder"
+    assert not list(folder.glob("*.partial"))
+    saved = checkpoint.load(folder / LATEST)
+    assert saved is not None and saved["step"] == 5  # of the step before the disk was full
+    assert steps_of(recipe, folder) == {step: expected[step] for step in range(5, recipe.steps)}
+    assert_same_weights(weights(recipe, folder), weights(recipe, tmp_path / "whole"))
+
+
+# In this process
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("restarts", [(), (5,)])
+@pytest.mark.parametrize("interruptions", [[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]])
+def test_an_interrupted_run_is_the_uninterrupted_one(
+    kind: Kind, tmp_path: Path, interruptions: list[int], restarts: tuple[int, ...]
+) -> None:
+    optimiser: Any = "muon" if len(interruptions) > 1 else "adamw"
+    own: dict[str, Any] = {"dropout": (0.2, 0.4), "weight_decay": (0.1, 0.9)} if restarts else {"dropout": 0.2}
+    recipe = tiny_recipe(kind, optimiser=optimiser, decay="cosine", restarts=restarts, warmup=2, decay_steps=3, **own)
+    whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
+    parts = []
+    for n_steps in interruptions:
+        reports = train(recipe, data_of(recipe), tmp_path / "parts")
+        parts += [measured(report) for report in itertools.islice(reports, n_steps)]
+        reports.close()
+        torch.rand(3)
+    parts += [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "parts")]
+    assert parts == whole
+    assert_same_weights(weights(recipe, tmp_path / "parts"), weights(recipe, tmp_path / "whole"))
+
+
+def test_what_a_kill_leaves_behind(tmp_path: Path) -> None:
+    recipe = tiny_recipe()
+    whole = []
+    (tmp_path / "killed").mkdir()
+    for report in train(recipe, data_of(recipe), tmp_path / "whole", save_every=-1):
+        whole.append(measured(report))
+        if report.step == 5:  # its own checkpoint is written when the next step is asked for
+            shutil.copy(tmp_path / "whole" / LATEST, tmp_path / "killed")
+            (tmp_path / "killed" / "checkpoint.partial").write_bytes(b"half")
+    assert [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "killed")] == whole[5:]
+
+
+def test_checkpoints_are_as_far_apart_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny_recipe()
+    saved: list[tuple[str, int]] = []
+    monkeypatch.setattr(checkpoint, "save", lambda path, state: saved.append((path.name, state["step"])))
+    list(train(recipe, data_of(recipe), tmp_path, save_every=1e6))
+    assert saved == [(BEFORE_DECAY, 8), (LATEST, 12)]
+    saved.clear()
+    list(train(recipe, data_of(recipe), tmp_path, save_every=-1))
+    assert [step for name, step in saved if name == LATEST] == list(range(1, 13))
+
+
+def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
+    recipe = tiny_recipe()
+    list(train(recipe, data_of(recipe), tmp_path))
+    assert list(train(recipe, data_of(recipe), tmp_path)) == []
+
+
+# A run that is made longer
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimiser: Any) -> None:
+    short = tiny_recipe(dropout=0.1, decay=decay, optimiser=optimiser, steps=12, decay_steps=4)
+    longer = dataclasses.replace(short, steps=20, decay_steps=6)
+    list(train(short, data_of(short), tmp_path / "run"))
+    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
+    found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
+    assert found == whole[8:]
+    assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_recipe_that_restarts_goes_on_from_a_finished_run(tmp_path: Path, optimiser: Any) -> None:
+    short = tiny_recipe(dropout=0.1, optimiser=optimiser, steps=12)
+    longer = dataclasses.replace(short, steps=24, restarts=(12,))
+    list(train(short, data_of(short), tmp_path / "run"))
+    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
+    found = [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")]
+    assert found == whole[12:]
+    assert_same_weights(weights(longer, tmp_path / "run"), weights(longer, tmp_path / "whole"))
+
+
+def test_a_recipe_that_restarts_elsewhere_cannot_follow_a_finished_run(tmp_path: Path) -> None:
+    short = tiny_recipe(steps=12)
+    list(train(short, data_of(short), tmp_path))
+    for other in (
+        dataclasses.replace(short, steps=24, restarts=(13,)),
+        dataclasses.replace(short, steps=24, restarts=(12,), peak_rate=0.5),
+    ):
+        with pytest.raises(TrainingError, match="of another recipe"):
+            next(train(other, data_of(other), tmp_path))
+
+
+def test_a_longer_recipe_goes_on_from_the_latest_before_the_decay(tmp_path: Path) -> None:
+    short = tiny_recipe(steps=12, decay_steps=4)
+    longer = dataclasses.replace(short, steps=20, decay_steps=6)
+    reports = train(short, data_of(short), tmp_path / "run")
+    list(itertools.islice(reports, 5))
+    reports.close()
+    whole = [measured(report) for report in train(longer, data_of(longer), tmp_path / "whole")]
+    assert [measured(report) for report in train(longer, data_of(longer), tmp_path / "run")] == whole[5:]
+
+
+def test_a_run_closed_at_the_last_step_before_the_decay_can_still_be_made_longer(tmp_path: Path) -> None:
+    short = tiny_recipe(steps=12, decay_steps=4)
+    longer = dataclasses.replace(short, steps=20, decay_steps=6)
+    reports = train(short, data_of(short), tmp_path)
+    list(itertools.islice(reports, 8))
+    reports.close()
+    list(train(short, data_of(short), tmp_path))
+    assert next(train(longer, data_of(longer), tmp_path)).step == 8
+
+
+def test_a_shorter_recipe_cannot_follow_what_is_past_its_decay(tmp_path: Path) -> None:
+    recipe = tiny_recipe(steps=12, decay_steps=4)
+    list(train(recipe, data_of(recipe), tmp_path))
+    shorter = dataclasses.replace(recipe, steps=10, decay_steps=4)
+    with pytest.raises(TrainingError, match="another recipe"):
+        next(train(shorter, data_of(shorter), tmp_path))
+
+
+# Folders that cannot be gone on with
+
+
+@pytest.mark.parametrize(
+    "changes", [{"peak_rate": 1e-3}, {"seed": 1}, {"optimiser": "muon"}, {"dropout": 0.1}, {"config": {"d_ffn": 24}}]
+)
+def test_a_folder_belongs_to_one_recipe(tmp_path: Path, changes: dict[str, Any]) -> None:
+    recipe = tiny_recipe()
+    reports = train(recipe, data_of(recipe), tmp_path)
+    next(reports)
+    reports.close()
+    before = (tmp_path / LATEST).read_bytes()
+    other = tiny_recipe(**changes)
+    with pytest.raises(TrainingError, match="another recipe"):
+        next(train(other, data_of(other), tmp_path))
+    assert (tmp_path / LATEST).read_bytes() == before
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_from_before_a_field_was_added_goes_on(tmp_path: Path, finished: bool) -> None:
+    recipe = tiny_recipe(steps=12, decay_steps=4)
+    reports = train(recipe, data_of(recipe), tmp_path)
+    list(itertools.islice(reports, 12 if finished else 5))
+    reports.close()
+    for path in tmp_path.glob("*.pt"):
+        saved = checkpoint.load(path)
+        assert saved is not None
+        described = json.loads(saved["recipe"])
+        del described["accumulate"], described["config"]["qk_norm"]
+        checkpoint.save(path, {**saved, "recipe": json.dumps(described)})
+    longer = dataclasses.replace(recipe, steps=20, decay_steps=6)
+    if finished:
+        assert list(train(recipe, data_of(recipe), tmp_path)) == []
+    assert next(train(longer, data_of(longer), tmp_path)).step == (8 if finished else 5)
+    with pytest.raises(TrainingError, match="another recipe"):
+        next(train(tiny_recipe(accumulate=2), data_of(recipe), tmp_path))
+
+
+def damaged(path: Path, how: str) -> None:
+    whole = path.read_bytes()
+    match how:
+        case "cut":
+            path.write_bytes(whole[: len(whole) // 2])
+        case "empty":
+            path.write_bytes(b"")
+        case "text":
+            path.write_bytes(b"not a checkpoint")
+        case "pickle":
+            torch.save({"run": Path("anything")}, path)
+        case "other":
+            torch.save({"weights": torch.zeros(2)}, path)
+        case "tensor":
+            torch.save(torch.zeros(2), path)
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "text", "pickle", "other", "tensor"])
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, how: str) -> None:
+    recipe = tiny_recipe()
+    reports = train(recipe, data_of(recipe), tmp_path)
+    next(reports)
+    reports.close()
+    damaged(tmp_path / LATEST, how)
+    before = (tmp_path / LATEST).read_bytes()
+    for attempt in (lambda: next(train(recipe, data_of(recipe), tmp_path)), lambda: trained_model(recipe, tmp_path)):
+        with pytest.raises(TrainingError, match=r"checkpoint\.pt: not a checkpoint of ours"):
+            attempt()
+    assert (tmp_path / LATEST).read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    recipe = tiny_recipe(steps=3, warmup=0, decay_steps=0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TrainingError, match="cannot be written"):
+        list(train(recipe, data_of(recipe), tmp_path / "file" / "run"))
+
+
+def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LATEST
+    state = dict.fromkeys(checkpoint.FIELDS, 0)
+    checkpoint.save(path, state)
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+
+            def refuse(*_: Any) -> None:
+                raise OSError(28, "No space left on device")
+
+            patch.setattr(os, name, refuse)
+            with pytest.raises(TrainingError, match="No space left on device"):
+                checkpoint.save(path, {**state, "step": 1})
+        assert checkpoint.load(path) == state
+        assert [file.name for file in tmp_path.iterdir()] == [LATEST]
+    checkpoint.save(path, {**state, "step": 2})
+    assert checkpoint.load(path) == {**state, "step": 2}
+
+
+def test_a_missing_checkpoint_is_a_beginning(tmp_path: Path) -> None:
+    assert checkpoint.load(tmp_path / LATEST) is None
+    assert next(train(tiny_recipe(), data_of(tiny_recipe()), tmp_path / "new")).step == 0
+    assert loop.SAVE_EVERY_SECONDS > 0

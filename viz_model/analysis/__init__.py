@@ -1,1 +1,0 @@
-"""Numbers computed from a Trace that are not themselves values of the forward pass."""

@@ -1,0 +1,144 @@
+"""Interventions in the view: what was changed, each with a way to take it back, and what it changed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import runs, state
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts, literal
+from viz_model.runs import edits
+from viz_model.runs.edits import Edit
+from viz_model.topics.architectures.numbers import compare_runs
+
+
+def describe(edit: Edit, t: Texts) -> str:
+    """An edit in a few words."""
+    match edit:
+        case edits.AblateHead(to=to):
+            said = t(f"edits.head_off_{to}", layer=edit.layer, head=edit.head)
+        case edits.FixPattern(pattern=pattern):
+            kind = pattern if isinstance(pattern, str) else "rows"
+            said = t("edits.pattern", layer=edit.layer, head=edit.head, pattern=t(f"edits.pattern_{kind}"))
+        case edits.SetNeuron(position=position):
+            said = t("edits.neuron", layer=edit.layer, neuron=edit.neuron, value=f"{edit.value:g}")
+            said += "" if position is None else t("edits.at_position", position=position)
+        case edits.Skip(part=part):
+            said = t("edits.skip", layer=edit.layer, part=t(f"edits.part_{part}"))
+        case edits.PatchResidual():
+            source = literal(edit.from_text) if edit.from_text is not None else t("edits.patch_ids")
+            said = t("edits.patch", site=literal(edit.site), position=edit.position, source=source)
+        case edits.FlipMask(key=key, layer=layer):
+            what = "edits.flip_row" if key is None else "edits.flip_cell"
+            said = t(what, query=edit.query, key=key) + ("" if layer is None else t("edits.in_layer", layer=layer))
+        case edits.ShuffleTokens(seed=seed):
+            said = t("edits.shuffle_order") if seed is None else t("edits.shuffle_seed", seed=seed)
+        case _:
+            said = t(f"edits.{edit.tag.replace('-', '_')}")
+    said += t("edits.in_cross") if getattr(edit, "attention", "attn") == "cross" else ""
+    side = getattr(edit, "side", None)
+    return said + (t(f"edits.in_{side}") if side is not None else "")
+
+
+def chips(view: ViewState, t: Texts) -> None:
+    """The interventions of the view; a click takes one back, and another all of them."""
+    if not view.edits:
+        return
+    st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
+    with st.container(horizontal=True, gap="xsmall", key="sidebar_edits"):
+        for n, edit in enumerate(view.edits):
+            rest = view.edits[:n] + view.edits[n + 1 :]
+            st.button(
+                describe(edit, t),
+                key=f"sidebar.edit.{n}",
+                icon=":material/close:",
+                help=t("edits.remove"),
+                on_click=state.update,
+                kwargs={"edits": rest},
+            )
+    st.button(
+        t("edits.reset"),
+        key="sidebar.reset",
+        icon=":material/restart_alt:",
+        type="tertiary",
+        on_click=state.update,
+        kwargs={"edits": ()},
+    )
+
+
+def toggled(view: ViewState, edit: Edit) -> tuple[Edit, ...]:
+    """The view's edits with one more, or without it where it is there."""
+    return tuple(e for e in view.edits if e != edit) if edit in view.edits else (*view.edits, edit)
+
+
+class Effect(NamedTuple):
+    """What interventions changed at one position; probabilities are None where the model predicts no tokens.
+
+    ``first`` is the first site where the runs differ, None where none does.
+    """
+
+    before: tuple[vm.Token, float] | None
+    after: tuple[vm.Token, float] | None
+    divergence: float
+    entropies: tuple[float, float]
+    first: str | None
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def effect(asked: runs.Asked, position: int) -> Effect:
+    """The run that was asked for, against the same without interventions."""
+    after, before = runs.trace(asked), runs.trace(asked.plain)
+    with runs.alone():
+        found = compare_runs.first(before, after)
+        first = None if found is None else found.site
+        if not before.config.has_logits:
+            return Effect(None, None, 0.0, (0.0, 0.0), first)
+        rows = compare_runs.predictions(before, after, k=1)
+        tops = [run.next_tokens(position, 1)[0] for run in (before, after)]
+        low, high = (float(bits) for bits in rows.entropies[position])
+        return Effect(tops[0], tops[1], float(rows.divergence[position]), (low, high), first)
+
+
+_PARTS = {
+    "norm": edits.NoNorm,
+    "residual": edits.NoResidual,
+    "position": edits.NoPosition,
+    "scale": edits.NoScale,
+}
+
+
+def banner(asked: runs.Asked, position: int, t: Texts) -> None:
+    """Above an edited run: what it predicts, and what it would have predicted."""
+    found = effect(asked, position)
+    site = t("edits.nowhere") if found.first is None else literal(found.first)
+    if found.before is None or found.after is None:
+        text = t("edits.changed_vectors", site=site)
+    else:
+        names = {
+            name: f"{literal(token.label)} {share:.1%}"
+            for name, (token, share) in (("before", found.before), ("after", found.after))
+        }
+        low, high = found.entropies
+        same = "same" if found.before[0].id == found.after[0].id else "other"
+        bits = {"divergence": f"{found.divergence:.2f}", "low": f"{low:.2f}", "high": f"{high:.2f}"}
+        text = t(f"edits.changed_{same}", site=site, **names, **bits)
+    if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(asked.edits))]:
+        parts = t("models.comma").join(t(f"edits.part_{part}") for part in missing)
+        text += f"\n\n{t('edits.structure', parts=parts)}"
+    st.info(text, icon=":material/science:")
+
+
+def fitting(asked: runs.Asked, t: Texts) -> vm.Trace:
+    """The run that was asked for; where an edit names a place that is not there, the run without any, and why."""
+    try:
+        return runs.trace(asked)
+    except vm.TextError:
+        raise
+    except ValueError as wrong:
+        if not asked.edits:
+            raise
+        st.warning(t("edits.unfit", why=literal(str(wrong)[:300])))
+        return runs.trace(asked.plain)

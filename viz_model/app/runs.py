@@ -1,0 +1,465 @@
+"""Loaded models and traced texts, shared by all visitors."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import logging
+import math
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+import torch
+
+import viz_model as vm
+from viz_model.app import run_lock as turns
+from viz_model.app.state import CL100K
+from viz_model.app.store import kept as kept_in
+from viz_model.app.store import store
+from viz_model.checkpoints import registry
+from viz_model.config import ModelConfig, Side
+from viz_model.model import sites
+from viz_model.runs import recompute as replay
+from viz_model.runs.edits import AblateHead, Edit
+from viz_model.runs.generation import Decoder, Step, steps
+from viz_model.runs.recompute import Replay
+from viz_model.runs.trace import bytes_kept
+from viz_model.tokenizers.tokenizer import Tokenizer
+from viz_model.tokenizers.tokenizer import cl100k_base as cl100k_base
+from viz_model.topics.attention.numbers import masks
+from viz_model.topics.block.numbers import depth
+from viz_model.topics.embedding.numbers import Geometry, geometry
+from viz_model.topics.next_token.numbers import kv_cache
+from viz_model.topics.next_token.numbers.masked import Covered, cover
+from viz_model.topics.next_token.pictures.next_token import MOST_DRAWN
+from viz_model.topics.norm_placement.numbers import twins
+from viz_model.topics.norm_placement.numbers.gradients import StreamGradients, stream_gradients
+from viz_model.topics.tokens.numbers import splitting
+from viz_model.training import log
+
+# Characters that are tokenised at the most. Far more than any context holds, few enough that a
+# pasted book costs milliseconds.
+MAX_CHARACTERS = 20_000
+
+MOST_RUN = 100_000_000
+"""Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
+
+MOST_KEPT_RUNS = 400_000_000
+"""Bytes of all runs together that are kept for when they are asked for again, whoever asked first."""
+
+MOST_KEPT_MODELS = 1_200_000_000
+"""Bytes of the weights of all loaded models together."""
+
+# Tokens that an encoder–decoder says unasked: twice as many as there are in a long sentence.
+MAX_SAID = 64
+
+_LOG = logging.getLogger(__name__)
+
+# One run at a time: a second thread would only take the cores from the first.
+# Whoever has typed on stops waiting for it.
+_RUNNING = turns.Turn()
+
+
+def alone() -> contextlib.AbstractContextManager[bool]:
+    """While it is entered no model runs for anybody else; for short work, all visitors wait for it."""
+    return _RUNNING
+
+
+# Fresh weights come from PyTorch's one generator, which two threads at once would mix up.
+_DRAWING_WEIGHTS = threading.Lock()
+
+
+MOST_KEPT = 2
+"""Models of a visitor's own: a third takes the place of the first."""
+
+_KEPT = "runs.kept"
+
+
+class Kept(NamedTuple):
+    """A model that only this visitor has."""
+
+    lm: vm.LanguageModel
+    label: str
+
+
+def kept() -> dict[str, Kept]:
+    """The visitor's own models by name. They live in the session alone: no other visitor's run can name them."""
+    return dict(st.session_state.get(_KEPT, {}))
+
+
+def keep(make: Callable[[str], vm.LanguageModel], label: str) -> str:
+    """Offer this visitor a model of their own; the name that ``make`` was given for it.
+
+    No two models ever share a name, because what was run is cached by it; nor can it be guessed.
+    """
+    name = f"my-model-{uuid.uuid4().hex[:16]}"
+    own = [*kept().items(), (name, Kept(make(name), label))]
+    st.session_state[_KEPT] = dict(own[-MOST_KEPT:])
+    return name
+
+
+def names() -> list[str]:
+    """The models a visitor may choose from."""
+    return list(offered())
+
+
+def offered() -> dict[str, ModelConfig]:
+    """The config of each of :func:`names`: the models of the server, then the visitor's own."""
+    return configs() | {name: own.lm.config for name, own in kept().items()}
+
+
+def label(name: str) -> str:
+    """What a model is called on the screen."""
+    own = kept()
+    return own[name].label if name in own else name
+
+
+def labels() -> dict[str, str]:
+    """What each of :func:`names` is called: for widgets, which ask outside of a visitor's run too."""
+    return {name: label(name) for name in names()}
+
+
+@st.cache_resource(show_spinner=False)
+def configs() -> dict[str, ModelConfig]:
+    """The config of every model that was there when the app started; those that cannot be read are left out."""
+    found: dict[str, ModelConfig] = {}
+    for name in vm.models():
+        try:
+            found[name] = registry.config_of(name)
+        except vm.ModelError as error:
+            _LOG.warning("model %s is left out: %s", name, error)
+    return found
+
+
+def leave_out(name: str, error: vm.ModelError) -> None:
+    """Offer a model no longer whose weights or vocabulary turned out to be damaged."""
+    _LOG.warning("model %s is left out: %s", name, error)
+    configs().pop(name, None)
+
+
+def model(name: str) -> vm.LanguageModel:
+    """A model of the server, or of this visitor."""
+    own = kept()
+    return own[name].lm if name in own else loaded(name)
+
+
+def _weights(lm: vm.LanguageModel) -> int:
+    """Bytes of a model: 540 MB where it has 135 million parameters."""
+    return sum(parameter.nbytes for parameter in lm.model.parameters())
+
+
+def _let_go(name: str) -> None:
+    """Forget the runs of a model that has left: each of them would hold its weights."""
+    store("runs", MOST_KEPT_RUNS).forget(lambda call: call.args[0].model == name)
+
+
+@kept_in("models", most=MOST_KEPT_MODELS, size=_weights, leave=lambda call: _let_go(call.args[0]))
+def loaded(name: str) -> vm.LanguageModel:
+    # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
+    # for what one thread does in 7).
+    torch.set_num_threads(1)
+    lm = vm.load(name)
+    # The libraries and the weights stay: Python's collector need not go through them again and again.
+    gc.collect()
+    gc.freeze()
+    return lm
+
+
+@st.cache_resource(show_spinner=False)
+def vocabularies() -> dict[str, str]:
+    """The vocabularies of the server's models: of each one a model that has it, by what the vocabulary is called."""
+    found: dict[str, str] = {}
+    for name in configs():
+        with contextlib.suppress(vm.ModelError):
+            found.setdefault(registry.vocabulary_of(name), name)
+    return found
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def vocabulary(name: str) -> Tokenizer:
+    """``cl100k_base``, or the tokenizer of a model of the server, without its weights.
+
+    Raises:
+        ModelError: its files are damaged.
+    """
+    return cl100k_base() if name == CL100K else registry.tokenizer_of(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def surveys(_own: Tokenizer, _other: Tokenizer, names: tuple[str, str]) -> tuple[splitting.Surveyed, ...]:
+    """How two vocabularies, kept by their ``names``, spell the common words of the first, and more."""
+    words = splitting.common_words(_own)
+    return tuple(splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (_own, _other))
+
+
+class Asked(NamedTuple):
+    """A run that a visitor asks for: the key under which it, and what follows from it, is kept.
+
+    Texts, never tensors, so that equal keys are equal runs.
+
+    Attributes:
+        model: its name.
+        text: one that :func:`readable` has passed.
+        target: of an encoder–decoder, what its decoder has said so far.
+        to: the language of the target, of a model that translates into several.
+        edits: interventions, as an address writes them (:func:`viz_model.runs.edits.write`).
+    """
+
+    model: str
+    text: str
+    target: str | None = None
+    to: str | None = None
+    edits: str = ""
+
+    @classmethod
+    def of(cls, model: str, run: vm.Trace) -> Asked:
+        """The key of a run of a text."""
+        return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits))
+
+    @property
+    def plain(self) -> Asked:
+        """The same without interventions."""
+        return self._replace(edits="")
+
+
+def trace(asked: Asked) -> vm.Trace:
+    """What was asked for. It is immutable, so that visitors can share it.
+
+    Raises:
+        TextError: the text cannot be written in the model's vocabulary.
+        ValueError: an edit names a place that the model or the text does not have.
+    """
+    return _traced(asked)
+
+
+def _bytes(run: vm.Trace | StreamGradients | Drawing) -> int:
+    """What a run keeps, and of a long one the block that may be computed again beside it."""
+    if isinstance(run, Drawing):
+        return run.nbytes
+    if isinstance(run, StreamGradients):
+        return sum(gradient.nbytes for gradient in run.gradients)
+    lengths: dict[Side, int] = {side: len(run.at(side)) for side in run.config.sides}
+    if not isinstance(run.values, Replay):
+        return bytes_kept(run.config, lengths)
+    blocks = sum(run.config.depth(side) for side in run.config.sides)
+    storages = [value.untyped_storage() for value in run.values.kept.values()]
+    stored = {storage.data_ptr(): storage.nbytes() for storage in storages}  # one may have two names
+    noted = sum(note.lengths.nbytes + note.first.nbytes for note in run.values.noted.values())
+    read_by_heads = 4 * run.config.d_model * max(lengths.values())
+    return sum(stored.values()) + noted + read_by_heads + bytes_kept(run.config, lengths) // blocks
+
+
+_kept_run = kept_in("runs", most=MOST_KEPT_RUNS, size=_bytes)
+
+
+@_kept_run
+def _traced(asked: Asked) -> vm.Trace:
+    return _run(asked)
+
+
+def _run(asked: Asked, mask: Mapping[Side, torch.Tensor] | None = None, edits: Sequence[Edit] = ()) -> vm.Trace:
+    lm = model(asked.model)
+    with _RUNNING:
+        return lm.trace(
+            asked.text,
+            asked.target,
+            mask=mask,
+            edits=[*vm.edits.parse(asked.edits), *edits],
+            max_tokens=most_tokens(lm.config),
+            target_language=asked.to,
+            between=turns.check,
+        )
+
+
+@_kept_run
+def changed(asked: Asked, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]) -> vm.Trace:
+    """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
+    visible = masks.build(mask, side, len(trace(asked).at(side)))
+    off_too = [AblateHead(layer=layer, head=head, side=side) for head in off]
+    return _run(asked, None if visible is None else {side: visible}, off_too)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def said(name: str, text: str, to: str | None = None) -> str:
+    """What an encoder–decoder says to a source by itself: its greedy target."""
+    lm = model(name)
+    with _RUNNING:
+        return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0, target_language=to).text
+
+
+@functools.cache
+def most_tokens(config: ModelConfig) -> int:
+    """How many tokens of a text are run: the whole context, where the run's residual stream is not too large to keep.
+
+    The rest of a run follows from its stream (:mod:`viz_model.runs.recompute`).
+    """
+    own = replay.kept(config)
+    # The stream that enters a block is the one that left the block below: one tensor under two names.
+    rows = [(name, site) for name, site in sites.rows(config) if name in own and not name.endswith("resid.in")]
+    vectors = sum(math.prod(site.shape(config, 1)) for _, site in rows)
+    return max(1, min(config.n_context, MOST_RUN // (4 * vectors)))
+
+
+def readable(text: str) -> tuple[str, int]:
+    """``text`` with every lone surrogate replaced by U+FFFD and cut to what is ever tokenised.
+
+    Returns it with the number of characters that were replaced.
+    """
+    head = text[:MAX_CHARACTERS]
+    clean = head.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
+
+
+@_kept_run
+def gradients(asked: Asked, side: Side) -> StreamGradients:
+    """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
+    run = trace(asked).at(side)
+    with _RUNNING:
+        return stream_gradients(run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def bare_top_changes(asked: Asked) -> int:
+    """At how many positions a model's first choice would be another without its final norm."""
+    run = trace(asked)
+    with _RUNNING:
+        return twins.bare_top_changes(run.at(run.config.sides[-1]))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def along_the_stream(asked: Asked, side: Side) -> tuple[np.ndarray, np.ndarray]:
+    """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
+    run = trace(asked).at(side)
+    with _RUNNING:
+        return twins.stream_norms(run), twins.stream_similarity(run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def untrained_similarity(asked: Asked, side: Side) -> np.ndarray:
+    """How alike the tokens are by depth in a model like this one before any training."""
+    run = trace(asked).at(side)
+    with _RUNNING, _DRAWING_WEIGHTS:
+        return twins.untrained_similarity(run)
+
+
+# Takes seconds, in a thread of its own: it does not keep a visitor's sentence waiting.
+@st.cache_resource(show_spinner=False)
+def gradients_at_start() -> depth.DepthGradients:
+    """Gradients of fresh models by depth, the same for every visitor."""
+    torch.set_num_threads(1)
+    with _DRAWING_WEIGHTS:
+        return depth.gradients_by_depth()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def training_log(name: str) -> list[dict[str, Any]]:
+    """The log that lies beside a model's weights; empty where none does."""
+    path = model(name).folder / "log.jsonl"
+    return log.read(path) if path.exists() else []
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def figures_by_source(name: str) -> dict[str, dict[str, float]]:
+    """Bits per byte of held-out text and of text trained on, by source; empty where no file beside the weights says.
+
+    As :func:`viz_model.training.publish.by_source` measured them.
+    """
+    path = model(name).folder / "figures.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found: dict[str, dict[str, float]] = known.get("by_source", {})
+    return found
+
+
+class Drawing:
+    """The tokens drawn so far after one text, what the cache held when each was drawn, and the run that draws on.
+
+    ``nbytes`` is what its cache takes at the longest.
+    """
+
+    def __init__(self, decoder: Decoder, going: Iterator[Step], end: int | None, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self._decoder = decoder
+        self._going = going
+        self._end = end
+        self._steps: list[Step] = []
+        self._held: list[kv_cache.Held] = []
+
+    def first(self, count: int) -> tuple[Step, ...]:
+        """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
+        while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
+            turns.check()
+            self._steps.append(next(self._going))
+            self._held.append(kv_cache.held(self._decoder.cache))
+        return tuple(self._steps[:count])
+
+    def held(self, count: int) -> kv_cache.Held:
+        """What the cache held when token ``count`` ≥ 1 was drawn."""
+        return self._held[len(self.first(count)) - 1]
+
+
+# Each keeps a KV cache, so that one more token costs one position.
+@_kept_run
+def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
+    lm, run = model(asked.model), trace(asked)
+    with _RUNNING:
+        decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
+    positions = len(run.at(run.config.sides[-1])) + MOST_DRAWN
+    pair = 2 * lm.config.n_kv_heads * lm.config.d_head  # a key and a value of every head
+    nbytes = 4 * positions * lm.config.depth(run.config.sides[-1]) * pair
+    return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text, nbytes)
+
+
+def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
+    """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
+
+    Of an encoder–decoder, they continue its target. An end-of-text token is the last one.
+
+    Raises:
+        ValueError: an edit speaks of positions, and so means nothing for a text that grows.
+    """
+    drawing = _drawing(asked, sampling, seed)
+    with _RUNNING:
+        return drawing.first(count)
+
+
+def held(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> kv_cache.Held:
+    """What the decoder's cache held when it drew token ``count`` ≥ 1 of :func:`drawn`."""
+    drawing = _drawing(asked, sampling, seed)
+    with _RUNNING:
+        return drawing.held(count)
+
+
+@_kept_run
+def masked(asked: Asked, position: int) -> vm.Trace:
+    """The trace of a text in which the mask token stands at ``position``.
+
+    Raises:
+        ValueError: the model's vocabulary has no mask token.
+    """
+    lm, ids = model(asked.model), list(trace(asked).ids)
+    if lm.tokenizer.mask_id is None:
+        raise ValueError(f"{asked.model}: its vocabulary has no mask token")
+    ids[position] = lm.tokenizer.mask_id
+    with _RUNNING:
+        return lm.trace(ids=ids, edits=vm.edits.parse(asked.edits))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def covered(asked: Asked, start: int, stop: int) -> Covered:
+    """Each token from ``start`` to ``stop`` covered alone, of a model whose vocabulary has a mask token."""
+    run = trace(asked)
+    assert run.tokenizer.mask_id is not None
+    with _RUNNING:
+        return cover(run, range(start, stop), run.tokenizer.mask_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def embedding_geometry(name: str) -> Geometry:
+    """Nearest rows and principal directions of a model's embedding table."""
+    return geometry(model(name).model.embedding.weight.detach().numpy())

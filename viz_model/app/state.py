@@ -1,0 +1,364 @@
+"""What a visitor is looking at, and its address.
+
+One frozen :class:`ViewState` holds the whole view. It lives in the session, follows every widget,
+and is written to the URL on every run; a URL is only ever parsed into it, value by value, and what
+it asks for that does not exist becomes a default and a notice. Nothing from a URL is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app.texts import LANGUAGES
+from viz_model.config import ModelConfig, Side
+from viz_model.runs import edits
+from viz_model.runs.derivation import Cell
+from viz_model.runs.edits import Edit
+from viz_model.runs.generation import Sampling
+
+MAX_URL_TEXT = 2_000
+"""Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
+
+SIDES: tuple[Side, ...] = ("encoder", "decoder")
+
+MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, MAX_SEED = 2.0, 100, 0.05, 9999
+"""What a visitor may choose of how tokens are drawn."""
+
+CL100K = "cl100k_base"
+"""The vocabulary that every other one can be held against."""
+
+_CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
+
+_SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
+_PARTS = "view.parts"
+
+BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "frame.ask", "frame.drawer"
+"""The parts of a page that run alone: all below the sentence; layer and head, link and question in the sidebar;
+the derivation."""
+
+SHOWN_BY: dict[str, frozenset[str]] = {
+    BODY: frozenset({"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary"}),
+    PLACE: frozenset({"layer", "head"}),
+    ASK: frozenset({"token"}),
+    DRAWER: frozenset({"cell"}),
+}
+"""The fields of the view that each part shows; the link shows all. Other fields belong to the whole page."""
+_NARROW = frozenset().union(*SHOWN_BY.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewState:
+    """The view. Layers, heads and tokens count from 0; token None is the last one.
+
+    ``text`` None is the first example for the model. ``target`` is what the decoder of an
+    encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
+    it is asked for, of a model that translates into several, None the first of them. ``side`` is
+    the stack that is looked at, where there are two. ``edits`` are changes to the run.
+
+    ``temperature``, ``top_k`` (None: off), ``top_p`` and ``seed`` say how tokens are drawn. ``compare`` is a
+    second model to stand beside the first, ``vocabulary`` a second vocabulary; None is the page's own choice.
+    ``cell`` is the number whose derivation is open: of a value, or of a weight.
+    """
+
+    model: str
+    text: str | None = None
+    target: str | None = None
+    to: str | None = None
+    side: Side = "decoder"
+    layer: int = 0
+    head: int = 0
+    token: int | None = None
+    edits: tuple[Edit, ...] = ()
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 0.9
+    seed: int = 0
+    compare: str | None = None
+    vocabulary: str | None = None
+    cell: Cell | None = None
+    lang: str = "en"
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the next token is chosen."""
+        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
+
+    def query(self) -> dict[str, str]:
+        """The view as URL parameters; :func:`parse` is the inverse."""
+        plain = {
+            "model": self.model,
+            "layer": str(self.layer),
+            "head": str(self.head),
+            "lang": self.lang,
+        }
+        if self.text is not None:
+            plain["text"] = self.text[:MAX_URL_TEXT]
+        if self.to is not None:
+            plain["to"] = self.to
+        if self.token is not None:
+            plain["token"] = str(self.token)
+        if self.target is not None:
+            plain["target"] = self.target[:MAX_URL_TEXT]
+        if self.side != "decoder":
+            plain["side"] = self.side
+        if self.edits:
+            plain["edits"] = edits.write(self.edits)
+        # What nobody has touched is left out, so that most addresses stay short.
+        for name in ("temperature", "top_k", "top_p", "seed"):
+            if (value := getattr(self, name)) != getattr(_UNTOUCHED, name):
+                plain[name] = f"{value:g}"
+        for name in ("compare", "vocabulary"):
+            if (value := getattr(self, name)) is not None:
+                plain[name] = value
+        if self.cell is not None:
+            plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
+        return plain
+
+    def stack(self, config: ModelConfig) -> Side:
+        """The stack of a model that is looked at: of a model with one stack, that one."""
+        return self.side if self.side in config.sides else config.sides[-1]
+
+
+_UNTOUCHED = ViewState(model="")
+
+# Patterns, because int() and float() also read 1_0, other scripts' digits and nan.
+_WHOLE, _DECIMAL = re.compile("[0-9]{1,4}"), re.compile(r"[0-9](\.[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something the address asked for that is not there: a key of the texts, and its values."""
+
+    key: str
+    values: Mapping[str, object]
+
+
+def parse(
+    query: Mapping[str, str], models: Sequence[str], configs: Mapping[str, ModelConfig], language: str
+) -> tuple[ViewState, list[Notice]]:
+    """URL parameters -> the view they describe, and a notice for each that describes none."""
+    notices: list[Notice] = []
+    model = query.get("model", models[0])
+    if model not in models:
+        notices.append(Notice("common.unknown_model", {"asked": model[:80], "shown": models[0]}))
+        model = models[0]
+    lang = query.get("lang", language)
+    if lang not in LANGUAGES:
+        notices.append(Notice("common.unknown_language", {"asked": lang[:80]}))
+        lang = language
+    config = configs[model]
+
+    def index(name: str, size: int) -> int:
+        asked = query.get(name, "0")
+        # isdecimal accepts other scripts' digits too, and int() reads them; length bounds the cost.
+        if asked.isdecimal() and len(asked) < 10 and int(asked) < size:
+            return int(asked)
+        notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
+        return 0
+
+    def number(name: str, low: float, high: float, pattern: re.Pattern[str] = _WHOLE) -> Any:
+        """A number of the sliders; the default of the view where the address asks for none, or for another."""
+        default = getattr(_UNTOUCHED, name)
+        asked = query.get(name)
+        if asked is not None and pattern.fullmatch(asked) and low <= float(asked) <= high:
+            return type(low)(asked)
+        if asked is not None:
+            values = {"name": name, "asked": asked[:80], "low": low, "high": high}
+            notices.append(Notice("common.unknown_number", values))
+        return default
+
+    def named(name: str, known: Sequence[str]) -> str | None:
+        asked = query.get(name)
+        if asked is None or asked in known:
+            return asked
+        notices.append(Notice("common.unknown_beside", {"name": name, "asked": asked[:80]}))
+        return None
+
+    side = query.get("side", "decoder")
+    if side not in SIDES:
+        notices.append(Notice("common.unknown_side", {"asked": side[:80]}))
+        side = "decoder"
+    shown: Side = "encoder" if side == "encoder" else "decoder"
+    depth = config.depth(shown if shown in config.sides else config.sides[-1])
+    token: int | None = None
+    if "token" in query:  # whether the sentence is that long is for the page to say
+        token = index("token", config.n_context)
+    asked = query.get("edits", "")
+    try:
+        changes = edits.parse(asked)  # whether the model has such places is seen when it runs
+    except ValueError as wrong:
+        notices.append(Notice("edits.unknown", {"why": str(wrong)[:300]}))
+        changes = ()
+    cell: Cell | None = None
+    if "cell" in query:
+        if written := _CELL.fullmatch(query["cell"]):  # whether the run has it is for the derivation to say
+            cell = Cell(written[1], tuple(map(int, written[2].split(","))))
+        else:
+            notices.append(Notice("derivation.unknown", {"asked": query["cell"][:80]}))
+    view = ViewState(
+        model=model,
+        text=query.get("text"),
+        target=query.get("target"),
+        to=query.get("to"),  # whether the model translates into it is for its tokenizer to say
+        side=shown,
+        layer=index("layer", depth),
+        head=index("head", config.n_heads),
+        token=token,
+        edits=changes,
+        temperature=number("temperature", 0.0, MAX_TEMPERATURE, _DECIMAL),
+        top_k=number("top_k", 1, MAX_TOP_K),
+        top_p=number("top_p", MIN_TOP_P, 1.0, _DECIMAL),
+        seed=number("seed", 0, MAX_SEED),
+        compare=named("compare", models),
+        vocabulary=named("vocabulary", (CL100K, *models)),
+        cell=cell,
+        lang=lang,
+    )
+    return view, notices
+
+
+def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewState:
+    """The view of this run: the session's, unless the address is one that we did not write.
+
+    A click on a page in the navigation empties the query; that keeps the session's view.
+    """
+    query = st.query_params.to_dict()
+    if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
+        preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+        view, notices = parse(query, models, configs, preferred)
+        st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
+    found: ViewState = st.session_state[_SESSION]
+    return found
+
+
+def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
+    """The view within the bounds of its model, with the text and language that it leaves open; written to the address.
+
+    Another model may have fewer layers or heads, and other languages. What the visitor left open
+    stays so in the session: with another model it becomes another example.
+
+    Args:
+        example: the text to show where none was chosen.
+        languages: that the model translates into, where there are several.
+    """
+    depth = config.depth(view.stack(config))
+    fitted = replace(
+        view,
+        text=None if view.text == example else view.text,
+        layer=min(view.layer, depth - 1),
+        head=min(view.head, config.n_heads - 1),
+    )
+    knows = view.to is None or view.to in languages
+    if not knows and from_address():
+        values = {"asked": str(view.to)[:80], "known": ", ".join(languages) or "–"}
+        st.session_state[_NOTICES] = [*notices(), Notice("common.unknown_to", values)]
+        fitted = replace(fitted, to=None)
+    if fitted != view:
+        st.session_state[_SESSION] = fitted
+    first = next(iter(languages), None)
+    shown = replace(
+        fitted,
+        text=example if fitted.text is None else fitted.text,
+        to=fitted.to if fitted.to in languages else first,
+    )
+    write(shown)
+    return shown
+
+
+def cell() -> Cell | None:
+    """The number whose derivation is open now."""
+    return current().cell
+
+
+def notices() -> list[Notice]:
+    """Notices on the address, until the visitor changes something."""
+    return st.session_state.get(_NOTICES, [])
+
+
+def from_address() -> bool:
+    """Whether the view is as the address asked for it: the visitor has changed nothing yet."""
+    return bool(st.session_state.get(_FROM_ADDRESS))
+
+
+def write(view: ViewState) -> None:
+    """Make the address say what is shown."""
+    query = view.query()
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state[_WRITTEN] = query
+
+
+def now(shown: ViewState) -> ViewState:
+    """The view that a page was opened with, and what parts of it have changed since."""
+    return replace(shown, **{field: getattr(current(), field) for field in _NARROW})
+
+
+def put(**changes: Any) -> None:
+    """Change the view, for what runs from here on."""
+    view = replace(current(), **changes)
+    st.session_state.update({_SESSION: view, _NOTICES: [], _FROM_ADDRESS: False})
+
+
+def update(**changes: Any) -> None:
+    """Change the view and run the parts of the page that show it; for widget callbacks, as the last thing they do."""
+    before = current()
+    put(**changes)
+    if changed := {field for field, value in changes.items() if getattr(before, field) != value}:
+        run_again(changed)
+
+
+def run_again(changed: Collection[str] | None = None) -> None:
+    """Have those parts of the page run that depend on ``changed`` fields; by default all. Ends the callback.
+
+    Without this, Streamlit runs the part in which the widget stands.
+    """
+    if not has_browser():
+        return
+    without: frozenset[str] | None = st.session_state.get(_PARTS)
+    if without is None or changed is None or not _NARROW.issuperset(changed):
+        st.rerun()
+    wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
+    if without.issuperset(changed):
+        wanted.remove(BODY)
+    st.rerun([*wanted, LINK])
+
+
+def has_parts(without: Collection[str] | None) -> None:
+    """Say on every run of a whole page whether it has parts (None: not), and which fields its body does not show."""
+    st.session_state[_PARTS] = None if without is None else frozenset(without)
+
+
+def has_browser() -> bool:
+    """Whether a browser shows this run: it keeps the parts of a page that do not run again, and hides tabs.
+
+    Others that drive the app read every run as a whole page.
+    """
+    return bool(st.context.headers)
+
+
+def current() -> ViewState:
+    """The view as the visitor has it now."""
+    found: ViewState = st.session_state[_SESSION]
+    return found
+
+
+def follow(key: str, value: Any) -> None:
+    """Make a widget show ``value``; call it before the widget.
+
+    The widget is only written to when it differs. Writing the same value back would overwrite
+    what a visitor typed while the last run was still under way.
+    """
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+
+def on_change(key: str, field: str) -> None:
+    """Callback of a widget: its new value becomes the view's ``field``."""
+    value = st.session_state[key]
+    if value is not None:
+        update(**{field: value})

@@ -1,0 +1,125 @@
+"""Every sentence the app says, in every language it speaks.
+
+Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<group>.md`` under
+``## section`` headings, of this folder or of a topic's. Both are addressed as ``group.key``, so no two
+folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
+LaTeX are left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from viz_model.model.sites import Site
+
+LANGUAGES = {"en": "English", "zh": "中文"}
+TOPICS = Path(__file__).parents[1] / "topics"
+FOLDERS = (Path(__file__).parent / "texts", *sorted(TOPICS.glob("*/texts")))
+SNIPPETS = tuple(sorted(TOPICS.glob("*/snippets")))
+
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+class Texts:
+    """The texts of one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The label ``group.key`` with its placeholders filled.
+
+        Raises:
+            KeyError: no such label, or a placeholder without a value.
+        """
+        group, _, name = key.partition(".")
+        return fill(labels(self.language, group)[name], values)
+
+    def prose(self, key: str, /, **values: object) -> str:
+        """The Markdown section ``group.section`` with its placeholders filled.
+
+        Raises:
+            KeyError: no such section, or a placeholder without a value.
+        """
+        group, _, section = key.partition(".")
+        return fill(sections(self.language, group)[section], values)
+
+    def site_label(self, site: Site) -> str:
+        """The label of a row of the registry, which itself speaks English."""
+        return site.label if self.language == "en" else labels(self.language, "sites")[site.name]
+
+
+@functools.cache
+def labels(language: str, group: str) -> dict[str, str]:
+    """The TOML file of a group: {key: label}."""
+    return tomllib.loads(_read(FOLDERS, f"{language}/{group}.toml"))
+
+
+@functools.cache
+def sections(language: str, group: str) -> dict[str, str]:
+    """The Markdown file of a group, cut at its ``## `` headings: {heading: text}."""
+    parts = re.split(r"^## +(\w+) *$", _read(FOLDERS, f"{language}/{group}.md"), flags=re.M)
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def snippet(stage: str, /, *, run: str = "", **values: object) -> str:
+    """The runnable Python of a stage, ``{{name}}`` replaced by the value's Python literal.
+
+    ``{{run}}`` is replaced by ``run`` as it is: an expression.
+    """
+    source = _read(SNIPPETS, f"{stage}.py.txt")
+    return fill(source, {"run": run, **{name: repr(value) for name, value in values.items()}})
+
+
+def _read(folders: Iterable[Path], name: str) -> str:
+    """The text of the file of that name.
+
+    Raises:
+        KeyError: none of the folders has it.
+    """
+    for folder in folders:
+        if (path := folder / name).is_file():
+            return path.read_text(encoding="utf-8")
+    raise KeyError(name)
+
+
+def fill(template: str, values: dict[str, object]) -> str:
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+
+
+# Letters and digits, with the signs of prose around or between them. No markup is made of such words.
+_PLAIN_WORD = re.compile(r"""['"‘“(]?[^\W_]+(?:['’-][^\W_]+)*['"’”)]?[.,:;…]?|[–—]""")
+
+
+def quoting(message: object) -> str:
+    """A message that may quote what a visitor typed, for Markdown: words that could be markup become code."""
+
+    def shown(word: str) -> str:
+        if _PLAIN_WORD.fullmatch(word):
+            return word
+        end = word.rstrip(".,:;")
+        return literal(end) + word[len(end) :] if end else literal(word) if word else ""
+
+    return " ".join(map(shown, str(message).split(" ")))
+
+
+def row(cells: Iterable[str]) -> str:
+    """A row of a Markdown table. A | in a cell would otherwise end it, even within a code span."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def literal(text: str) -> str:
+    """``text`` as a Markdown code span, shown to the letter whatever it holds.
+
+    Inside a code span nothing is markup: no HTML, no LaTeX, no emoji names. The fence is longer
+    than any run of backticks in the text, and line breaks have no place in one line. Half a
+    surrogate pair, which no message to a browser can hold, becomes U+FFFD.
+    """
+    line = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", " ".join(text.splitlines())) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line[0] in " `" or line[-1] in " `" else ""
+    return f"{fence}{pad}{line}{pad}{fence}"

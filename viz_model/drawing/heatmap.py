@@ -1,0 +1,173 @@
+"""A matrix as coloured cells: the commonest picture of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import sheet, theme
+from viz_model.drawing.cells import Cells
+
+
+class Pool(NamedTuple):
+    """How many rows and columns of a matrix share one cell of its picture."""
+
+    rows: int = 1
+    columns: int = 1
+
+
+class HeatmapView(NamedTuple):
+    """A matrix with names for its rows and columns.
+
+    ``values`` is [rows, columns]; NaN or −∞ cells are masked. ``site`` names the values in the
+    hover text. Scale "signed" is symmetric about 0; "probability" runs from 0 to 1;
+    "positive" from 0 to the largest value. ``cells`` says which numbers of the run these are, and
+    ``pool`` how many of them share a cell (:func:`fitted`).
+    """
+
+    values: np.ndarray
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    site: str
+    role: str
+    scale: Literal["signed", "probability", "positive"] = "signed"
+    row_axis: str = ""
+    column_axis: str = ""
+    selected_row: int | None = None
+    limit: float | None = None
+    cells: Cells | None = None
+    pool: Pool = Pool()
+
+
+MOST_CELLS = 16_000
+"""Cells of one picture, 5.3 bytes each on their way to the browser; where some are masked, half as many."""
+
+
+def pool_of(view: HeatmapView) -> Pool:
+    """The pooling that brings a matrix within :data:`MOST_CELLS`; a square stays one."""
+    most = MOST_CELLS if np.isfinite(view.values).all() else MOST_CELLS // 2
+    n_rows, n_columns = view.values.shape
+    rows = columns = 1
+    while (height := -(-n_rows // rows)) * (width := -(-n_columns // columns)) > most:
+        rows += n_rows == n_columns or height >= width
+        columns += n_rows == n_columns or height < width
+    return Pool(rows, columns)
+
+
+def fitted(view: HeatmapView) -> HeatmapView:
+    """The matrix, pooled to :data:`MOST_CELLS` where it is larger."""
+    pool = pool_of(view)
+    if pool == Pool():
+        return view
+    return view._replace(
+        values=extremes(view.values, pool),
+        rows=_spans(view.rows, pool.rows),
+        columns=_spans(view.columns, pool.columns),
+        selected_row=None if view.selected_row is None else view.selected_row // pool.rows,
+        cells=None,
+        pool=pool,
+    )
+
+
+def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
+    """[R, C] -> of each pool of cells the value of largest magnitude, with its sign, so that no spike is lost.
+
+    A cell is NaN where all that it stands for is NaN or infinite: masked.
+    """
+    short = [-size % each for size, each in zip(values.shape, pool, strict=True)]
+    known = np.where(np.isfinite(values), values, np.nan)
+    padded = np.pad(known, [(0, n) for n in short], constant_values=np.nan)
+    height, width = (size // each for size, each in zip(padded.shape, pool, strict=True))
+    groups = padded.reshape(height, pool.rows, width, pool.columns).swapaxes(1, 2).reshape(height, width, -1)
+    largest = np.where(np.isnan(groups), -1.0, np.abs(groups)).argmax(-1)[..., None]
+    found: np.ndarray = np.take_along_axis(groups, largest, -1)[..., 0]
+    return found
+
+
+def _spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
+    if pool == 1:
+        return tuple(names)
+    groups = [names[start : start + pool] for start in range(0, len(names), pool)]
+    return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
+
+
+def draw(view: HeatmapView, **look: Any) -> go.Figure:
+    """Every cell with its row, column and value on hover; ``look`` is as for :func:`on_sheet`."""
+    return on_sheet(view, **look).drawn()
+
+
+def on_sheet(
+    view: HeatmapView,
+    *,
+    height: int | None = None,
+    title: str = "",
+    cell: int = 26,
+    show_rows: bool = True,
+    show_columns: bool = True,
+    colour_bar: bool = True,
+    square: bool = False,
+) -> sheet.Sheet:
+    """The cells on a sheet, for pictures that have more on them. Rows read downwards, as in print.
+
+    A large matrix is pooled; ``layout.meta`` then holds the :class:`Pool`, for the page to say so.
+    """
+    view = fitted(view)
+    masked = ~np.isfinite(view.values)
+    values = np.where(masked, np.nan, view.values).astype(np.float32)
+    top = view.limit or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    low, high, colours = {
+        "signed": (-top, top, theme.diverging()),
+        "probability": (0.0, 1.0, theme.sequential(view.role)),
+        "positive": (0.0, top, theme.sequential(view.role)),
+    }[view.scale]
+    rows, columns = theme.unique(view.rows), theme.unique(view.columns)
+    meta = None if view.cells is None else view.cells.meta
+    figure = sheet.Sheet(
+        sheet.heatmap(
+            z=values,
+            meta=meta,
+            zmin=low,
+            zmax=high,
+            colorscale=colours,
+            showscale=colour_bar,
+            colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": 11}},
+            hoverongaps=False,
+            x=columns,
+            y=rows,
+            hovertemplate=f"<b>%{{z:.4f}}</b><br>{theme.plain(view.row_axis)} %{{y}}"
+            f"<br>{theme.plain(view.column_axis)} %{{x}}<extra>{theme.plain(view.site)}</extra>",
+        )
+    )
+    if masked.any():
+        figure.add_trace(
+            sheet.heatmap(
+                z=np.where(masked, 1.0, np.nan).astype(np.float32),
+                x=columns,
+                y=rows,
+                colorscale=[[0, theme.MASKED], [1, theme.MASKED]],
+                showscale=False,
+                meta=meta,
+                hoverinfo="skip" if meta is None else "none",  # what is skipped cannot be clicked
+                hoverongaps=False,
+            )
+        )
+    row_ticks = theme.ticks(view.rows) if show_rows else {"showticklabels": False}
+    column_ticks = theme.ticks(view.columns) if show_columns else {"showticklabels": False}
+    figure.update_yaxes(type="category", autorange="reversed", title=theme.plain(view.row_axis) or None, **row_ticks)
+    figure.update_xaxes(type="category", title=theme.plain(view.column_axis) or None, **column_ticks)
+    if view.selected_row is not None:
+        figure.add_shape(
+            type="rect",
+            x0=-0.5,
+            x1=len(view.columns) - 0.5,
+            y0=view.selected_row - 0.5,
+            y1=view.selected_row + 0.5,
+            line={"color": theme.HIGHLIGHT, "width": 2},
+        )
+    tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
+    if view.pool != Pool():
+        figure.update_layout(meta={"pool": view.pool._asdict()})
+    return theme.layout(figure, height=tall, title=title)

@@ -1,0 +1,159 @@
+"""Colour as a language: one hue a role, the same in prose, formula and figure.
+
+The hues are those of Okabe and Ito, told apart with any colour vision. A scale runs from
+transparent to its hue, so that nothing is the page's own colour on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+
+import numpy as np
+
+from viz_model.drawing.sheet import Sheet
+
+ROLES = {
+    "query": "#0072B2",
+    "key": "#E69F00",
+    "value": "#009E73",
+    "pattern": "#8E5BB5",
+    "residual": "#8A8D96",
+    "ffn": "#D55E00",
+    "position": "#56B4E9",
+    "norm": "#CC79A7",
+    "token": "#8A8D96",
+    "output": "#8E5BB5",
+}
+NEGATIVE, POSITIVE = "#2166AC", "#C8501E"
+MASKED = "rgba(128, 132, 145, 0.28)"
+HIGHLIGHT = "#8E5BB5"
+# For writing that is the content of a figure. Near black; on a Streamlit page this very value
+# stands for the strong text colour of the page's theme (streamlit_plotly_theme.GRAY_90).
+INK = "#000037"
+
+# Marks for tokens: the position modulo the length picks one. Light enough to write on in both
+# themes when drawn with TOKEN_ALPHA.
+TOKENS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E5BB5", "#B8A900")
+
+FONT_SIZE = 13
+
+
+def rgba(colour: str, alpha: float) -> str:
+    red, green, blue = channels(colour)
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def channels(colour: str) -> tuple[int, ...]:
+    """``#rrggbb`` -> (red, green, blue), 0 to 255."""
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def rgb(role: str) -> tuple[int, ...]:
+    return channels(ROLES[role])
+
+
+def sequential(role: str) -> list[list[float | str]]:
+    """From transparent at 0 to the role's hue at 1, for values that start at zero."""
+    return [[0.0, rgba(ROLES[role], 0.0)], [1.0, rgba(ROLES[role], 1.0)]]
+
+
+def diverging() -> list[list[float | str]]:
+    """Negative, transparent at zero, positive: use with a range symmetric about 0."""
+    return [
+        [0.0, rgba(NEGATIVE, 1.0)],
+        [0.5, rgba(NEGATIVE, 0.0)],
+        [0.5, rgba(POSITIVE, 0.0)],
+        [1.0, rgba(POSITIVE, 1.0)],
+    ]
+
+
+def token_colour(position: int) -> str:
+    return TOKENS[position % len(TOKENS)]
+
+
+def plain(text: str) -> str:
+    """``text`` for Plotly, which reads a subset of HTML in every label: shown to the letter."""
+    return html.escape(text, quote=False)
+
+
+def signed(number: float, digits: int = 4) -> str:
+    """A number as it stands in a sum or product written out: a negative one in brackets."""
+    return f"({number:.{digits}f})" if number < 0 else f"{number:.{digits}f}"
+
+
+def unique(labels: tuple[str, ...]) -> list[str]:
+    """Names for a category axis, which would draw equal labels as one: the position in front."""
+    return [f"{i}: {plain(label)}" for i, label in enumerate(labels)]
+
+
+def ticks(labels: tuple[str, ...], most: int = 40) -> dict[str, list[object]]:
+    """Axis ticks for labels; beyond ``most`` only every n-th is written. Placed by index."""
+    shown = range(0, len(labels), -(-len(labels) // most))
+    return {"tickvals": list(shown), "ticktext": [shorten(labels[i]) for i in shown]}
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(exponent: int) -> str:
+    """10⁻³, in characters: Plotly's own superscripts are too small to be read."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
+
+def log_ticks(values: np.ndarray) -> dict[str, object]:
+    """Ticks of a logarithmic axis for positive ``values``, written without exponents.
+
+    At powers of ten, and between them where those would be few. Plotly's own ticks between powers
+    are drawn too small to be read.
+    """
+    low, high = float(values.min()) / 1.2, float(values.max()) * 1.2
+    digits = (1,) if high > 200 * low else (1, 2, 5) if high > 10 * low else (1, 2, 3, 5, 7)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    shown = [value for power in powers for digit in digits if low <= (value := digit * 10.0**power) <= high]
+    return {"tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
+
+
+def shorten(label: str, most: int = 14) -> str:
+    """A label that fits an axis, cut in the middle."""
+    return plain(label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}")
+
+
+def flat_bar(inner: int) -> dict[str, object]:
+    """A flat colour bar under the right end of the axis; ``inner`` is the plot's height in pixels."""
+    return {
+        "orientation": "h",
+        "thickness": 8,
+        "len": 0.4,
+        "x": 1,
+        "xanchor": "right",
+        "y": -28 / inner,
+        "yanchor": "top",
+        "ypad": 0,
+        "outlinewidth": 0,
+        "tickfont": {"size": 11},
+    }
+
+
+def legend_above(figure: Sheet, size: int = 12) -> None:
+    """The names of what is drawn, in its order, in one line over the picture."""
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
+    figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})
+
+
+def layout(figure: Sheet, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> Sheet:
+    """The look that all figures share. Fonts and text colours come from the page's theme."""
+    figure.update_layout(
+        height=height,
+        title={"text": plain(title), "font": {"size": FONT_SIZE + 1}, "x": 0, "xanchor": "left"} if title else None,
+        margin={"l": 8, "r": 8, "t": 34 if title else 8, "b": 8, **(margin or {})},
+        font={"size": FONT_SIZE},
+        hoverlabel={"font": {"size": FONT_SIZE, "family": "monospace"}},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        dragmode=False,
+    )
+    figure.update_xaxes(automargin=True, showgrid=False, zeroline=False, ticks="")
+    figure.update_yaxes(automargin=True, showgrid=False, zeroline=False, ticks="")
+    return figure

@@ -1,0 +1,1 @@
+"""The Transformer and the names of its values."""

@@ -1,0 +1,79 @@
+"""Who may look at whom: boolean matrices [Tq, Tk], True where a query sees a key.
+
+With more keys than queries the queries are the last positions, as in cached decoding. To be added
+to the scores a mask becomes 0 and −∞ (:func:`viz_model.model.ops.additive`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import torch
+from torch import Tensor
+
+from viz_model.model import ops
+
+
+def everything(n_queries: int, n_keys: int) -> Tensor:
+    """No mask: an encoder's self-attention, and cross-attention."""
+    return torch.ones(n_queries, n_keys, dtype=torch.bool)
+
+
+def causal(n_queries: int, n_keys: int) -> Tensor:
+    """A query sees itself and its past (Vaswani et al. 2017, section 3.2.3)."""
+    return torch.ones(n_queries, n_keys, dtype=torch.bool).tril(n_keys - n_queries)
+
+
+def window(n_queries: int, n_keys: int, size: int, *, two_way: bool = False) -> Tensor:
+    """Only the ``size`` nearest positions, itself included: backwards, or to both sides.
+
+    Child et al. 2019; backwards it is what Mistral and Qwen call a sliding window.
+    """
+    distance = ops.distances(n_queries, n_keys)
+    return distance.abs() < size if two_way else (distance <= 0) & (distance > -size)
+
+
+def local_and_global(
+    n_queries: int, n_keys: int, size: int, chosen: Collection[int], *, two_way: bool = True
+) -> Tensor:
+    """A window, and ``chosen`` positions that see everyone and are seen by everyone (Beltagy et al. 2020, figure 2d).
+
+    One-way, the future stays hidden from the chosen positions too.
+    """
+    is_chosen = torch.zeros(n_keys, dtype=torch.bool)
+    is_chosen[list(chosen)] = True
+    visible = window(n_queries, n_keys, size, two_way=two_way) | is_chosen | is_chosen[n_keys - n_queries :, None]
+    return visible if two_way else visible & causal(n_queries, n_keys)
+
+
+def padding(n_queries: int, is_padding: Tensor) -> Tensor:
+    """Every query sees every key that is not padding; ``is_padding`` is a boolean [..., Tk]."""
+    return ~is_padding[..., None, :].expand(*is_padding.shape[:-1], n_queries, is_padding.shape[-1])
+
+
+def of_layer(visible: Tensor, layer: int) -> Tensor:
+    """The mask [T, T] of one layer, of a mask for all of them [T, T] or of one for each [L, T, T]."""
+    return visible if visible.dim() == 2 else visible[layer]
+
+
+def check(visible: Tensor, length: int, n_layers: int) -> Tensor:
+    """A mask from outside, as a boolean [T, T], or [L, T, T] with one for each layer.
+
+    Raises:
+        ValueError: it has another shape, or a row sees nothing: softmax over nothing is undefined.
+    """
+    visible = torch.as_tensor(visible).bool()
+    if visible.shape not in ((length, length), (n_layers, length, length)):
+        raise ValueError(f"mask: expected {length} × {length} for these tokens, got {tuple(visible.shape)}")
+    if (row := blind(visible)) is not None:
+        raise ValueError(f"mask: {row} sees no token, and a softmax over nothing is undefined")
+    return visible
+
+
+def blind(visible: Tensor) -> str | None:
+    """The first row of a mask [T, T] or [L, T, T] that sees nothing, in words; None where every row sees something."""
+    found = (~visible.any(-1)).nonzero()
+    if not len(found):
+        return None
+    *layer, row = found[0].tolist()
+    return f"row {row} of layer {layer[0]}" if layer else f"row {row}"

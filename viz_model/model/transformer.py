@@ -1,0 +1,433 @@
+"""The Transformer, put together from its parts. Assembly only: the arithmetic is in the parts.
+
+        Pre-LN                               Post-LN
+
+    x ──┬──────────────┐                 x ──┬──────────────┐
+        └─ norm ─ attn ┴ + ── mid            └─────── attn ─┴ + ─ norm ── mid
+    mid ┬──────────────┐                 mid ┬──────────────┐
+        └─ norm ─ ffn ─┴ + ── out            └─────── ffn ──┴ + ─ norm ── out
+
+Under Pre-LN the residual stream itself is never normalised, so it gets one norm at the very end;
+under Post-LN every block already ends in one. A decoder that has an encoder attends to it between
+mid and the feed-forward layer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from viz_model.config import ModelConfig, Side
+from viz_model.model import feedforward, masks, norms, ops, positions
+from viz_model.model import heads as output
+from viz_model.model.attention import Attention, CrossAttention, LayerCache
+from viz_model.model.norms import Norm
+from viz_model.model.tap import NO_TAP, Tap
+
+SubLayer = Callable[[Tensor], Tensor]
+
+
+class PreNorm:
+    """x + sublayer(norm(x)): the norm reads the stream (Xiong et al. 2020, figure 1b)."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return x + sublayer(norm(x, tap.at("norm")))
+
+    @staticmethod
+    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
+        """What the sub-layer reads, from the stream before it."""
+        return norm(x)
+
+    @staticmethod
+    def norm_input(x: Tensor, out: Tensor) -> Tensor:
+        """What the norm reads, from the stream before the sub-layer and the sub-layer's output."""
+        return x
+
+
+class PostNorm:
+    """norm(x + sublayer(x)): the norm follows each addition (Vaswani et al. 2017, section 3.1)."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return norm(x + sublayer(x), tap.at("norm"))
+
+    @staticmethod
+    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
+        return x
+
+    @staticmethod
+    def norm_input(x: Tensor, out: Tensor) -> Tensor:
+        return x + out
+
+
+class PreNormAlone(PreNorm):
+    """sublayer(norm(x)): what the sub-layer writes takes the place of what it read."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return sublayer(norm(x, tap.at("norm")))
+
+
+class PostNormAlone(PostNorm):
+    """norm(sublayer(x)): what the sub-layer writes is all that goes on."""
+
+    @staticmethod
+    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
+        return norm(sublayer(x), tap.at("norm"))
+
+    @staticmethod
+    def norm_input(x: Tensor, out: Tensor) -> Tensor:
+        return out
+
+
+RESIDUALS: dict[tuple[str, bool], type[PreNorm] | type[PostNorm]] = {
+    ("pre", True): PreNorm,
+    ("post", True): PostNorm,
+    ("pre", False): PreNormAlone,
+    ("post", False): PostNormAlone,
+}
+"""By ``norm_at`` and ``residual``."""
+
+
+class BlockCache:
+    """What a decoder's block keeps between tokens: its own past, and the source it attends to."""
+
+    def __init__(self) -> None:
+        self.attn = LayerCache()
+        self.cross = LayerCache()
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each added to the residual stream.
+
+    While training, ``dropout`` zeroes a share of what each sub-layer adds (Vaswani et al. 2017,
+    section 5.4), and of its attention weights.
+    """
+
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.residual = RESIDUALS[config.norm_at, config.residual]
+        self.attn_norm = norms.build(config.norm, config.d_model)
+        self.attn = Attention(config, dropout)
+        self.ffn_norm = norms.build(config.norm, config.d_model)
+        self.ffn = feedforward.build(config.ffn, config.d_model, config.d_ffn)
+
+    def forward(
+        self,
+        x: Tensor,
+        position: positions.Position,
+        added: Tensor | None,
+        source: Source | None,
+        tap: Tap = NO_TAP,
+        cache: BlockCache | None = None,
+    ) -> Tensor:
+        """[B, T, D] -> [B, T, D]; ``added`` is what attention adds to its scores."""
+        at = tap.at("attn")
+        x = tap("resid.in", x)
+        mid = self.residual.add(
+            x, self.attn_norm, lambda y: self.dropout(self.attn(y, position, added, at, cache and cache.attn)), at
+        )
+        mid = tap("resid.mid", mid)
+        mid = self.attend_source(mid, source, tap, cache)
+        at = tap.at("ffn")
+        return tap("resid.out", self.residual.add(mid, self.ffn_norm, lambda y: self.dropout(self.ffn(y, at)), at))
+
+    def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
+        """The step between attention and feed-forward: none, in a block without an encoder beside it."""
+        return x
+
+
+class CrossBlock(Block):
+    """A block of a decoder that reads an encoder (Vaswani et al. 2017, figure 1, right)."""
+
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
+        super().__init__(config, dropout)
+        self.cross_norm = norms.build(config.norm, config.d_model)
+        self.cross = CrossAttention(config, dropout)
+
+    def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
+        assert source is not None  # Transformer.forward refuses a target without one
+        at = tap.at("cross")
+        vectors, added = source.vectors, source.added(x.shape[-2])
+        return tap(
+            "resid.cross",
+            self.residual.add(
+                x,
+                self.cross_norm,
+                lambda y: self.dropout(self.cross(y, vectors, added, at, cache and cache.cross)),
+                at,
+            ),
+        )
+
+
+class Source:
+    """What a decoder reads of an encoder: its last vectors [B, Ts, D], and which of them are padding [B, Ts]."""
+
+    def __init__(self, vectors: Tensor, padding: Tensor | None = None) -> None:
+        self.vectors = vectors
+        self.padding = padding
+
+    def added(self, n_queries: int) -> Tensor:
+        """The mask that cross-attention adds to its scores: [Tq, Ts], or [B, 1, Tq, Ts] with padding."""
+        if self.padding is None:
+            return ops.additive(masks.everything(n_queries, self.vectors.shape[-2]).to(self.vectors.device))
+        return ops.additive(masks.padding(n_queries, self.padding))[:, None]
+
+
+class Stack(nn.Module):
+    """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder."""
+
+    def __init__(self, config: ModelConfig, side: Side, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.side = side
+        self.windows = tuple(config.window(side, layer) for layer in range(config.depth(side)))
+        self.position = positions.build(config, side)
+        self.segment = nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
+        self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
+        kind = CrossBlock if config.kind == "encoder_decoder" and side == "decoder" else Block
+        self.blocks = nn.ModuleList(kind(config, dropout) for _ in range(config.depth(side)))
+        self.final_norm = norms.build(config.norm, config.d_model) if config.norm_at == "pre" else None
+
+    def block(self, layer: int) -> Block:
+        return cast(Block, self.blocks[layer])
+
+    def visible(self, layer: int, n_queries: int, n_keys: int) -> Tensor:
+        """The mask that the config gives this layer's self-attention: boolean [Tq, Tk]."""
+        two_way, window = self.side == "encoder", self.windows[layer]
+        if window:
+            return masks.window(n_queries, n_keys, window, two_way=two_way)
+        return masks.everything(n_queries, n_keys) if two_way else masks.causal(n_queries, n_keys)
+
+    def forward(
+        self,
+        rows: Tensor,
+        *,
+        segments: Tensor | None = None,
+        padding: Tensor | None = None,
+        visible: Tensor | None = None,
+        source: Source | None = None,
+        tap: Tap = NO_TAP,
+        cache: Sequence[BlockCache] | None = None,
+    ) -> Tensor:
+        """Embedding rows [B, T, D] -> the vectors [B, T, D] that the output reads.
+
+        Args:
+            segments: [B, T] kinds of token; all of kind 0 where none are given.
+            padding: [B, T], True on positions that nobody may look at.
+            visible: boolean [T, T] in place of the mask of every layer, or [L, T, T], one for each.
+            source: what a decoder's cross-attention reads.
+            cache: one a block, extended by this call; ``rows`` are then only the new positions.
+        """
+        start = len(cache[0].attn) if cache else 0
+        x = tap("embed.token", rows)
+        if self.segment is not None:
+            segments = torch.zeros_like(x[..., 0], dtype=torch.long) if segments is None else segments
+            x = x + tap("embed.segment", self.segment(segments))
+        x = self.position.add(x, start, tap.at("embed"))
+        if self.embed_norm is not None:
+            x = self.embed_norm(x, tap.at("embed.norm"))
+        x = self.dropout(tap("embed.out", x))
+        bias = self.position.bias(x.shape[-2], start + x.shape[-2])
+        added: dict[int, Tensor | None] = {}  # layers with the same window share one matrix
+        kinds = self.windows if visible is None or visible.dim() == 2 else range(len(self.blocks))
+        for i, (block, kind) in enumerate(zip(self.blocks, kinds, strict=True)):
+            if kind not in added:
+                added[kind] = self._added(i, start, x, bias, visible, padding)
+            x = block(x, self.position, added[kind], source, tap.at(f"blocks.{i}"), cache[i] if cache else None)
+        if self.final_norm is not None:
+            x = self.final_norm(x, tap.at("final.norm"))
+        return x
+
+    def run_block(self, layer: int, x: Tensor, *, visible: Tensor | None, source: Source | None, tap: Tap) -> Tensor:
+        """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
+        bias = self.position.bias(x.shape[-2], x.shape[-2])
+        added = self._added(layer, 0, x, bias, visible, None)
+        out: Tensor = self.block(layer)(x, self.position, added, source, tap)
+        return out
+
+    def _added(
+        self,
+        layer: int,
+        start: int,
+        x: Tensor,
+        bias: Tensor | None,
+        visible: Tensor | None,
+        padding: Tensor | None,
+    ) -> Tensor | None:
+        """Bias + mask of a layer: [H or 1, Tq, Tk], or [B, H or 1, Tq, Tk] with padding.
+
+        None where that is the causal mask alone, for which the fused kernel needs no matrix.
+        """
+        is_causal = self.side == "decoder" and not self.windows[layer] and visible is None
+        if is_causal and start == 0 and bias is None and padding is None:
+            return None
+        length = x.shape[-2]
+        if visible is None:
+            visible = self.visible(layer, length, start + length)
+        visible = masks.of_layer(visible, layer).to(x.device)
+        if padding is not None:
+            visible = visible & masks.padding(length, padding)[:, None]
+        mask = ops.additive(visible)
+        if bias is not None:
+            mask = mask + bias.to(x.device)
+        return mask if mask.dim() > 2 else mask[None]
+
+
+class Transformer(nn.Module):
+    """Any of them: a decoder (GPT), an encoder (BERT), or an encoder and a decoder (2017, T5).
+
+    Immutable in use: a run leaves nothing behind on the module, so that one loaded model can
+    serve every visitor at once. ``dropout`` is of training alone: in ``eval()`` nothing is left out.
+    """
+
+    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.n_vocab, config.d_model)
+        self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
+        self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
+        self.head = output.build(config)
+        self.embedding_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.apply(_initialise)
+        if config.tie_embeddings and self.head.unembedding is not None:
+            # After initialising, or the shared table would be drawn twice.
+            self.head.unembedding.weight = self.embedding.weight
+
+    def stack(self, side: Side) -> Stack:
+        """One of the stacks in ``config.sides``."""
+        stack = {"encoder": self.encoder, "decoder": self.decoder}[side]
+        if stack is None:
+            raise ValueError(f"this model has no {side}: it has {' and '.join(self.config.sides)}")
+        return stack
+
+    @property
+    def unembedding(self) -> nn.Linear:
+        """The matrix [V, D] of the logits, and its bias where it has one.
+
+        Raises:
+            ValueError: the model has no head.
+        """
+        if self.head.unembedding is None:
+            raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
+        return self.head.unembedding
+
+    def new_cache(self) -> list[BlockCache]:
+        """An empty cache for a decoder."""
+        return [BlockCache() for _ in self.stack("decoder").blocks]
+
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """Token ids [B, T] -> embedding rows [B, T, D]."""
+        return self.embedding(tap("tokens.ids", ids)) * self.embedding_scale
+
+    def forward(
+        self,
+        ids: Tensor,
+        target_ids: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+        padding: Tensor | None = None,
+        visible: Mapping[Side, Tensor] | None = None,
+        tap: Tap = NO_TAP,
+        cache: Sequence[BlockCache] | None = None,
+    ) -> Tensor:
+        """Run the model: logits [B, T, V], or vectors [B, T, D] where it has no head.
+
+        The arguments are those of :meth:`vectors`.
+        """
+        x = self.vectors(ids, target_ids, segments=segments, padding=padding, visible=visible, tap=tap, cache=cache)
+        return self.head(x, tap)
+
+    def vectors(
+        self,
+        ids: Tensor,
+        target_ids: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+        padding: Tensor | None = None,
+        visible: Mapping[Side, Tensor] | None = None,
+        tap: Tap = NO_TAP,
+        cache: Sequence[BlockCache] | None = None,
+    ) -> Tensor:
+        """What the head reads: the last vectors [B, T, D], of an encoder–decoder its decoder's.
+
+        Args:
+            ids: [B, T] token ids; with a cache, only the positions it does not hold yet.
+            target_ids: [B, Tq] what the decoder of an encoder–decoder reads, its start token first.
+            segments: [B, T] kinds of token, of an encoder that has them.
+            padding: [B, T], True where ``ids`` are padding.
+            visible: boolean [T, T] of a stack, in place of its own masks; or [L, T, T], one for each layer.
+            tap: sees every named value (:mod:`viz_model.model.sites`).
+            cache: :meth:`new_cache`, extended by this call.
+        """
+        seen = visible or {}
+        if self.encoder is not None and self.decoder is not None:
+            if target_ids is None:
+                raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
+            source = self.encode(ids, padding=padding, visible=seen.get("encoder"), tap=tap)
+            return self._decode(target_ids, source, seen.get("decoder"), tap.at("decoder"), cache)
+        if target_ids is not None:
+            raise ValueError(f"target_ids: only an encoder–decoder reads a target, this is a {self.config.kind}")
+        (side,) = self.config.sides
+        vectors: Tensor = self.stack(side)(
+            self.embed(ids, tap), segments=segments, padding=padding, visible=seen.get(side), tap=tap, cache=cache
+        )
+        return vectors
+
+    def encode(
+        self, ids: Tensor, *, padding: Tensor | None = None, visible: Tensor | None = None, tap: Tap = NO_TAP
+    ) -> Source:
+        """The encoder's half of an encoder–decoder: ids [B, Ts] -> what the decoder reads."""
+        at = tap.at("encoder")
+        return Source(self.stack("encoder")(self.embed(ids, at), padding=padding, visible=visible, tap=at), padding)
+
+    def decode(
+        self,
+        ids: Tensor,
+        source: Source,
+        *,
+        visible: Tensor | None = None,
+        tap: Tap = NO_TAP,
+        cache: Sequence[BlockCache] | None = None,
+    ) -> Tensor:
+        """The decoder's half: ids [B, Tq] and a source -> logits [B, Tq, V]."""
+        return self.head(self._decode(ids, source, visible, tap.at("decoder"), cache), tap)
+
+    def _decode(
+        self, ids: Tensor, source: Source, visible: Tensor | None, at: Tap, cache: Sequence[BlockCache] | None
+    ) -> Tensor:
+        vectors: Tensor = self.stack("decoder")(
+            self.embed(ids, at), visible=visible, source=source, tap=at, cache=cache
+        )
+        return vectors
+
+
+def _initialise(module: nn.Module) -> None:
+    """Xavier for the linear layers, as PyTorch's own Transformer; N(0, 1/D) for the embedding.
+
+    With rows of variance 1/D, the √D of the embedding brings them to the size of the waves added
+    to them, and the tied unembedding starts with logits of about unit size. Learned positions and
+    kinds of token are rows like those of tokens. Parts of T5 move a factor from the forward pass
+    into the weights, and need it there from the start: a head that divides what it reads by √D has
+    rows √D longer, queries whose scores are not divided by √K are √K shorter. Its distance biases
+    begin at zero: no distance is preferred before anything was learnt.
+    """
+    match module:
+        case nn.Linear():
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        case nn.Embedding():
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        case Attention(scale=1.0):
+            module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
+        case positions.T5Bias():
+            nn.init.zeros_(module.buckets.weight)
+        case Transformer():
+            module.embedding.weight.data /= module.head.scale

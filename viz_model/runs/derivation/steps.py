@@ -1,0 +1,393 @@
+"""What a derivation is made of: steps, the numbers that enter them, and where each of those comes from.
+
+Every number that enters a step carries its origin: a cell of a named value, an entry of a weight,
+an earlier step, or a setting. From a cell one can walk further back: it has a derivation of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from viz_model.runs.edits import Edit
+
+What: TypeAlias = Literal[
+    "token",  # the bytes that an id stands for
+    "row",  # an entry of a table: one row, one column
+    "copy",  # the same number, under another name
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "dot",  # sum of products
+    "sum",
+    "mean",
+    "squares",  # sum of squares
+    "root",  # √(mean of squares + ε)
+    "power",
+    "wave",  # sine or cosine of an angle
+    "turn",  # a pair of values turned by an angle
+    "distance",
+    "bucket",
+    "mask",
+    "maximum",
+    "exponential",
+    "activation",
+    "edit",  # an intervention put another number here
+]
+WHATS: tuple[What, ...] = get_args(What)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a named value; ``site`` is its full name."""
+
+    site: str
+    index: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.site}[{', '.join(map(str, self.index))}]"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One entry of a weight, under the name that ``model.get_parameter`` knows."""
+
+    name: str
+    index: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.index))}]"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The result of an earlier step, counted from 0."""
+
+    step: int
+
+
+SettingName: TypeAlias = Literal[
+    "vocabulary",  # the tokenizer gave it
+    "segment",
+    "d_model",
+    "d_head",
+    "norm",  # there is none
+    "norm.eps",
+    "position.base",
+    "position.fraction",
+    "position.scaling",
+    "position",  # of the token
+    "query",
+    "key",
+    "pair",  # of columns that one wave turns
+    "slope",
+    "edit",
+]
+SETTINGS: tuple[SettingName, ...] = get_args(SettingName)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A number that nobody trained and no run computed.
+
+    It is a field of the config, follows from where the cell stands, or was put there by an edit.
+    """
+
+    name: SettingName
+
+
+Origin: TypeAlias = Cell | Weight | Earlier | Setting
+
+
+class Operand(NamedTuple):
+    """A number that enters a step: how it is written, its value, where it comes from."""
+
+    symbol: str
+    value: float
+    origin: Origin
+    size: float
+    """How large the numbers are that made it: rounding is relative to this, not to ``value``."""
+
+
+def operand(symbol: str, value: float, origin: Origin) -> Operand:
+    """An operand that is read, not computed."""
+    return Operand(symbol, value, origin, abs(value))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Cells or weights side by side: ``index`` holds None where they are counted from ``start``."""
+
+    kind: type[Cell] | type[Weight]
+    name: str
+    index: tuple[int | None, ...]
+    start: int = 0
+
+    def at(self, n: int) -> Cell | Weight:
+        """The origin of number ``n``."""
+        return self.kind(self.name, tuple(self.start + n if i is None else i for i in self.index))
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """What stands in every term of a sum: N numbers, their origins, and a symbol with # for the count."""
+
+    symbol: str
+    values: np.ndarray
+    line: Line
+
+    def at(self, n: int) -> Operand:
+        return operand(self.symbol.replace("#", str(n)), float(self.values[n]), self.line.at(n))
+
+
+class Largest(NamedTuple):
+    """The terms that say most, in the order of the sum, and what all others come to together."""
+
+    which: tuple[int, ...]
+    values: tuple[float, ...]
+    n_rest: int
+    rest: float
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """All terms of a sum.
+
+    ``expression`` is LaTeX of one term, in which @0, @1, … stand for the factors; ``values`` [N]
+    are the terms in float64; ``variable`` is the letter that counts them.
+    """
+
+    variable: str
+    expression: str
+    factors: tuple[Factor, ...]
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.values, *(factor.values for factor in self.factors)):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def formula(self) -> str:
+        """LaTeX of the sum, with its letter and its range."""
+        one = _fill(self.expression, [f.symbol.replace("#", self.variable) for f in self.factors])
+        return rf"\sum_{{{self.variable}=0}}^{{{len(self) - 1}}} {one}"
+
+    def term(self, n: int) -> tuple[Operand, ...]:
+        """The numbers that make term ``n``, each with its origin."""
+        return tuple(factor.at(n) for factor in self.factors)
+
+    def largest(self, most: int = 5) -> Largest:
+        """The ``most`` terms of largest magnitude, in the order of the sum."""
+        most = max(0, min(most, len(self)))
+        chosen = np.sort(np.argsort(-np.abs(self.values), kind="stable")[:most])
+        left = np.ones(len(self), dtype=bool)
+        left[chosen] = False
+        rest = self.values[left]
+        return Largest(
+            tuple(chosen.tolist()),
+            tuple(self.values[chosen].tolist()),
+            len(rest),
+            float(rest.sum()) if len(rest) else 0.0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """One line of the calculation.
+
+    Attributes:
+        symbol: LaTeX of what it makes.
+        expression: LaTeX of how, in which @0, @1, … stand for the operands; of a sum, its formula.
+        result: float64.
+        size: the magnitudes that were added to make it: single precision rounds relative to them.
+        facts: what else there is to say, by name: plain numbers and texts, for the page's words.
+    """
+
+    what: What
+    symbol: str
+    expression: str
+    operands: tuple[Operand, ...]
+    result: float
+    size: float
+    terms: Terms | None = None
+    facts: Mapping[str, str | int | float | bool] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def formula(self) -> str:
+        """LaTeX with symbols: S = s / √K; the symbol alone, where it says all."""
+        said = _fill(self.expression, [operand.symbol for operand in self.operands])
+        return self.symbol if said == self.symbol else f"{self.symbol} = {said}"
+
+    def numbers(self, most: int = 4, digits: int = 4) -> str:
+        """LaTeX with numbers: the operands, or the ``most`` largest terms of a sum and what is left."""
+        if self.terms is None:
+            said = _fill(self.expression, [_number(operand.value, digits) for operand in self.operands])
+        else:
+            top = self.terms.largest(most)
+            parts = [_number(value, digits) for value in top.values]
+            if top.n_rest:
+                parts.append(rf"\underbrace{{{_number(top.rest, digits)}}}_{{{top.n_rest}}}")
+            said = _fill(" + ".join(f"@{n}" for n in range(len(parts))), parts)
+        result = _number(self.result, digits)
+        return result if said == result else f"{said} = {result}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Derivation:
+    """How one number of a run was made.
+
+    Attributes:
+        cell: which number; its site is a full name.
+        formula: LaTeX of the whole site, from the registry, where ``label`` and ``role`` come from too.
+        steps: in order; the last one makes the number.
+        value: the number in the trace, in single precision.
+        bound: how far the two may lie apart: 1e-4 of the last step's ``size``. A sum of n terms
+            rounds by about √n·6e-8 of the sum of their magnitudes, and what the run fused (softmax
+            with the mixing of values) does so a few times over.
+        kv_head: the key–value head that a query head shares with others, where it reads one.
+        edits: the interventions that put another number here; the last step then is "edit", and
+            the step before holds what the run would have had.
+        same_as: a cell that is this very number, by the model's construction.
+    """
+
+    cell: Cell
+    formula: str
+    label: str
+    role: str
+    steps: tuple[Step, ...]
+    value: float
+    bound: float
+    kv_head: int | None = None
+    edits: tuple[Edit, ...] = ()
+    same_as: Cell | None = None
+
+    @property
+    def result(self) -> float:
+        """What the last step makes, in double precision."""
+        return self.steps[-1].result
+
+    @property
+    def difference(self) -> float:
+        """``result`` − ``value``: rounding; 0 where both are −∞, or both no number."""
+        is_same = self.result == self.value or (math.isnan(self.result) and math.isnan(self.value))
+        return 0.0 if is_same else self.result - self.value
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the trace's number is the one that the steps make."""
+        return self.difference == 0 or abs(self.difference) <= self.bound
+
+    @property
+    def before(self) -> tuple[Cell, ...]:
+        """The cells that enter as numbers of their own, each once: where one can walk on.
+
+        Those of long sums are not listed: ``step.terms.term(n)`` names them.
+        """
+        found = (o.origin for step in self.steps for o in step.operands if isinstance(o.origin, Cell))
+        return tuple(dict.fromkeys(found))
+
+
+class Sheet:
+    """Writes steps one under the other; each method returns the step's result as an operand of the next."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def write(
+        self,
+        what: What,
+        symbol: str,
+        expression: str,
+        operands: tuple[Operand, ...],
+        result: float,
+        size: float,
+        terms: Terms | None = None,
+        **facts: str | int | float | bool,
+    ) -> Operand:
+        """Any step; the methods below are the common ones."""
+        self.steps.append(
+            Step(
+                what=what,
+                symbol=symbol,
+                expression=expression,
+                operands=operands,
+                result=result,
+                size=size,
+                terms=terms,
+                facts=MappingProxyType(facts),
+            )
+        )
+        return Operand(symbol, result, Earlier(len(self.steps) - 1), size)
+
+    def read(self, what: What, symbol: str, read: Operand, **facts: str | int | float | bool) -> Operand:
+        """The operand as it is."""
+        return self.write(what, symbol, "@0", (read,), read.value, read.size, None, **facts)
+
+    def add(self, symbol: str, *operands: Operand) -> Operand:
+        expression = " + ".join(f"@{n}" for n in range(len(operands)))
+        total = sum(operand.value for operand in operands)
+        # A mask's −∞ has no rounding.
+        size = sum(operand.size for operand in operands if math.isfinite(operand.size))
+        return self.write("add", symbol, expression, operands, total, size)
+
+    def subtract(self, symbol: str, a: Operand, b: Operand) -> Operand:
+        return self.write("subtract", symbol, "@0 - @1", (a, b), a.value - b.value, a.size + b.size)
+
+    def multiply(self, symbol: str, a: Operand, b: Operand) -> Operand:
+        size = max(a.size * abs(b.value), abs(a.value) * b.size)
+        return self.write("multiply", symbol, r"@0 \cdot @1", (a, b), a.value * b.value, size)
+
+    def divide(self, symbol: str, a: Operand, b: Operand) -> Operand:
+        return self.write("divide", symbol, r"\frac{@0}{@1}", (a, b), a.value / b.value, a.size / abs(b.value))
+
+    def sum(self, what: What, symbol: str, terms: Terms, *operands: Operand, size: float | None = None) -> Operand:
+        """The sum of all terms; ``operands`` stand in every one of them."""
+        size = float(np.abs(terms.values).sum()) if size is None else size
+        return self.write(what, symbol, terms.formula, operands, float(terms.values.sum()), size, terms)
+
+    def dot(self, symbol: str, variable: str, a: Factor, b: Factor) -> Operand:
+        return self.sum("dot", symbol, Terms(variable, r"@0 \, @1", (a, b), a.values * b.values))
+
+    def apply(
+        self, what: What, symbol: str, expression: str, function: Callable[..., float], *operands: Operand, size: float
+    ) -> Operand:
+        """A function of the operands' values."""
+        return self.write(what, symbol, expression, operands, function(*(o.value for o in operands)), size)
+
+
+_PLACE = re.compile(r"(?P<opens>^|[{(|] ?)?@(?P<which>\d+)(?P<power>\^)?")
+
+
+def _fill(expression: str, texts: list[str]) -> str:
+    """Texts in their places; a negative number in parentheses, unless an expression begins with it."""
+
+    def fill(place: re.Match[str]) -> str:
+        text, opens, power = texts[int(place["which"])], place["opens"] or "", place["power"] or ""
+        if power:
+            is_open = text.startswith("-") or "^" in text or "'" in text  # else it would have two exponents
+        else:
+            is_open = text.startswith("-") and place["opens"] is None
+        return opens + (rf"\left({text}\right)" if is_open else text) + power
+
+    return _PLACE.sub(fill, expression)
+
+
+def _number(value: float, digits: int) -> str:
+    """A number as LaTeX."""
+    if not math.isfinite(value):
+        return r"\text{NaN}" if math.isnan(value) else r"-\infty" if value < 0 else r"\infty"
+    if value == round(value) and abs(value) < 1e6:
+        return str(round(value))
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    power = f"10^{{{int(exponent or 0)}}}"
+    return mantissa if not exponent else power if mantissa == "1" else rf"{mantissa}\cdot {power}"

@@ -1,0 +1,118 @@
+"""Parts that a learner takes out to see what they are for: the same weights in a model of another config.
+
+Because the config says what was run, names, formulas and derived values of the trace are those of
+the model without the part, not of the whole one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from torch import nn
+
+from viz_model.model import (attention, norms, positions)
+from viz_model import config
+from viz_model.model.attention import Attention
+from viz_model.config import ModelConfig
+from viz_model.runs.edits.base import (Edit, Run)
+from viz_model.model.transformer import (RESIDUALS, Block, Stack, Transformer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructureEdit(Edit):
+    """A field of the config with another choice. Of a model that has the choice already it changes nothing."""
+
+    changes: ClassVar[dict[str, Any]]
+
+    def prepare(self, run: Run) -> Run:
+        return dataclasses.replace(run, config=dataclasses.replace(run.config, **self.changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoScale(StructureEdit):
+    """Scores q·k without the division by √K (Vaswani et al. 2017, section 3.2.1, on why there is one)."""
+
+    tag: ClassVar[str] = "no-scale"
+    changes: ClassVar[dict[str, Any]] = {"scale_scores": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPosition(StructureEdit):
+    """Nothing tells the positions apart, save what the mask hides."""
+
+    tag: ClassVar[str] = "no-position"
+    changes: ClassVar[dict[str, Any]] = {"position": config.NoPosition()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoResidual(StructureEdit):
+    """What a sub-layer writes takes the place of what it read, in every block."""
+
+    tag: ClassVar[str] = "no-residual"
+    changes: ClassVar[dict[str, Any]] = {"residual": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoNorm(StructureEdit):
+    """No norm anywhere: not in the blocks, not at the end, not of queries and keys, not in the head."""
+
+    tag: ClassVar[str] = "no-norm"
+    changes: ClassVar[dict[str, Any]] = {"norm": config.NoNorm()}
+
+
+_CHANGEABLE = frozenset({"scale_scores", "position", "residual", "norm"})
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def rebuilt(model: Transformer, config_: ModelConfig) -> Transformer:
+    """The weights of ``model`` in a model of another config. They are shared, not copied; ``model`` stays as it is.
+
+    Building it anew from the config would draw millions of weights to throw them away.
+
+    Raises:
+        ValueError: the configs differ in more than parts that can be left out.
+    """
+    old = model.config
+    changed = {part.name for part in dataclasses.fields(ModelConfig)}
+    changed = {name for name in changed if getattr(old, name) != getattr(config_, name)}
+    if not changed:
+        return model
+    learnt = {
+        name
+        for name in changed & {"position", "norm"}
+        if not isinstance(getattr(config_, name), config.NoPosition | config.NoNorm)
+    }
+    if refused := sorted(changed - _CHANGEABLE | learnt):
+        raise ValueError(f"{refused[0]}: the weights are of a model with {getattr(old, refused[0])!r}")
+    return _rebuilt(model, config_, old)
+
+
+def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
+    """A copy of a module down to its weights, which both have in common, with the parts that the config asks for."""
+    if isinstance(module, norms.Norm):
+        if config_.norm == old.norm:
+            return module
+        return norms.build(config_.norm, module.weight.shape[0]).train(module.training)  # type: ignore[return-value]
+    if isinstance(module, positions.Position) or not module._modules:
+        return module
+    new = module.__new__(type(module))
+    new.__dict__.update(module.__dict__)
+    new._modules = {
+        name: None if child is None else _rebuilt(child, config_, old) for name, child in module._modules.items()
+    }
+    # Whoever registers something on the copy must not register it on the original.
+    new._parameters, new._buffers = dict(module._parameters), dict(module._buffers)
+    match new:
+        case Transformer():
+            new.config = config_
+        case Stack():
+            if config_.position != old.position:
+                new.position = positions.build(config_, new.side)
+        case Block():
+            new.residual = RESIDUALS[config_.norm_at, config_.residual]
+        case Attention():
+            new.scale = attention.scale(config_)
+    return new

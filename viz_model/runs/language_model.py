@@ -1,0 +1,231 @@
+"""A model together with its tokenizer: text in, Trace or text out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from viz_model.runs import (generation, trace)
+from viz_model.config import (ModelConfig, Side)
+from viz_model.runs.edits import (Edit, PatchResidual)
+from viz_model.runs.edits.base import check_number
+from viz_model.model.transformer import Transformer
+from viz_model.tokenizers.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModel:
+    """What :func:`viz_model.load` returns. Immutable, and safe to share between threads.
+
+    Attributes:
+        name: its name in :func:`viz_model.models`, or the folder or file it came from.
+        twin: the name of the model that differs from it only in where the norm stands, if any.
+        folder: where its weights, card and training log lie.
+    """
+
+    name: str
+    model: Transformer
+    tokenizer: Tokenizer
+    twin: str | None
+    folder: Path
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    def trace(
+        self,
+        text: str | None = None,
+        target: str | None = None,
+        *,
+        ids: Sequence[int] | None = None,
+        target_ids: Sequence[int] | None = None,
+        segments: Sequence[int] | None = None,
+        mask: Tensor | Mapping[Side, Tensor] | None = None,
+        edits: Sequence[Edit] = (),
+        max_tokens: int | None = None,
+        target_language: str | None = None,
+        keep: trace.Keep | None = None,
+        between: Callable[[], None] | None = None,
+    ) -> trace.Trace:
+        """Run the model over a text, or over token ids, so that every value can be read.
+
+        What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
+        control tokens that end a text (BERT's [SEP]) stay.
+
+        Args:
+            text: what the model reads, with the control tokens that its tokenizer puts around it.
+            target: of an encoder–decoder, what the decoder has said so far. It reads its start
+                token and then this; without a target, the start token alone.
+            ids: token ids in place of a text, read as they are.
+            target_ids: what the decoder reads, as it is: begin with the start token.
+            segments: the kind of each token, of an encoder that tells two sentences apart.
+            mask: boolean [T, T], True where a query may look, in place of the masks of all layers
+                (:mod:`viz_model.model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
+            edits: interventions, in order (:mod:`viz_model.runs.edits`); they find the masks given here.
+            max_tokens: read at most so many, where that is less than the context.
+            target_language: of a model that translates into several, which ("fr", "zh"); by default
+                the first.
+            keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
+                computed again when it is read; by default as the size of the run suggests
+                (:func:`viz_model.runs.trace.record`). The values are the same.
+            between: called where a block begins; what it raises ends the run.
+
+        Raises:
+            ValueError: neither or both of text and ids were given, there is nothing to run, an id
+                is unknown, a mask does not fit, or an edit names a place that does not exist.
+            TextError: the text is not Unicode text.
+        """
+        if (text is None) == (ids is None):
+            raise ValueError("give either a text or ids=[…]")
+        most = min(self.config.n_context, max_tokens or self.config.n_context)
+        if text is not None:
+            ids = self.tokenizer.encode(text) if text else []
+            if not ids:
+                raise ValueError("the text is empty: there is nothing to run")
+            run = self.shortened(ids, most)
+        else:
+            assert ids is not None
+            run = [int(id) for id in ids][:most]
+        reads = self._target(target, target_ids, target_language)
+        decoded = None if reads is None else reads[:most]
+        vectors = self._vectors(edits, decoded, max_tokens, target_language)
+        return trace.record(
+            self.model,
+            self.tokenizer,
+            run,
+            decoded,
+            segments=segments,
+            visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
+            edits=edits,
+            vectors=vectors,
+            text=text,
+            target=target,
+            n_dropped=len(ids) - len(run),
+            n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
+            keep=keep,
+            between=between,
+        )
+
+    def generate(
+        self,
+        text: str,
+        target: str | None = None,
+        *,
+        max_new_tokens: int = 20,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        target_language: str | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> generation.Generation:
+        """Continue a text; of an encoder–decoder, say the target of a source ``text``.
+
+        The same arguments draw the same tokens. A text beyond the context is read from its end.
+
+        Args:
+            target: of an encoder–decoder, how the target begins.
+            target_language: of a model that translates into several, which ("fr", "zh"); by default
+                the first.
+            edits: interventions that hold at every step. Those that name positions are refused: the
+                text grows.
+
+        Raises:
+            ValueError: the text is empty, a parameter is out of range, the model does not generate, or
+                an edit cannot be made.
+            TextError: the text is not Unicode text.
+        """
+        ids = self.tokenizer.encode(text) if text else []
+        if not ids:
+            raise ValueError("the text is empty: there is nothing to continue")
+        return generation.generate(
+            self.decoder(ids, target, target_language, edits),
+            self.tokenizer,
+            max_new_tokens=max_new_tokens,
+            sampling=generation.Sampling(temperature=temperature, top_k=top_k, top_p=top_p),
+            seed=seed,
+        )
+
+    def decoder(
+        self,
+        ids: Sequence[int],
+        target: str | None = None,
+        target_language: str | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> generation.Decoder:
+        """The model ready to say the next token: after ``ids``, or of the target of a source ``ids``.
+
+        Raises:
+            ValueError: the model does not generate, a target is given that it has no place for, or an
+                edit cannot be made.
+        """
+        reads = self._target(target, None, target_language)
+        controls = self.tokenizer.controls
+        if reads is None:
+            return generation.Decoder(self.model, ids, edits=edits, controls=controls)
+        return generation.Decoder(self.model, reads, source_ids=ids, edits=edits, controls=controls)
+
+    def _vectors(
+        self,
+        edits: Sequence[Edit],
+        target_ids: Sequence[int] | None,
+        max_tokens: int | None,
+        target_language: str | None,
+    ) -> dict[Edit, Tensor]:
+        """What the patches among ``edits`` put in: [D] each, from runs of the unedited model, one for each text."""
+        vectors: dict[Edit, Tensor] = {}
+        runs: dict[object, trace.Trace] = {}
+        for edit in edits:
+            if not isinstance(edit, PatchResidual):
+                continue
+            side = edit.check(self.config)
+            if (run := runs.get(edit.source)) is None:
+                text, ids, target = edit.source
+                if target is not None and self.config.kind != "encoder_decoder":
+                    raise ValueError(f"from_target: only an encoder–decoder has one, this is a {self.config.kind}")
+                run = runs[edit.source] = self.trace(
+                    text,
+                    target,
+                    ids=ids,
+                    target_ids=target_ids if target is None else None,
+                    max_tokens=max_tokens,
+                    target_language=None if target is None else target_language,
+                )
+            seen = run.at(side)
+            check_number("from_position", edit.read_at, len(seen))
+            # Outside inference mode a copy is a tensor like any other, which a gradient may pass.
+            vectors[edit] = run[edit.site][edit.read_at].clone()
+        return vectors
+
+    def shortened(self, ids: list[int], most: int) -> list[int]:
+        """At most so many ids of a text: the control tokens at its end stand behind whatever is left."""
+        if len(ids) <= most:
+            return ids
+        n_after = 0
+        while n_after < most - 1 and ids[-1 - n_after] in self.tokenizer.controls:
+            n_after += 1
+        return ids[: most - n_after] + ids[len(ids) - n_after :]
+
+    def _target(
+        self, target: str | None, target_ids: Sequence[int] | None, target_language: str | None
+    ) -> list[int] | None:
+        """What the decoder of an encoder–decoder reads, or None for other models."""
+        if target_language is not None and target_language not in self.tokenizer.languages:
+            known = ", ".join(self.tokenizer.languages) or "none by name"
+            raise ValueError(f"target_language: this model translates into {known}, not {target_language!r}")
+        if self.config.kind != "encoder_decoder":
+            if target is not None or target_ids is not None:
+                raise ValueError(f"target: only an encoder–decoder has one, this is a {self.config.kind}")
+            return None
+        if target_ids is not None:
+            if target is not None or target_language is not None:
+                raise ValueError("give either a target or target_ids=[…]")
+            return [int(id) for id in target_ids]
+        start = self.config.start_id if target_language is None else self.tokenizer.languages[target_language]
+        if start is None:
+            raise ValueError("start_id: this model does not say what its decoder begins with; give target_ids=[…]")
+        return [start, *(self.tokenizer.encode_target(target, special=False) if target else [])]

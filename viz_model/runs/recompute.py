@@ -1,0 +1,248 @@
+"""The values of a long run: the residual stream is kept, and a block is run again when somebody looks into it.
+
+Beside the stream a block has queries, keys, values, hidden layers: of GPT-2 and 1,024 tokens ten
+times as much. All of it follows from the vectors that enter the block, by the very code of the
+forward pass, so that what is read here is what the run had (cf. Chen et al. 2016, "Training Deep
+Nets with Sublinear Memory Cost", which does the same between forward and backward pass).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Container, Iterator, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from viz_model.model import (ops, sites)
+from viz_model.config import (ModelConfig, Side)
+from viz_model.runs.edits import ValueEdit
+from viz_model.model.transformer import (Block, BlockCache, Source, Stack, Transformer)
+from viz_model.runs.recorder import recorder
+from viz_model.model.tap import NO_TAP
+
+
+@functools.cache
+def kept(config: ModelConfig) -> frozenset[str]:
+    """The full names of what is kept of a long run.
+
+    The stream where it enters and leaves each block, one tensor under two names, and what stands
+    outside the blocks: a few vectors a position.
+    """
+    rest = ((name, *sites.split_name(sites.split_side(name)[1])) for name in sites.recorded(config))
+    return frozenset(name for name, layer, own in rest if layer is None or own in ("resid.in", "resid.out"))
+
+
+class Noted(NamedTuple):
+    """What is told of the vectors of one site as a whole.
+
+    Attributes:
+        lengths: ‖x‖ of each, [T].
+        first: the value of dimension 0, [T].
+        alike: the mean cosine of all pairs of different vectors.
+    """
+
+    lengths: Tensor
+    first: Tensor
+    alike: float
+
+
+def note(vectors: Tensor) -> Noted:
+    """Of vectors [T, D]."""
+    return Noted(vectors.norm(dim=-1), vectors[:, 0].clone(), ops.mean_similarity(vectors))
+
+
+class Notes(dict[str, Noted]):
+    """Written while a run goes past, of what every sub-layer wrote and of the stream between them.
+
+    A picture of all blocks then needs none of them again.
+    """
+
+    def __call__(self, name: str, value: Tensor) -> None:
+        if name.endswith((".attn.out", ".cross.out", ".ffn.out", ".resid.mid", ".resid.cross")):
+            self[name] = note(value[0])
+
+
+class Replay(Mapping[str, Tensor]):
+    """Every recorded value of a run by its full name, [T, …], from the kept ones.
+
+    Reading computes the block that a value belongs to; the block that was read last is held, since
+    whoever reads one value of a block reads its neighbours next. So are the rows of the position that
+    was read last, in every block. Threads may share it: at worst two of them compute the same block.
+
+    Args:
+        kept: the values that were kept, by full name.
+        noted: what was noted of others.
+        changes: interventions by the full name of the value that they change.
+        visible: masks in place of the model's own, by side.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        kept: Mapping[str, Tensor],
+        noted: Mapping[str, Noted],
+        changes: Mapping[str, tuple[ValueEdit, ...]],
+        visible: Mapping[Side, Tensor],
+    ) -> None:
+        self.kept, self.noted = kept, noted
+        self._model, self._changes, self._visible = model, changes, visible
+        recorded = sites.recorded(model.config)
+        self._names = dict.fromkeys(name for name, _ in sites.rows(model.config) if name in recorded) | dict(kept)
+        self._last: tuple[str, Mapping[str, Tensor]] = ("", {})
+        self._attended: tuple[str, Tensor] = ("", torch.empty(0))
+        self._rows: tuple[int, dict[str, Mapping[str, Tensor]]] = (-1, {})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name in self.kept:
+            return self.kept[name]
+        if name not in self._names:
+            raise KeyError(name)
+        return self.block(name)[name]
+
+    def block(self, name: str) -> Mapping[str, Tensor]:
+        """All values of the block in which ``name`` is, by full name."""
+        side, own = sites.split_side(name)
+        layer, _ = sites.split_name(own)
+        assert layer is not None  # all others are kept
+        at = f"{name.removesuffix(own)}blocks.{layer}"
+        held, values = self._last
+        if held != at:
+            values = self._run(at, side or self._model.config.sides[0], layer)
+            self._last = (at, values)
+        return values
+
+    @torch.inference_mode()
+    def _run(self, at: str, side: Side, layer: int) -> Mapping[str, Tensor]:
+        entering = f"{at}.resid.in"
+        # What enters was kept as the run went on with it, its changes made.
+        changes = {name: edits for name, edits in self._changes.items() if name != entering}
+        tap = recorder(self._model.config, changes)
+        source = None
+        if self._model.config.kind == "encoder_decoder" and side == "decoder":
+            source = Source(self.kept[sites.leaving(self._model.config, "encoder")][None])
+        stack = self._model.stack(side)
+        stack.run_block(
+            layer, self.kept[entering][None], visible=self._visible.get(side), source=source, tap=tap.at(at)
+        )
+        return {name: value[0] for name, value in tap.values.items()}
+
+    def row(self, name: str, position: int) -> Tensor | None:
+        """A value at one position, with an axis of 1 in place of T; None where only the whole block has it.
+
+        Under a causal mask a position needs keys and values of those before it, and nothing else of
+        them: a fifth of a block's work and less.
+        """
+        side, own = sites.split_side(name)
+        layer, _ = sites.split_name(own)
+        side = side or self._model.config.sides[0]
+        if name in self.kept or layer is None or side == "encoder" or side in self._visible:
+            return None
+        at, block = f"{name.removesuffix(own)}blocks.{layer}", self._model.stack(side).block(layer)
+        if self._last[0] == at or type(block) is not Block or self._is_changed(at):
+            return None
+        held, rows = self._rows
+        if held != position:
+            rows = {}
+            self._rows = (position, rows)
+        if at not in rows:
+            rows[at] = self._run_row(at, self._model.stack(side), layer, position)
+        return rows[at][name]
+
+    def _is_changed(self, at: str) -> bool:
+        return any(change.startswith(f"{at}.") for change in self._changes)
+
+    @torch.inference_mode()
+    def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
+        block, x, cache = stack.block(layer), self.kept[f"{at}.resid.in"][None], BlockCache()
+        added = None
+        if position:
+            past = block.residual.sublayer_input(x[:, :position], block.attn_norm)
+            v = ops.split_heads(block.attn.v(past), block.attn.n_kv_heads)
+            cache.attn.extend(_keys(stack, block, past), v)
+            added = ops.additive(stack.visible(layer, 1, position + 1))
+            if (bias := stack.position.bias(1, position + 1)) is not None:
+                added = added + bias
+        tap = recorder(self._model.config)
+        block(x[:, position : position + 1], stack.position, added, None, tap.at(at), cache)
+        # Keys and values behind the tap are of this position alone; the cache held the others.
+        return {name: value[0] for name, value in tap.values.items()}
+
+    @torch.inference_mode()
+    def values_of(self, at: str, head: int) -> Tensor:
+        """The values that a query head of a self-attention reads, [1, T, K], without the rest of the block."""
+        block = self._block(at)
+        group = head * block.attn.n_kv_heads // block.attn.n_heads
+        if self._last[0] == at or self._is_changed(at):
+            return self.block(f"{at}.attn.v")[f"{at}.attn.v"][group : group + 1]
+        x = self._read(at, block)
+        return block.attn.project("v", x, group)
+
+    def _read(self, at: str, block: Block) -> Tensor:
+        """What the attention of a block reads, [T, D]: held, since one head is looked at after the other."""
+        held, x = self._attended
+        if held != at:
+            x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
+            self._attended = (at, x)
+        return x
+
+    def _block(self, at: str) -> Block:
+        side, name = sites.split_side(f"{at}.attn")
+        layer, _ = sites.split_name(name)
+        assert layer is not None
+        return self._model.stack(side or self._model.config.sides[0]).block(layer)
+
+    @torch.inference_mode()
+    def queries_and_keys(self, at: str, head: int | None, rows: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """What the scores of a self-attention are made of: of all heads [H, Tq, K] and [G, T, K]; of one [1, .., K].
+
+        They come from the vectors that enter the block, without the rest of it. ``head`` is a query
+        head, ``at`` is like ``decoder.blocks.0``, ``rows`` are the queries.
+        """
+        side, name = sites.split_side(f"{at}.attn")
+        layer, _ = sites.split_name(name)
+        assert layer is not None
+        stack = self._model.stack(side or self._model.config.sides[0])
+        block = stack.block(layer)
+        group = 0 if head is None else head * block.attn.n_kv_heads // block.attn.n_heads
+        if self._last[0] == at or self._is_changed(at):
+            values = self.block(f"{at}.attn.q")
+            q, k = (values[last_form(values, f"{at}.attn", letter)] for letter in ("q", "k"))
+            return (q[:, rows], k) if head is None else (q[head : head + 1, rows], k[group : group + 1])
+        x = self._read(at, block)
+        start, stop, _ = rows.indices(len(x))
+        if stop - start < len(x):
+            q = ops.split_heads(block.attn.q(x[rows]), block.attn.n_heads)
+            q, _ = block.attn.qk_norm(q, q, NO_TAP)
+            q, _ = stack.position.rotate(q, q, start)
+            k = _keys(stack, block, x)
+            return (q, k) if head is None else (q[head : head + 1], k[group : group + 1])
+        if head is None:
+            q = ops.split_heads(block.attn.q(x), block.attn.n_heads)
+            k = ops.split_heads(block.attn.k(x), block.attn.n_kv_heads)
+        else:
+            q, k = block.attn.project_pair(x, head)
+        q, k = block.attn.qk_norm(q, k, NO_TAP)
+        return stack.position.rotate(q, k, 0)
+
+
+def _keys(stack: Stack, block: Block, x: Tensor) -> Tensor:
+    """Keys of what attention reads, [.., T, D] -> [.., G, T, K], as the scores have them."""
+    k = ops.split_heads(block.attn.k(x), block.attn.n_kv_heads)
+    _, k = block.attn.qk_norm(k, k, NO_TAP)
+    return stack.position.rotate(k, k, 0)[1]
+
+
+def last_form(values: Container[str], at: str, letter: str) -> str:
+    """The name of the queries or keys that scores are made of: rotated, normalised, or plain."""
+    return next(name for form in ("_rotated", "_normed", "") if (name := f"{at}.{letter}{form}") in values)

@@ -1,0 +1,521 @@
+"""A Trace: every value of one run, by name.
+
+A run keeps what the forward pass computed anyway, as aliases; a long one the residual stream alone
+(:mod:`viz_model.runs.recompute`). The T×T values of attention are not among them, because fused attention
+never forms them: they are rebuilt from the queries and keys when somebody looks, by the functions
+of :mod:`viz_model.model.ops`. Nor are the logits, T×V, of which one row is looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from viz_model.runs import edits as interventions
+from viz_model.model import (masks, ops, sites)
+from viz_model.runs import recompute as replay
+from viz_model.model.attention import Attention
+from viz_model.config import (ModelConfig, Side)
+from viz_model.runs.edits import (Edit, ValueEdit)
+from viz_model.model.feedforward import Gated
+from viz_model.model.transformer import (CrossBlock, Stack, Transformer)
+from viz_model.model.norms import Norm
+from viz_model.model.heads import MaskedHead
+from viz_model.runs.recorder import recorder
+from viz_model.runs.recompute import (Noted, Notes, Replay, last_form)
+from viz_model.model.sites import Site
+from viz_model.tokenizers.tokenizer import (Token, Tokenizer)
+
+Keep = Literal["everything", "stream"]
+
+MOST_KEPT = 8_000_000
+"""Bytes of a run that is kept as a whole."""
+
+_OUTPUT = ("logits", "probs")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trace:
+    """One run of one text.
+
+    ``trace[name]`` is the tensor of a site, without a batch axis; :meth:`head` and :meth:`row` are
+    parts of it, at the price of the part. Nothing that is read changes what is read later, so a
+    Trace may be shared between threads.
+
+    An encoder–decoder has two stacks, and its names begin with ``encoder.`` or ``decoder.``.
+    ``trace.at("decoder")`` is the same run seen from one of them: names without that prefix,
+    and that side's tokens, as if it were a model of one stack.
+
+    Attributes:
+        values: what was recorded, by full name; of a long run most of it is computed again when it
+            is read (:mod:`viz_model.runs.recompute`).
+        text: what was run, or None where ids were given; ``target`` likewise.
+        target_ids: what the decoder of an encoder–decoder read, its start token first.
+        n_dropped: tokens at the end of the text that did not fit the model's context.
+        segments: the kind of each token, where kinds were given.
+        visible: masks that stood in for the model's own, by side: [T, T], or [L, T, T], one for each layer.
+        edits: the interventions, as they were given.
+        changes: those among them that change a value, by its full name.
+        loaded: the config of the model as it was loaded; ``config`` is that of what was run, which
+            an edit may have taken a part from.
+        side: the stack this trace is seen from, if it is.
+    """
+
+    model: Transformer = field(repr=False)
+    tokenizer: Tokenizer = field(repr=False)
+    ids: tuple[int, ...]
+    text: str | None
+    n_dropped: int
+    values: Mapping[str, Tensor] = field(repr=False)
+    target_ids: tuple[int, ...] | None = None
+    target: str | None = None
+    n_target_dropped: int = 0
+    segments: tuple[int, ...] | None = None
+    visible: Mapping[Side, Tensor] = field(default_factory=dict, repr=False)
+    edits: tuple[Edit, ...] = ()
+    changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict, repr=False)
+    loaded: ModelConfig
+    side: Side | None = None
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    def at(self, side: Side) -> Trace:
+        """This run, seen from one of its stacks.
+
+        Raises:
+            ValueError: the model has no such stack.
+        """
+        self.model.stack(side)
+        return dataclasses.replace(self, side=side)
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the names of this view in the full names: ``""``, or ``"decoder."``."""
+        return f"{self.side}." if self.side is not None and len(self.config.sides) > 1 else ""
+
+    @property
+    def stack(self) -> Stack:
+        """The stack this trace is seen from; of a model with one, that one."""
+        return self.model.stack(self.side or self.config.sides[0])
+
+    @property
+    def n_layers(self) -> int:
+        """The number of blocks of :attr:`stack`."""
+        return len(self.stack.blocks)
+
+    @property
+    def leaving(self) -> str:
+        """The name of the vectors [T, D] that leave :attr:`stack`: after the final norm, where there is one."""
+        return sites.leaving(self.config, self.stack.side).removeprefix(self.prefix)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of all values, in the order a token meets them."""
+        names = sites.table(self.config)
+        if not self.prefix:
+            return tuple(names)
+        own = tuple(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
+        return own + _OUTPUT if self.side == "decoder" else own
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The token at each position: of the source, in a run that has a target too."""
+        return self.tokenizer.tokens(self.own_ids)
+
+    @property
+    def target_tokens(self) -> tuple[Token, ...]:
+        """The token at each position of the decoder's input; none without a target."""
+        return self.tokenizer.tokens(self.target_ids or ())
+
+    @property
+    def own_ids(self) -> tuple[int, ...]:
+        """The token ids of this view: the target's, where it is the decoder of an encoder–decoder."""
+        return self.target_ids or () if self.side == "decoder" and len(self.config.sides) > 1 else self.ids
+
+    @property
+    def target_language(self) -> str | None:
+        """The language that the target's first token asks for, of a model that translates into several."""
+        first = self.target_ids[0] if self.target_ids else None
+        return next((language for language, id in self.tokenizer.languages.items() if id == first), None)
+
+    def __len__(self) -> int:
+        return len(self.own_ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sites)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.sites
+
+    def full_name(self, name: str) -> str:
+        """The name of a site outside this view: ``blocks.0.attn.q`` -> ``decoder.blocks.0.attn.q``."""
+        return name if name in _OUTPUT and self.side != "encoder" else self.prefix + name
+
+    def site(self, name: str) -> Site:
+        """The registry's row of a value.
+
+        Raises:
+            KeyError: this model has no such site; the message suggests the nearest names.
+        """
+        return sites.find(self.full_name(name), self.config)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The value of a site, with the axes that :mod:`viz_model.model.sites` gives it.
+
+        Raises:
+            KeyError: this model has no such site; the message suggests the nearest names.
+        """
+        full = self.full_name(name)
+        sites.find(full, self.config)
+        return self.values[full] if full in self.values else self._derive(full)
+
+    def head(self, name: str, head: int) -> Tensor:
+        """One query head of a site with heads, computed without the others.
+
+        Of keys and values, whose heads may be shared, it is the one that this query head reads.
+
+        Raises:
+            KeyError: no such site. IndexError: no such head. ValueError: the site has no heads.
+        """
+        full = self.full_name(name)
+        site = sites.find(full, self.config)
+        if site.axes[0] not in ("H", "G"):
+            raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
+        head = self._head_number(head)
+        if full in self.values:
+            if isinstance(self.values, Replay) and full.endswith(".attn.v"):
+                return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
+            return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
+        return self._derive(full, head)[0]
+
+    def row(self, name: str, position: int, head: int | None = None) -> Tensor:
+        """A site at one position, computed without the others: ``trace[name]`` there, or ``trace.head(name, head)``.
+
+        Of attention, the position is the query's: ``row("blocks.0.attn.pattern", 3)`` is [H, Tk].
+
+        Raises:
+            KeyError: no such site. IndexError: no such position or head. ValueError: the site has no heads.
+        """
+        full = self.full_name(name)
+        site = sites.find(full, self.config)
+        axis = 1 if site.axes[0] in ("H", "G") else 0
+        if head is not None and not axis:
+            raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
+        # Of cross-attention, keys and values are the source's: only the value knows how many.
+        count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._length(full)
+        if not -count <= position < count:
+            raise IndexError(f"position {position}: there are {count}")
+        position %= count
+        if full in self.values:
+            found = self._rows(full, slice(position, position + 1)).select(axis, 0)
+            if head is None:
+                return found
+            head = self._head_number(head)
+            return found[head * self.config.n_kv_heads // self.config.n_heads if site.axes[0] == "G" else head]
+        number = None if head is None else self._head_number(head)
+        found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
+        return found if head is None else found[0]
+
+    def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
+        """``trace[name]`` of a site without heads, some positions at a time: [≤ rows, …], in order.
+
+        For what is taken of every row of the logits: all of them at once are T×V.
+
+        Raises:
+            KeyError: no such site. ValueError: the site has heads.
+        """
+        full = self.full_name(name)
+        if sites.find(full, self.config).axes[0] in ("H", "G"):
+            raise ValueError(f"site {name!r} has heads: read them one by one")
+        if full in self.values:
+            yield from self.values[full].split(rows)
+            return
+        count = self._length(full)
+        for start in range(0, count, rows):
+            yield self._derive(full, None, slice(start, min(start + rows, count)))
+
+    def _head_number(self, head: int) -> int:
+        if not -self.config.n_heads <= head < self.config.n_heads:
+            raise IndexError(f"head {head}: this model has {self.config.n_heads}")
+        return head % self.config.n_heads
+
+    def _length(self, full: str) -> int:
+        """The number of positions, or of queries, of a site."""
+        side = sites.split_side(full)[0] or self.config.sides[-1]
+        return len(self.target_ids or ()) if side == "decoder" and len(self.config.sides) > 1 else len(self.ids)
+
+    def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
+        """The k most probable tokens after ``position``, with their probabilities.
+
+        Of an encoder, which predicts the tokens that were masked, they are the most probable at
+        ``position`` itself. The softmax runs over the full vocabulary, so the probabilities are
+        those of the model.
+
+        Raises:
+            IndexError: no such position. ValueError: k is not positive, or the model has no logits.
+        """
+        if not self.config.has_logits:
+            raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        top = self.row("probs", position).topk(min(k, self.config.n_vocab))
+        return [(self.tokenizer.token(id), p) for id, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
+
+    def noted(self, name: str) -> Noted:
+        """What is told of the vectors [T, D] of a site as a whole; a long run noted it as it went past.
+
+        Raises:
+            KeyError: no such site.
+        """
+        full = self.full_name(name)
+        if isinstance(self.values, Replay) and full in self.values.noted:
+            return self.values.noted[full]
+        return replay.note(self[name])
+
+    def norm_input(self, name: str, position: int | None = None) -> Tensor:
+        """What a norm reads, [T, D], or [D] at one position; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``.
+
+        Raises:
+            IndexError: no such position.
+        """
+        full = self.full_name(name)
+        if position is None:
+            return self._norm(full)[1]
+        count = self._length(full)
+        if not -count <= position < count:
+            raise IndexError(f"position {position}: there are {count}")
+        position %= count
+        return self._norm(full, slice(position, position + 1))[1][0]
+
+    def _rows(self, full: str, rows: slice) -> Tensor:
+        """A recorded value at some positions: [≤ T, …], or with heads before."""
+        if isinstance(self.values, Replay) and rows.stop is not None and rows.stop - rows.start == 1:
+            found = self.values.row(full, rows.start)
+            if found is not None:
+                return found
+        value = self.values[full]
+        return value[:, rows] if sites.find(full, self.config).axes[0] in ("H", "G") else value[rows]
+
+    def _norm(self, full: str, rows: slice = slice(None)) -> tuple[Norm, Tensor]:
+        """A norm and what it read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
+        if full == "head.norm":
+            head = self.model.head
+            assert isinstance(head, MaskedHead)  # or the registry has no such site
+            return head.norm, self.values["head.act"][rows]
+        side, name = sites.split_side(full)
+        prefix, stack = full.removesuffix(name), self._stack(side)
+        layer, rest = sites.split_name(name)
+        if name == "embed.norm":
+            parts = ("embed.token", "embed.segment", "embed.position")
+            read = torch.stack([self.values[prefix + part] for part in parts if prefix + part in self.values]).sum(0)
+            return _existing(stack.embed_norm), read[rows]
+        if layer is None:
+            return _existing(stack.final_norm), self.values[f"{prefix}blocks.{len(stack.blocks) - 1}.resid.out"][rows]
+        block, at = stack.block(layer), f"{prefix}blocks.{layer}."
+        sublayer = rest.removesuffix(".norm")
+        before = {"attn": "resid.in", "cross": "resid.mid", "ffn": "resid.cross"}[sublayer]
+        if at + before not in sites.table(self.config):  # no cross-attention before the feed-forward
+            before = "resid.mid"
+        norm = {"attn": block.attn_norm, "ffn": block.ffn_norm, "cross": getattr(block, "cross_norm", None)}[sublayer]
+        read = block.residual.norm_input(self._rows(at + before, rows), self._rows(f"{at}{sublayer}.out", rows))
+        return _existing(norm), read
+
+    def _stack(self, side: Side | None) -> Stack:
+        return self.model.stack(side or self.config.sides[0])
+
+    def _shared(self, full: str, head: int | None) -> Tensor:
+        """Keys or values for every query head [H, T, K], or for one [1, T, K]."""
+        value = self.values[full]
+        if head is None:
+            return ops.share_heads(value, self.config.n_heads)
+        group = head * self.config.n_kv_heads // self.config.n_heads
+        return value[group : group + 1]
+
+    def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
+        """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
+        site, _, last = full.rpartition(".")
+        if full == "logits":
+            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
+            return self.model.head(leaving[None, rows])[0].detach()
+        if full == "probs":
+            logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
+            return logits.softmax(-1)
+        if site.endswith("norm"):
+            norm, read = self._norm(site, rows)
+            return norm.statistics(read)[last].detach()
+        side, name = sites.split_side(full)
+        layer, _ = sites.split_name(name)
+        assert layer is not None  # all other derived values are in a block
+        stack = self._stack(side)
+        if last == "gate_act":
+            ffn = stack.block(layer).ffn
+            assert isinstance(ffn, Gated)
+            return ffn.activation(self._rows(f"{site}.gate", rows))
+        return self._attention(stack, layer, site, last, head, rows).detach()
+
+    def _attention(self, stack: Stack, layer: int, at: str, which: str, head: int | None, rows: slice) -> Tensor:
+        """The T×T steps of one attention layer; ``at`` is like ``decoder.blocks.0.cross``."""
+        block = stack.block(layer)
+        is_cross = at.endswith("cross")
+        attention: Attention = block.cross if is_cross and isinstance(block, CrossBlock) else block.attn
+        heads = slice(None) if head is None else slice(head, head + 1)
+        if which == "head_out":
+            w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
+            return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o)
+        q, k = self._queries_and_keys(at, head, rows)
+        n_queries, n_keys = self._length(at), k.shape[-2]
+        is_causal = stack.side == "decoder" and not is_cross and not stack.windows[layer]
+        is_plain = is_causal and stack.side not in self.visible and stack.position.bias(1, 1) is None
+        if which == "pattern" and is_plain and rows == slice(None):
+            return ops.causal_pattern(q, k, attention.scale)
+        scores = ops.scores(q, k, attention.scale)
+        if which == "scores":
+            return scores
+        if is_cross:
+            visible = masks.everything(n_queries, n_keys)
+        elif stack.side in self.visible:
+            visible = masks.of_layer(self.visible[stack.side], layer)
+        else:
+            visible = stack.visible(layer, n_queries, n_keys)
+        visible = visible[rows]
+        if which == "mask":
+            return ops.additive(visible).expand_as(scores)
+        bias = None if is_cross else stack.position.bias(n_queries, n_keys)
+        if which == "bias":
+            assert bias is not None  # or the registry has no such site
+            return bias[heads, rows]
+        masked = ops.hide(scores if bias is None else scores + bias[heads, rows], visible)
+        return masked if which == "masked" else ops.pattern(masked)
+
+    def _queries_and_keys(self, at: str, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:
+        """What scores are made of, queries at ``rows``: of every query head [H, T, K], or of one [1, T, K]."""
+        if isinstance(self.values, Replay) and at.endswith("attn"):
+            q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head, rows)
+            return q, ops.share_heads(k, self.config.n_heads) if head is None else k
+        heads = slice(None) if head is None else slice(head, head + 1)
+        queries, keys = (last_form(self.values, at, letter) for letter in "qk")
+        return self.values[queries][heads, rows], self._shared(keys, head)
+
+
+def _existing(norm: Norm | None) -> Norm:
+    assert norm is not None  # or the registry has no such site
+    return norm
+
+
+@torch.inference_mode()
+def record(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    target_ids: Sequence[int] | None = None,
+    *,
+    segments: Sequence[int] | None = None,
+    visible: Mapping[Side, Tensor] | None = None,
+    edits: Sequence[Edit] = (),
+    vectors: Mapping[Edit, Tensor] | None = None,
+    text: str | None = None,
+    target: str | None = None,
+    n_dropped: int = 0,
+    n_target_dropped: int = 0,
+    keep: Keep | None = None,
+    between: Callable[[], None] | None = None,
+) -> Trace:
+    """Run ``model`` once over ``ids`` so that every value can be read.
+
+    Args:
+        vectors: those of other runs, which patches among the edits put in.
+        keep: "everything" that is recorded; or the residual "stream", from which the rest is
+            computed again, a block at a time, when it is read. By default the former where it
+            takes at most :data:`MOST_KEPT` bytes. What is read is the same.
+        between: called where a block begins. What it raises ends the run: so somebody who no longer
+            wants a long one can give it up.
+
+    Raises:
+        ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
+            a mask that does not fit; an edit of a place that does not exist.
+    """
+    config = model.config
+    lengths: dict[Side, int] = {config.sides[0]: _check_ids(ids, config)}
+    if target_ids is not None:
+        lengths["decoder"] = _check_ids(target_ids, config)
+    if segments is not None:
+        _check_segments(segments, len(ids), config)
+    if unknown := sorted(set(visible or {}) - set(lengths)):
+        raise ValueError(f"mask: this model has {' and '.join(config.sides)}, not {unknown[0]}")
+    read: dict[Side, tuple[int, ...]] = {config.sides[0]: tuple(ids)}
+    if target_ids is not None:
+        read["decoder"] = tuple(target_ids)
+    if config.kind == "encoder_decoder" and target_ids is None:
+        raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
+    given = {side: masks.check(mask, lengths[side], config.depth(side)) for side, mask in (visible or {}).items()}
+    run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls, vectors=vectors)
+    built = interventions.rebuilt(model, run.config)
+    if keep is None:
+        keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
+    notes = Notes()
+    if keep == "stream":
+        tap = recorder(run.config, run.changes, replay.kept(run.config), between, notes)
+    else:
+        tap = recorder(run.config, run.changes, between=between)
+    source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
+    leaving = built.vectors(
+        torch.tensor([source]),
+        None if target_read is None else torch.tensor([target_read]),
+        segments=None if segments is None else torch.tensor([segments]),
+        visible=run.masks,
+        tap=tap,
+    )
+    built.head.before(leaving, tap)
+    values: Mapping[str, Tensor] = {name: value[0] for name, value in tap.values.items()}
+    return Trace(
+        model=built,
+        tokenizer=tokenizer,
+        ids=source,
+        text=text,
+        n_dropped=n_dropped,
+        values=values if keep == "everything" else Replay(built, values, notes, run.changes, run.masks),
+        target_ids=target_read,
+        target=target,
+        n_target_dropped=n_target_dropped,
+        segments=None if segments is None else tuple(segments),
+        visible=run.masks,
+        edits=tuple(edits),
+        changes=run.changes,
+        loaded=config,
+    )
+
+
+def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
+    """Bytes of everything that a run records in single precision; ``lengths`` are the tokens of its stacks."""
+    floats = 0
+    for name, site in sites.rows(config):
+        if not site.derived:
+            side = sites.split_side(name)[0] or config.sides[-1]
+            keys = lengths["encoder"] if ".cross." in name else None
+            floats += math.prod(site.shape(config, lengths[side], keys))
+    return 4 * floats
+
+
+def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:
+    if not 1 <= len(ids) <= config.n_context:
+        raise ValueError(f"expected 1 to {config.n_context} tokens, got {len(ids)}")
+    if wrong := [id for id in ids if not 0 <= id < config.n_vocab]:
+        raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_vocab}")
+    return len(ids)
+
+
+def _check_segments(segments: Sequence[int], length: int, config: ModelConfig) -> None:
+    if not config.n_segments:
+        raise ValueError("segments: this model has none")
+    if len(segments) != length:
+        raise ValueError(f"segments: expected one for each of {length} tokens, got {len(segments)}")
+    if wrong := [segment for segment in segments if not 0 <= segment < config.n_segments]:
+        raise ValueError(f"segments: this model has {config.n_segments}, got {wrong[0]}")

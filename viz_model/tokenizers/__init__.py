@@ -1,0 +1,1 @@
+"""Text, ids, and how a token is shown."""

@@ -1,0 +1,1 @@
+"""One folder for each page: its numbers, pictures, sections, texts and code to copy."""

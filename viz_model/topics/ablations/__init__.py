@@ -1,0 +1,1 @@
+"""Experiments: a part taken out, and what that changes."""

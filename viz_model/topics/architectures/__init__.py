@@ -1,0 +1,1 @@
+"""Two models side by side, and what each kind of Transformer is for."""

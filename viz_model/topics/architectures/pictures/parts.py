@@ -1,0 +1,61 @@
+"""The table of parts: what each of two models says of every part, and whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from viz_model.runs.language_model import LanguageModel
+from viz_model.topics.architectures.numbers import architectures
+from viz_model.topics.architectures.pictures.common import COLOURS, Words
+
+
+class PartRow(NamedTuple):
+    """One part of both models. Both name the same part, whatever they say of it."""
+
+    first: architectures.Part
+    second: architectures.Part
+
+    @property
+    def differs(self) -> bool:
+        return (self.first.said, self.first.values) != (self.second.said, self.second.values)
+
+
+def part_rows(first: LanguageModel, second: LanguageModel) -> tuple[PartRow, ...]:
+    """All parts in their order."""
+    return tuple(PartRow(*pair) for pair in zip(*map(architectures.parts, (first, second)), strict=True))
+
+
+def part_facts(rows: Sequence[PartRow], words: Words) -> dict[str, str]:
+    """For prose: how many parts differ, of how many, and which."""
+    differ = [words(f"part_{row.first.name}") for row in rows if row.differs]
+    listed = words("comma").join(differ) or words("nothing")
+    return {"differ": str(len(differ)), "all": str(len(rows)), "list": listed}
+
+
+def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, page: Words) -> dict[str, Any]:
+    """The table as its component wants it; ``page`` gives a page's title."""
+
+    def said(part: architectures.Part) -> str:
+        return words(f"is_{part.said}", **part.values)
+
+    return {
+        "names": names,
+        "colours": COLOURS,
+        "words": {
+            "differ": words("parts_differ"),
+            "same": words("parts_same", n=sum(not row.differs for row in rows)),
+            "alt": words("parts_alt"),
+        },
+        "rows": [
+            {
+                "name": words(f"part_{row.first.name}"),
+                "why": words(f"why_{row.first.name}"),
+                "differs": row.differs,
+                "values": [said(row.first), said(row.second)],
+                "page": row.first.page,
+                "title": page(f"common.page_{row.first.page}"),
+            }
+            for row in rows
+        ],
+    }

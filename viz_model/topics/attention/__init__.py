@@ -1,0 +1,1 @@
+"""Which tokens each token reads, head by head."""

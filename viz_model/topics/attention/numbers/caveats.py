@@ -1,0 +1,209 @@
+"""How far attention weights can be trusted: who takes them without giving, and whether they rank what arrives.
+
+What a query takes from a key is α·v·W_O, a vector whose length can be small where the weight α is large (Kobayashi
+et al. 2020, "Attention is Not Only a Weight"). Tokens that take weight and give little are called sinks (Xiao et al.
+2023, "Efficient Streaming Language Models with Attention Sinks"); in BERT the control tokens and punctuation are (Clark
+et al. 2019, section 3.2).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import Token
+from viz_model.topics.attention.numbers import heads, masks
+
+Group = Literal["first", "punctuation", "marks"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+LEAST_KEYS = 3
+"""Keys from which on a query's ranking counts: of two, a rank correlation is 1 or −1."""
+MOST_RANKED = 64
+"""Queries of a head whose keys are ranked; of more, so many evenly spread ones."""
+
+
+def groups(trace: Trace) -> dict[Group, tuple[int, ...]]:
+    """Positions of tokens that often take weight: the first, punctuation, control tokens around the text.
+
+    A group that has no token, or all of them, is left out.
+    """
+    around = heads.marks(trace)
+    found: dict[Group, tuple[int, ...]] = {
+        "first": (0,),
+        "punctuation": tuple(n for n, token in enumerate(trace.tokens) if n not in around and is_punctuation(token)),
+        "marks": around,
+    }
+    return {name: places for name, places in found.items() if 0 < len(places) < len(trace)}
+
+
+def is_punctuation(token: Token) -> bool:
+    """Whether a token is made of punctuation and signs alone, but for spaces; a piece of a character is not."""
+    written = token.text.strip()
+    return bool(written) and token.is_whole and all(unicodedata.category(sign)[0] in "PS" for sign in written)
+
+
+class Arriving(NamedTuple):
+    """What the heads of a layer take from where.
+
+    Attributes:
+        weights: [H, T, T] α.
+        lengths: [H, T, T] ‖α v W_O‖, how long a vector arrives.
+        visible: boolean [T, T], who may look at whom.
+    """
+
+    weights: np.ndarray
+    lengths: np.ndarray
+    visible: np.ndarray
+
+    @property
+    def shares(self) -> np.ndarray:
+        """[H, T, T]: ``lengths`` divided by their sum over the keys, to stand beside the weights."""
+        totals = self.lengths.sum(-1, keepdims=True)
+        return np.divide(self.lengths, totals, out=np.zeros_like(self.lengths), where=totals > 0)
+
+
+@torch.inference_mode()
+def arriving(trace: Trace, layer: int, head: int | None = None) -> Arriving:
+    """The weights of a layer's self-attention, and what they bring; of one ``head`` alone, with an axis of 1.
+
+    v has the bias of W_V in it, as in Kobayashi et al.; the bias of W_O belongs to no key.
+    """
+    at, n_heads = f"blocks.{layer}.attn", trace.config.n_heads
+    heads = range(n_heads) if head is None else range(head, head + 1)
+    w_o = (
+        trace.stack.block(layer).attn.o.weight.detach().T.unflatten(0, (n_heads, -1))[heads.start : heads.stop]
+    )  # [H, K, D]
+    # The Gram matrix spares the vectors themselves: ‖vW‖² = v (W Wᵀ) vᵀ, K × K a head.
+    gram = (w_o @ w_o.mT).double()
+    values = torch.stack([trace.head(f"{at}.v", each) for each in heads]).double()  # [H, T, K]
+    lengths = ((values @ gram) * values).sum(-1).clamp_min(0).sqrt()  # [H, T]
+    weights = torch.stack([trace.head(f"{at}.pattern", each) for each in heads]).double()
+    seen = masks.of_run(trace, layer)
+    return Arriving(weights.numpy(), (weights * lengths[:, None]).numpy(), seen.numpy())
+
+
+def rank_correlations(weights: np.ndarray, lengths: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """Spearman's ρ of weights and lengths [H, T, T], a query at a time, and their mean over queries: [H].
+
+    Queries that see fewer than three keys, and those of which one side is the same for all keys, are left out; NaN
+    where none is left. Equal numbers share the mean of their ranks. Of a long text :data:`MOST_RANKED` queries count.
+    """
+    queries = np.flatnonzero(visible.sum(-1) >= LEAST_KEYS)
+    queries = queries[np.unique(np.linspace(0, len(queries) - 1, MOST_RANKED).astype(int))] if len(queries) else queries
+    weights, lengths, visible = weights[:, queries], lengths[:, queries], visible[queries]
+    first, second = (_ranks(np.where(visible, numbers, -np.inf)) for numbers in (weights, lengths))
+    middle = (2 * visible.shape[-1] - visible.sum(-1) - 1) / 2  # hidden keys hold the lowest ranks
+    first, second = (np.where(visible, ranks - middle[:, None], 0.0) for ranks in (first, second))
+    spread = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))  # [H, T]
+    counts = spread > 0
+    each = np.divide((first * second).sum(-1), spread, out=np.zeros_like(spread), where=counts)
+    number = counts.sum(-1)
+    return np.divide(each.sum(-1), number, out=np.full(len(number), np.nan), where=number > 0)
+
+
+def _ranks(numbers: np.ndarray) -> np.ndarray:
+    """Ranks along the last axis from 0, equal numbers with the mean of theirs; those of −∞ in any order."""
+    found = torch.from_numpy(np.ascontiguousarray(numbers))
+    ordered, order = found.sort(-1)
+    if (ordered.isfinite() & (ordered == ordered.roll(1, -1)))[..., 1:].any():
+        ranks = (torch.searchsorted(ordered, found) + torch.searchsorted(ordered, found, right=True) - 1) / 2
+    else:
+        places = torch.arange(found.shape[-1], dtype=found.dtype).expand_as(found)
+        ranks = torch.empty_like(found).scatter_(-1, order, places)
+    return np.asarray(ranks.double())
+
+
+class Gap(NamedTuple):
+    """A query and a key at which weight and share of what arrives lie far apart."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    weight: float
+    share: float
+
+
+class Taken(NamedTuple):
+    """What the heads give a group of tokens, and what comes from there. Means over the other tokens as queries.
+
+    Attributes:
+        positions: of the group.
+        weights: [L, H] the weight on the group.
+        shares: [L, H] the share of what arrives that comes from it.
+        even: the weight that an even spread over all visible keys would give it, averaged over layers.
+    """
+
+    positions: tuple[int, ...]
+    weights: np.ndarray
+    shares: np.ndarray
+    even: float
+
+
+class Care(NamedTuple):
+    """All heads of a stack on one text.
+
+    Attributes:
+        groups: by the name of the group.
+        ranks: [L, H] Spearman's ρ of weights and what arrives (:func:`rank_correlations`).
+        gaps: for every head the pair at which weight and share lie furthest apart, largest first.
+    """
+
+    groups: Mapping[Group, Taken]
+    ranks: np.ndarray
+    gaps: tuple[Gap, ...]
+
+
+def care(trace: Trace) -> Care:
+    """Every head of the stack that a run is seen from.
+
+    Raises:
+        ValueError: the text is a single token, which has no other to look at.
+    """
+    if len(trace) < 2:
+        raise ValueError("a single token has no other to look at")
+    places = groups(trace)
+    weights: dict[Group, list[np.ndarray]] = {name: [] for name in places}
+    shares: dict[Group, list[np.ndarray]] = {name: [] for name in places}
+    even: dict[Group, list[float]] = {name: [] for name in places}
+    ranks, gaps = [], []
+    for layer in range(trace.n_layers):
+        found = arriving(trace, layer)
+        arrived, seen = found.shares, found.visible
+        for name, positions in places.items():
+            inside = np.isin(np.arange(len(trace)), positions)
+            rows = ~inside & (seen.sum(-1) > 1)
+            weights[name].append(found.weights[:, rows][..., inside].sum(-1).mean(-1))
+            shares[name].append(arrived[:, rows][..., inside].sum(-1).mean(-1))
+            even[name].append(float((seen[rows][:, inside].sum(-1) / seen[rows].sum(-1)).mean()))
+        ranks.append(rank_correlations(found.weights, found.lengths, seen))
+        apart = np.abs(found.weights - arrived).reshape(len(found.weights), -1)
+        for head, at in enumerate(apart.argmax(-1)):
+            query, key = divmod(int(at), len(trace))
+            gap = Gap(layer, head, query, key, float(found.weights[head, query, key]), float(arrived[head, query, key]))
+            gaps.append(gap)
+    return Care(
+        groups={
+            name: Taken(positions, np.stack(weights[name]), np.stack(shares[name]), float(np.mean(even[name])))
+            for name, positions in places.items()
+        },
+        ranks=np.stack(ranks),
+        gaps=tuple(sorted(gaps, key=lambda gap: -abs(gap.weight - gap.share))),
+    )
+
+
+def edited(trace: Trace) -> bool:
+    """Whether an edit replaces what heads of this stack mixed or wrote, so that less arrives than the weights bring."""
+    sites = (f"blocks.{layer}.attn.{name}" for layer in range(trace.n_layers) for name in ("z", "out"))
+    return any(trace.full_name(site) in trace.changes for site in sites)
+
+
+def work(trace: Trace) -> int:
+    """Cells of all patterns, which :func:`care` goes through."""
+    return trace.n_layers * trace.config.n_heads * len(trace) ** 2

@@ -1,0 +1,1 @@
+"""Why a token is expected."""

@@ -1,0 +1,350 @@
+"""A logit as an exact sum: what every part of the model wrote, carried to the output through what stands in between.
+
+Each embedding, head, feed-forward layer and bias adds a vector to the residual stream. What follows on a vector's way
+to the logit is a norm (the final one; under Post-LN one after every addition), and of a masked model the head's own
+layer. None of these is linear. But at the point that was measured each is a linear map: LayerNorm subtracts the mean
+and multiplies by γ/σ, with the σ that this run measured; x·Φ(x) multiplies by the Φ(x) that it measured. With these
+factors held, the parts add up to the logit to the last digit ("direct logit attribution": Elhage et al. 2021, A
+Mathematical Framework for Transformer Circuits; nostalgebraist 2020). The factors were made by all parts together, so
+a share says what a part adds, not what would happen without it. Of a run in which an intervention changed the stream
+itself, the sum lacks what that added.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model.model import ops
+from viz_model.model.heads import MaskedHead
+from viz_model.model.norms import Norm
+from viz_model.model.transformer import CrossBlock
+from viz_model.runs.trace import Trace
+
+Kind = Literal["token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior"]
+Against = int | Literal["average"] | None
+"""What a logit is compared with: another token's logit, the mean over the vocabulary, or nothing."""
+
+
+class Part(NamedTuple):
+    """One thing that writes. ``at`` tells attentions and norms apart: "attn", "cross", "ffn", "embed", "final", "head".
+
+    ``kind`` is "bias" of W_O, "shift" of a norm (its β), "dense" for the bias of a masked head's own layer, and
+    "prior" for the bias of the unembedding, which is not a vector but a number for each token.
+    """
+
+    kind: Kind
+    layer: int | None = None
+    head: int | None = None
+    at: str = ""
+
+    @property
+    def site(self) -> str:
+        """Where its vector is found: a site of the registry, with the head's number; or the name of a weight."""
+        block = "" if self.layer is None else f"blocks.{self.layer}."
+        match self.kind:
+            case "token" | "segment" | "position":
+                return f"embed.{self.kind}"
+            case "head":
+                return f"{block}{self.at}.head_out[{self.head}]"
+            case "bias":
+                return f"{block}{self.at}.o.bias"
+            case "ffn":
+                return f"{block}ffn.out"
+            case "shift":
+                return f"{block}{self.at}_norm.bias" if block or self.at != "head" else "head.norm.bias"
+            case "dense":
+                return "head.dense.bias"
+            case "prior":
+                return "unembedding.bias"
+
+
+class Scaled(NamedTuple):
+    """x -> factor ⊙ (x − mean), or factor ⊙ x where not ``centred``; ``factor`` is [D]."""
+
+    factor: Tensor
+    centred: bool
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.factor * (x - x.mean(-1, keepdim=True) if self.centred else x)
+
+    def back(self, direction: Tensor) -> Tensor:
+        """The transposed map: ⟨direction, forward(x)⟩ = ⟨back(direction), x⟩."""
+        scaled = self.factor * direction
+        return scaled - scaled.mean(-1, keepdim=True) if self.centred else scaled
+
+
+class Mixed(NamedTuple):
+    """x -> W x; ``weight`` is [D, D]."""
+
+    weight: Tensor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.weight.T
+
+    def back(self, direction: Tensor) -> Tensor:
+        return direction @ self.weight
+
+
+class Way(NamedTuple):
+    """Everything that was written at one position, and the linear maps on the way to the end, float64.
+
+    Attributes:
+        position: counted from 0.
+        written: [P, D], a vector for each of ``parts``.
+        passed: for each part, how many of ``maps`` lie behind it: it still goes through the others.
+        maps: in order, those of the norms and of a masked head.
+    """
+
+    position: int
+    parts: tuple[Part, ...]
+    written: Tensor
+    passed: tuple[int, ...]
+    maps: tuple[Scaled | Mixed, ...]
+
+    def row(self, part: Part) -> int:
+        """The row of a part.
+
+        Raises:
+            ValueError: there is no such part.
+        """
+        return self.parts.index(part)
+
+    def carry(self, vectors: Tensor, passed: int) -> Tensor:
+        """Vectors [.., D] that have ``passed`` maps behind them -> what is left of them at the end, [.., D]."""
+        vectors = vectors.double()
+        for step in self.maps[passed:]:
+            vectors = step.forward(vectors)
+        return vectors
+
+    def directions(self, direction: Tensor) -> Tensor:
+        """A direction [D] at the end -> the same seen from before each map: [maps + 1, D], the last as given."""
+        seen = [direction.double()]
+        for step in reversed(self.maps):
+            seen.append(step.back(seen[-1]))
+        return torch.stack(seen[::-1])
+
+    def end(self) -> Tensor:
+        """The sum of all parts at the end, [D]: what the unembedding reads, or the last vector where there is none."""
+        total = torch.zeros_like(self.written[0])
+        for n in range(len(self.maps) + 1):
+            rows = [row for row, passed in enumerate(self.passed) if passed == n]
+            total = total + self.written[rows].sum(0)
+            total = self.maps[n].forward(total) if n < len(self.maps) else total
+        return total
+
+
+class _Walk:
+    """Notes what is written and what it passes, in order."""
+
+    def __init__(self, trace: Trace, position: int) -> None:
+        self.trace, self.position = trace, position
+        self.parts: list[Part] = []
+        self.written: list[Tensor] = []
+        self.passed: list[int] = []
+        self.maps: list[Scaled | Mixed] = []
+
+    def add(self, part: Part, vector: Tensor) -> None:
+        self.parts.append(part)
+        self.written.append(vector.double())
+        self.passed.append(len(self.maps))
+
+    def write(self, part: Part, site: str) -> None:
+        self.add(part, self.trace.row(site, self.position))
+
+    def replace(self) -> None:
+        """Where nothing is added, what a sub-layer writes takes the place of all that was written before."""
+        if not self.trace.config.residual:
+            self.maps.append(Scaled(torch.zeros_like(self.written[0]), centred=False))
+
+    def through(self, norm: Norm | None, site: str, shift: Part) -> None:
+        if norm is None:
+            return
+        read = self.trace.norm_input(site, self.position).double()
+        found = norm.statistics(read)
+        self.maps.append(Scaled(norm.weight.detach().double() / found["scale"], centred="mean" in found))
+        bias = getattr(norm, "bias", None)
+        if bias is not None:
+            self.add(shift, bias.detach())
+
+
+@torch.inference_mode()
+def way(trace: Trace, position: int) -> Way:
+    """What was written at ``position`` of the stack that ``trace`` is seen from, to that stack's end.
+
+    Where the stack ends in logits the end is what the unembedding reads; else it is the last vector.
+
+    Raises:
+        IndexError: no such position.
+    """
+    if not -len(trace) <= position < len(trace):
+        raise IndexError(f"position {position}: the trace has {len(trace)}")
+    position %= len(trace)
+    walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
+    pre = trace.config.norm_at == "pre"
+    kinds: tuple[Kind, ...] = ("token", "segment", "position")
+    for kind in kinds:
+        if f"embed.{kind}" in known:
+            walk.write(Part(kind), f"embed.{kind}")
+    walk.through(stack.embed_norm, "embed.norm", Part("shift", at="embed"))
+    for layer in range(trace.n_layers):
+        block = stack.block(layer)
+        attentions = {"attn": (block.attn, block.attn_norm)}
+        if isinstance(block, CrossBlock):
+            attentions["cross"] = (block.cross, block.cross_norm)
+        for at, (attention, norm) in attentions.items():
+            walk.replace()
+            z = trace.row(f"blocks.{layer}.{at}.z", position)[:, None]  # [H, 1, K]
+            for head, vector in enumerate(ops.head_out(z, attention.o.weight.detach().T)[:, 0]):
+                walk.add(Part("head", layer, head, at), vector)
+            if attention.o.bias is not None:
+                walk.add(Part("bias", layer, None, at), attention.o.bias.detach())
+            walk.through(None if pre else norm, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
+        walk.replace()
+        walk.write(Part("ffn", layer), f"blocks.{layer}.ffn.out")
+        walk.through(None if pre else block.ffn_norm, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
+    walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
+    if predicts(trace):
+        _through_head(walk)
+    return Way(position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps))
+
+
+def _through_head(walk: _Walk) -> None:
+    """What stands between the last vector and the unembedding: a masked head's layer, or T5's factor."""
+    head = walk.trace.model.head
+    if isinstance(head, MaskedHead):
+        weight, bias = head.dense.weight.detach().double(), head.dense.bias.detach().double()
+        before = weight @ walk.trace[walk.trace.leaving][walk.position].double() + bias
+        walk.maps.append(Mixed(weight))
+        walk.add(Part("dense"), bias)
+        # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
+        open_ = torch.where(before == 0, torch.zeros_like(before), head.activation(before) / before)
+        walk.maps.append(Scaled(open_, centred=False))
+        walk.through(head.norm, "head.norm", Part("shift", at="head"))
+    if head.scale != 1:
+        walk.maps.append(Scaled(torch.full_like(walk.written[0], head.scale), centred=False))
+
+
+def predicts(trace: Trace) -> bool:
+    """Whether the stack that ``trace`` is seen from ends in logits."""
+    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
+
+
+class Attribution(NamedTuple):
+    """``total``, what the run recorded, as the sum of ``values`` [P], one for each of ``parts``.
+
+    ``directions`` [maps + 1, D] are what a vector is multiplied with at each stage of its way; P includes the bias of
+    the unembedding, where there is one.
+    """
+
+    parts: tuple[Part, ...]
+    values: np.ndarray
+    total: float
+    directions: Tensor
+
+    def order(self) -> np.ndarray:
+        """The rows by |value| downwards."""
+        return np.argsort(-np.abs(self.values), kind="stable")
+
+    def of(self, part: Part) -> float:
+        """The value of one part.
+
+        Raises:
+            ValueError: there is no such part.
+        """
+        return float(self.values[self.parts.index(part)])
+
+    def by_kind(self) -> dict[Literal["embedding", "attention", "ffn", "constant"], float]:
+        """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
+        groups: dict[Literal["embedding", "attention", "ffn", "constant"], tuple[Kind, ...]] = {
+            "embedding": ("token", "segment", "position"),
+            "attention": ("head",),
+            "ffn": ("ffn",),
+            "constant": ("bias", "shift", "dense", "prior"),
+        }
+        return {
+            name: float(sum(v for part, v in zip(self.parts, self.values, strict=True) if part.kind in kinds))
+            for name, kinds in groups.items()
+        }
+
+
+@torch.inference_mode()
+def of_logit(trace: Trace, found: Way, token: int, against: Against = None) -> Attribution:
+    """The logit of the vocabulary's ``token`` at the position of ``found``, less what it is compared with.
+
+    Raises:
+        ValueError: no logits are made of these vectors.
+    """
+    if not predicts(trace):
+        raise ValueError("no logits are made of these vectors")
+    unembedding = trace.model.unembedding
+    logits = trace.row("logits", found.position).double()
+    rows, bias = unembedding.weight.detach(), unembedding.bias
+    direction, total = rows[token].double(), logits[token]
+    prior = None if bias is None else bias.detach()[token].double()
+    if against == "average":
+        direction, total = direction - rows.mean(0).double(), total - logits.mean()
+        prior = prior if bias is None or prior is None else prior - bias.detach().double().mean()
+    elif against is not None:
+        direction, total = direction - rows[against].double(), total - logits[against]
+        prior = prior if bias is None or prior is None else prior - bias.detach()[against].double()
+    return _along(found, direction, total.item(), None if prior is None else prior.item())
+
+
+@torch.inference_mode()
+def of_vector(trace: Trace, found: Way) -> Attribution:
+    """The length of the last vector as a sum: what each part adds in that vector's own direction.
+
+    It is what can be asked of a stack that ends in vectors.
+
+    Raises:
+        ValueError: this stack ends in logits.
+    """
+    if predicts(trace):
+        raise ValueError("these vectors are read by an unembedding: ask for a logit")
+    last = trace[trace.leaving][found.position].double()
+    length = last.norm()
+    return _along(found, last / length.clamp(min=1e-12), length.item(), None)
+
+
+def _along(found: Way, direction: Tensor, total: float, prior: float | None) -> Attribution:
+    seen = found.directions(direction)
+    values = (found.written * seen[list(found.passed)]).sum(-1).numpy()
+    if prior is None:
+        return Attribution(found.parts, values, total, seen)
+    return Attribution((*found.parts, Part("prior")), np.append(values, prior), total, seen)
+
+
+@torch.inference_mode()
+def pushes(trace: Trace, found: Way, vectors: Tensor, passed: int) -> np.ndarray:
+    """What vectors [N, D] add to every logit, less their mean over the vocabulary: [N, V].
+
+    The mean is taken away because softmax does not see it: only a push beyond that of the average token changes a
+    probability. ``passed`` is how many maps lie behind the vectors (:attr:`Way.passed`).
+
+    Raises:
+        ValueError: no logits are made of these vectors.
+    """
+    if not predicts(trace):
+        raise ValueError("no logits are made of these vectors")
+    logits = found.carry(vectors, passed).float() @ trace.model.unembedding.weight.detach().T
+    pushed: np.ndarray = (logits - logits.mean(-1, keepdim=True)).numpy()
+    return pushed
+
+
+@torch.inference_mode()
+def neurons(trace: Trace, found: Way, asked: Attribution) -> np.ndarray:
+    """What every hidden neuron adds to ``asked``: value · (its value vector · direction), [L, F].
+
+    Over the neurons of a layer they sum to the feed-forward layer's value, less its bias's.
+    """
+    rows = []
+    for layer in range(trace.n_layers):
+        direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
+        down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
+        act = trace.row(f"blocks.{layer}.ffn.act", found.position)
+        rows.append(act.double() * (direction.float() @ down).double())
+    return torch.stack(rows).numpy()

@@ -1,0 +1,1 @@
+"""One token on its way through a block: norms, neurons, weights."""

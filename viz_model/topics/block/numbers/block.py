@@ -1,0 +1,223 @@
+"""One block taken apart: its steps as equations, its norms, and where its parameters are."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from viz_model import config
+from viz_model.model.sites import Role
+from viz_model.runs.trace import Trace
+from viz_model.topics.architectures.numbers import parameters
+
+SubLayer = Literal["attn", "cross", "ffn"]
+SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
+"""In the order of computation; only a decoder that reads an encoder has the second."""
+
+_RESID: dict[SubLayer, str] = {"attn": "mid", "cross": "cross", "ffn": "out"}
+_CALLS: dict[SubLayer, str] = {"attn": "Attention({0}, …)", "cross": "CrossAttention({0}, encoder)", "ffn": "FFN({0})"}
+_LETTERS: dict[SubLayer, str] = {"attn": "a", "cross": "c", "ffn": "f"}
+_ROLES: dict[SubLayer, Role] = {"attn": "pattern", "cross": "pattern", "ffn": "ffn"}
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+
+class Step(NamedTuple):
+    """One line of the block's equations for one token: ``name`` = ``formula``, and its D values.
+
+    ``equation`` is the number in Jurafsky and Martin, Speech and Language Processing, section 8.2,
+    which counts the steps of a Pre-LN block with two sub-layers; "" where it has none. ``on_stream``
+    tells the residual stream from what branches off it.
+    """
+
+    name: str
+    formula: str
+    equation: str
+    site: str
+    role: Role
+    on_stream: bool
+    values: np.ndarray
+
+
+class Sum(NamedTuple):
+    """One residual addition, by the names of steps: ``total`` = ``stream`` + ``written``."""
+
+    sublayer: SubLayer
+    reads: str
+    stream: str
+    written: str
+    total: str
+
+
+class Passage(NamedTuple):
+    """A token's way through a block: its vectors in the order of computation, and the additions among them."""
+
+    steps: tuple[Step, ...]
+    sums: tuple[Sum, ...]
+
+
+def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
+    """The sub-layers of a block."""
+    names = frozenset(trace.sites)
+    return tuple(sublayer for sublayer in SUBLAYERS if f"blocks.{layer}.{sublayer}.out" in names)
+
+
+def passage(trace: Trace, layer: int, token: int) -> Passage:
+    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention.
+
+    A model without the additions has no sums: what a sub-layer writes goes on alone.
+    """
+    return (_pre if trace.config.norm_at == "pre" else _post)(trace, layer, token)
+
+
+def norm_name(trace: Trace) -> str:
+    """ "LayerNorm" or "RMSNorm"."""
+    return type(trace.config.norm).__name__
+
+
+def _called(trace: Trace, read: str) -> str:
+    """What the model's norm makes of a vector, in words; without norms the vector itself."""
+    return read if isinstance(trace.config.norm, config.NoNorm) else f"{norm_name(trace)}({read})"
+
+
+def _pre(trace: Trace, layer: int, token: int) -> Passage:
+    at, norm, parts = f"blocks.{layer}.", norm_name(trace), sublayers(trace, layer)
+    numbered, residual = len(parts) == 2, trace.config.residual
+
+    def equation(step: int) -> str:
+        if not numbered or (step % 3 == 1 and norm != "LayerNorm") or (step % 3 == 0 and not residual):
+            return ""
+        return f"8.{25 + step}"
+
+    def values(site: str) -> np.ndarray:
+        return trace.row(at + site, token).numpy()
+
+    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
+    sums = []
+    for n, part in enumerate(parts):
+        stream, number = steps[-1].name, 3 * n + 1
+        normed, written, total = (f"t{_SUPERSCRIPTS[number + i]}" for i in range(3))
+        if part == parts[-1]:
+            total = "h"
+        sites = f"{part}.norm.out", f"{part}.out", f"resid.{_RESID[part]}"
+        steps += [
+            Step(normed, _called(trace, stream), equation(number), at + sites[0], "norm", False, values(sites[0])),
+            Step(
+                written,
+                _CALLS[part].format(normed),
+                equation(number + 1),
+                at + sites[1],
+                _ROLES[part],
+                False,
+                values(sites[1]),
+            ),
+            Step(
+                total,
+                f"{written} + {stream}" if residual else written,
+                equation(number + 2),
+                at + sites[2],
+                "residual",
+                True,
+                values(sites[2]),
+            ),
+        ]
+        sums.append(Sum(part, stream, stream, written, total))
+    return Passage(tuple(steps), tuple(sums))
+
+
+def _post(trace: Trace, layer: int, token: int) -> Passage:
+    at, residual = f"blocks.{layer}.", trace.config.residual
+
+    def values(site: str) -> np.ndarray:
+        return trace.row(at + site, token).numpy()
+
+    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
+    sums = []
+    for part in sublayers(trace, layer):
+        stream, written, after = steps[-1].name, _LETTERS[part], _RESID[part]
+        total, site = f"{stream} + {written}" if residual else written, f"{at}{part}.norm"
+        steps.append(
+            Step(
+                written, _CALLS[part].format(stream), "", f"{at}{part}.out", _ROLES[part], False, values(f"{part}.out")
+            )
+        )
+        if residual:
+            # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
+            read = trace.norm_input(site, token).numpy()
+            steps.append(Step(total, "", "", f'norm_input("{site}")', "residual", True, read))
+        resid = f"{at}resid.{after}"
+        steps.append(Step(after, _called(trace, total), "", resid, "norm", True, values(f"resid.{after}")))
+        sums.append(Sum(part, total, stream, written, total))
+    return Passage(tuple(steps), tuple(sums))
+
+
+class Normed(NamedTuple):
+    """A norm at work on one token: arrays are [D].
+
+    ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
+    γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
+    or √(mean of squares + ε).
+
+    ``instead`` is what the other of the two norms would make of the same vector with gain 1 and
+    shift 0. No part of the model computes it: it is here to compare with.
+    """
+
+    name: str
+    before: np.ndarray
+    standard: np.ndarray
+    after: np.ndarray
+    gain: np.ndarray
+    shift: np.ndarray | None
+    mean: float | None
+    scale: float
+    instead: np.ndarray
+
+    @property
+    def other(self) -> str:
+        """The norm that ``instead`` is of."""
+        return "RMSNorm" if self.name == "LayerNorm" else "LayerNorm"
+
+
+def normed(trace: Trace, norm: str, token: int) -> Normed:
+    """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
+    _, layer, sublayer, _ = norm.split(".")
+    module = getattr(trace.stack.block(int(layer)), f"{sublayer}_norm")
+    before = trace.norm_input(norm, token).numpy()
+    centred = isinstance(trace.config.norm, config.LayerNorm)
+    mean = trace.row(f"{norm}.mean", token).item() if centred else None
+    scale = trace.row(f"{norm}.scale", token).item()
+    offset = 0.0 if centred else before.mean()
+    return Normed(
+        name=norm_name(trace),
+        before=before,
+        standard=(before - (mean or 0.0)) / scale,
+        after=trace.row(f"{norm}.out", token).numpy(),
+        gain=module.weight.detach().numpy(),
+        shift=module.bias.detach().numpy() if centred else None,
+        mean=mean,
+        scale=scale,
+        instead=(before - offset) / np.sqrt(np.square(before - offset).mean() + trace.config.norm.eps),
+    )
+
+
+class Matrix(NamedTuple):
+    """One weight matrix with its bias, or one norm, of a block: how many numbers were learnt for it."""
+
+    part: parameters.Part
+    name: str
+    n_parameters: int
+    shape: tuple[int, ...]
+
+
+def matrices(trace: Trace, layer: int) -> tuple[Matrix, ...]:
+    """What a block has learnt, counted on the module itself, in the module's order.
+
+    ``shape`` is that of the weight, as PyTorch stores it; ``n_parameters`` adds the bias where there is one.
+    """
+    found: dict[str, Matrix] = {}
+    for full, parameter in trace.stack.block(layer).named_parameters():
+        name, _, kind = full.rpartition(".")
+        known = found.get(name, Matrix(parameters.part(full), name, 0, ()))
+        shape = tuple(parameter.shape) if kind == "weight" else known.shape
+        found[name] = known._replace(n_parameters=known.n_parameters + parameter.numel(), shape=shape)
+    return tuple(found.values())

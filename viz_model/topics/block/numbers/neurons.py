@@ -1,0 +1,167 @@
+"""The hidden neurons of a feed-forward layer: which are strongest, what their gates let through, what they write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model import config
+from viz_model.model.feedforward import Gated
+from viz_model.model.heads import LanguageHead
+from viz_model.runs.trace import Trace
+
+CURVE_POINTS = 161
+
+
+class Dot(NamedTuple):
+    """``value`` = x·key + bias: what a neuron makes of the vector x that its layer reads. ``key`` is [D]."""
+
+    key: np.ndarray
+    bias: float | None
+    value: float
+
+
+class Neuron(NamedTuple):
+    """One hidden neuron on one token.
+
+    Attributes:
+        number: which of the F neurons.
+        up: before the activation; of a gated layer, what the gate is multiplied with.
+        gate, gate_act: the gate before and after the activation, where the layer is gated.
+        act: its value h: the activated ``up``, or ``gate_act`` · ``up``.
+        value: the row of W₂ (W_down) that it adds to the stream, ``act`` times, [D].
+        promoted: the tokens that it pushes up most, each with its logit where |``act``| = 1; a
+            negative ``act`` adds the opposite of ``value``. Empty where there is no direct path.
+    """
+
+    number: int
+    up: Dot
+    gate: Dot | None
+    gate_act: float | None
+    act: float
+    value: np.ndarray
+    promoted: tuple[tuple[str, float], ...]
+
+
+DirectPath = Literal["logits", "masked_head", "no_head", "encoder"]
+
+
+def direct_path(trace: Trace) -> DirectPath:
+    """Whether what a block writes can be read as logits: "logits", or what stands in the way.
+
+    The head of a masked model passes the vector through a layer of its own first; a model without
+    a head has no logits; and the encoder of an encoder–decoder ends in its decoder's attention.
+    """
+    match trace.config.head:
+        case config.NoHead():
+            return "no_head"
+        case config.MaskedHead():
+            return "masked_head"
+    return "logits" if trace.stack.side == trace.config.sides[-1] else "encoder"
+
+
+def strongest(act: np.ndarray, most: int) -> np.ndarray:
+    """The numbers of at most ``most`` neurons of [F], by |value| downwards; those at 0 write nothing and are left out.
+
+    Only ReLU cuts at 0. After GELU, SiLU or a gate a value may be negative, and one of −2 adds as
+    much to the stream as one of +2.
+    """
+    order = np.argsort(-np.abs(act), kind="stable")[:most]
+    return order[act[order] != 0]
+
+
+def closed(gate_act: np.ndarray, up: np.ndarray, most: int) -> np.ndarray:
+    """Neurons of [F] whose gate holds back the most: the largest |up| in the quarter with the smallest |gate|."""
+    shut = np.argsort(np.abs(gate_act), kind="stable")[: max(1, len(gate_act) // 4)]
+    return shut[np.argsort(-np.abs(up[shut]), kind="stable")][:most]
+
+
+def half(act: Tensor) -> np.ndarray:
+    """How few neurons hold half of Σ|value| at each position: [T, F] -> [T]; 0 where all values are 0."""
+    sizes = act.abs().sort(dim=-1, descending=True).values.double()
+    reached = sizes.cumsum(-1)
+    needed = (reached < reached[:, -1:] / 2).sum(-1) + 1
+    return torch.where(reached[:, -1] > 0, needed, 0).numpy()
+
+
+def positive(act: Tensor) -> np.ndarray:
+    """How many neurons are above 0 at each position: [T, F] -> [T]."""
+    return (act > 0).sum(dim=-1).numpy()
+
+
+def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_promoted: int = 8) -> tuple[Neuron, ...]:
+    """The neurons ``numbers`` on a token.
+
+    What a neuron promotes is read on the direct path: its value vector times the unembedding,
+    without the later blocks, any norm in between, or the bias of the logits.
+    """
+    at, ffn = f"blocks.{layer}.ffn.", trace.stack.block(layer).ffn
+    chosen = list(numbers)
+    act = trace.row(at + "act", token)
+    values = ffn.down.weight.detach().T[chosen]  # [N, D]
+    promoted = _promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
+    gates = trace.row(at + "gate_act", token) if isinstance(ffn, Gated) else None
+
+    def dot(name: str, linear: torch.nn.Linear, number: int) -> Dot:
+        bias = None if linear.bias is None else linear.bias[number].item()
+        return Dot(linear.weight.detach()[number].numpy(), bias, trace.row(at + name, token)[number].item())
+
+    return tuple(
+        Neuron(
+            number=number,
+            up=dot("up", ffn.up, number),
+            gate=dot("gate", ffn.gate, number) if isinstance(ffn, Gated) else None,
+            gate_act=None if gates is None else gates[number].item(),
+            act=act[number].item(),
+            value=values[n].numpy(),
+            promoted=promoted[n],
+        )
+        for n, number in enumerate(chosen)
+    )
+
+
+@torch.inference_mode()
+def _promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str, float], ...]]:
+    """The tokens with the largest logits for each of the vectors [N, D]."""
+    head = trace.model.head
+    if direct_path(trace) != "logits" or not isinstance(head, LanguageHead) or not len(written):
+        return [()] * len(written)
+    top = (head.scale * written @ head.unembedding.weight.T).topk(min(most, trace.config.n_vocab))
+    return [
+        tuple((trace.tokenizer.token(id).label, logit) for id, logit in zip(ids, logits, strict=True))
+        for ids, logits in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    ]
+
+
+class Curve(NamedTuple):
+    """An activation function over the range that one token needs, and the token's F values on it.
+
+    ``x`` and ``y`` [N] draw the curve; ``before`` [F] are what the layer feeds into the activation
+    (the gate, of a gated layer) and ``after`` [F] what comes out.
+    """
+
+    activation: str
+    x: np.ndarray
+    y: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+@torch.inference_mode()
+def curve(trace: Trace, layer: int, token: int) -> Curve:
+    """The activation of a block's feed-forward layer at one token."""
+    ffn = trace.stack.block(layer).ffn
+    before = trace[f"blocks.{layer}.ffn.{'gate' if isinstance(ffn, Gated) else 'up'}"][token]
+    low, high = min(-4.0, before.min().item()), max(4.0, before.max().item())
+    x = torch.linspace(low, high, CURVE_POINTS)
+    return Curve(
+        activation=trace.config.ffn.activation,
+        x=x.numpy(),
+        y=ffn.activation(x).numpy(),
+        before=before.numpy(),
+        after=ffn.activation(before).numpy(),
+    )

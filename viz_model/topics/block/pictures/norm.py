@@ -1,0 +1,203 @@
+"""A norm at work on one token: its values before and after, the other norm beside it, and what it has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import sheet, theme
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers import block as analysis
+
+BINS = 48
+COMMON = 4.0
+"""Vectors whose reaches differ by no more than this factor share an axis."""
+
+
+class NormView(NamedTuple):
+    """A norm on one token: its values, and how often they fall into each of the bins.
+
+    The four ``counts`` [N] are of the vector before, standardised, as the other norm would make it,
+    and after. Their ``edges`` [N + 1] are the same for all, unless one of them would shrink to a few
+    bins so; then only the second and the third, which are there to be compared, have them in common.
+    ``reads`` names the step that the norm reads.
+    """
+
+    site: str
+    reads: str
+    normed: analysis.Normed
+    edges: tuple[np.ndarray, ...]
+    counts: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, sublayer: str, token: int) -> NormView:
+        site = f"blocks.{layer}.{sublayer}.norm"
+        normed = analysis.normed(trace, site, token)
+        reads = next(found for found in analysis.passage(trace, layer, token).sums if found.sublayer == sublayer).reads
+        found = (normed.before, normed.standard, normed.instead, normed.after)
+        reaches = [float(np.abs(values).max()) or 1.0 for values in found]
+        reaches[1] = reaches[2] = max(reaches[1:3])
+        if max(reaches) <= COMMON * min(reaches):
+            reaches = [max(reaches)] * len(found)
+        edges = tuple(np.linspace(-reach, reach, BINS + 1) for reach in reaches)
+        counts = tuple(np.histogram(values, own)[0] for values, own in zip(found, edges, strict=True))
+        return cls(site, reads, normed, edges, counts)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether all four histograms have one axis."""
+        return len({float(edges[-1]) for edges in self.edges}) == 1
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The sites that this norm has: an RMSNorm measures no mean."""
+        parts = ("mean", "scale", "out") if self.normed.mean is not None else ("scale", "out")
+        return tuple(f"{self.site}.{part}" for part in parts)
+
+    def facts(self) -> dict[str, str]:
+        """What tells the two norms apart on this vector, for prose.
+
+        The vector has mean μ, deviation σ and root mean square √(μ² + σ²). LayerNorm divides what is
+        left without μ by σ, RMSNorm divides all of it by the root mean square, so the cosine between
+        the two results is σ / √(μ² + σ²).
+        """
+        before = self.normed.before.astype(np.float64)
+        mean, deviation, rms = before.mean(), before.std(), np.sqrt(np.square(before).mean())
+        return {
+            "mean": f"{_zero(mean):.4f}",
+            "deviation": f"{deviation:.4f}",
+            "rms": f"{rms:.4f}",
+            "share": f"{mean**2 / rms**2 if rms else 0.0:.2%}",
+            "cosine": f"{deviation / rms if rms else 1.0:.4f}",
+            "own": self.normed.name,
+            "other": self.normed.other,
+        }
+
+
+def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
+    """Histograms of the D values; a line at the mean, a bar one deviation to each side.
+
+    The third, hatched, is the other norm, which the model does not have. ``words`` names the rows
+    "0" to "3", and has "near", "values" and "axis".
+    """
+    normed = view.normed
+    rows = (normed.before, normed.standard, normed.instead, normed.after)
+    hue = theme.ROLES["norm"]
+    marks: tuple[dict[str, object], ...] = (
+        {"color": theme.ROLES["residual"], "line": {"width": 0}},
+        {"color": theme.rgba(hue, 0.55), "line": {"width": 0}},
+        {
+            "color": theme.rgba(hue, 0.1),
+            "line": {"color": hue, "width": 1},
+            "pattern": {"shape": "/", "fgcolor": hue, "size": 5},
+        },
+        {"color": hue, "line": {"width": 0}},
+    )
+    figure = sheet.Sheet.grid(rows=len(rows), cols=1, vertical_spacing=0.11)
+    for row, (values, edges, counts, mark) in enumerate(
+        zip(rows, view.edges, view.counts, marks, strict=True), start=1
+    ):
+        centres = (edges[1:] + edges[:-1]) / 2
+        held = counts > 0  # a bar of height 0 would still have its outline
+        name = words[str(row - 1)]
+        mean, deviation = float(values.mean()), float(values.std())
+        figure.add_trace(
+            sheet.bar(
+                x=centres[held].astype(np.float32),
+                y=counts[held],
+                width=float(edges[1] - edges[0]) * 0.92,
+                marker=mark,
+                hovertemplate=f"{theme.plain(words['near'])} %{{x:.2f}}<br><b>%{{y}}</b> {theme.plain(words['values'])}"
+                f"<extra>{theme.plain(name)}</extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        top = float(counts.max()) * 1.12
+        figure.add_trace(
+            sheet.scatter(
+                x=[mean - deviation, mean, mean + deviation],
+                y=[top] * 3,
+                mode="lines+markers",
+                line={"color": theme.HIGHLIGHT, "width": 2},
+                marker={"symbol": ["line-ns-open", "circle", "line-ns-open"], "size": [10, 7, 10]},
+                hoverinfo="skip",
+            ),
+            row=row,
+            col=1,
+        )
+        figure.update_yaxes(range=[0, top * 1.12], showticklabels=False, row=row, col=1)
+        written = row == len(rows) or not view.is_common
+        figure.update_xaxes(range=[edges[0], edges[-1]], nticks=7, showticklabels=written, row=row, col=1)
+        rms = float(np.sqrt(np.square(values).mean()))
+        figure.add_annotation(
+            text=f"<b>{theme.plain(name)}</b>  μ {_zero(mean):.3f}, σ {deviation:.3f}, rms {rms:.3f}",
+            x=0,
+            xref="x domain",
+            xanchor="left",
+            y=1,
+            yref="y domain" if row == 1 else f"y{row} domain",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 12},
+        )
+    figure.update_xaxes(title=theme.plain(words["axis"]), row=len(rows), col=1)
+    return theme.layout(figure, height=540, margin={"t": 30}).drawn()
+
+
+def _zero(value: float) -> float:
+    """What rounds to 0 as 0, not as −0."""
+    return 0.0 if abs(value) < 5e-4 else value
+
+
+def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
+    """What a norm learns, one value a dimension: γ from 1, and β from 0 where there is one."""
+    learnt: list[tuple[str, np.ndarray, int]] = [("γ", view.normed.gain, 1)]
+    if view.normed.shift is not None:
+        learnt.append(("β", view.normed.shift, 0))
+    figure = sheet.Sheet.grid(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)
+    for row, (name, values, around) in enumerate(learnt, start=1):
+        figure.add_trace(
+            sheet.bar(
+                x=np.arange(len(values)),
+                y=(values - around).astype(np.float32),
+                base=around,
+                customdata=values.astype(np.float32),
+                marker={"color": theme.ROLES["norm"], "line": {"width": 0}},
+                hovertemplate=f"{theme.plain(axis)} %{{x}}<br><b>%{{customdata:.4f}}</b><extra>{name}</extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        figure.add_vline(x=dimension, line={"color": theme.HIGHLIGHT, "width": 1.5}, row=row, col=1)
+        figure.update_yaxes(title=name, nticks=4, row=row, col=1)
+    figure.update_xaxes(title=theme.plain(axis), range=[-0.5, len(view.normed.gain) - 0.5], row=len(learnt), col=1)
+    figure.update_layout(bargap=0)
+    return theme.layout(figure, height=60 + 120 * len(learnt)).drawn()
+
+
+def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:
+    """The norm of one value, for prose: its two lines of LaTeX, and the statistics they use."""
+    norm = view.normed
+    value, scale, standard = theme.signed(norm.before[dimension]), f"{norm.scale:.4f}", norm.standard[dimension]
+    gain, after = theme.signed(norm.gain[dimension]), f"{norm.after[dimension]:.4f}"
+    if norm.mean is None or norm.shift is None:
+        first = rf"\dfrac{{x}}{{\sigma}} = \dfrac{{{value}}}{{{scale}}} = {standard:.4f}"
+        second = rf"\gamma \cdot {theme.signed(standard)} = {gain} \cdot {theme.signed(standard)} = {after}"
+        measured = rf"\sigma = {scale}"
+    else:
+        mean, shift = theme.signed(norm.mean), theme.signed(norm.shift[dimension])
+        first = rf"\dfrac{{x - \mu}}{{\sigma}} = \dfrac{{{value} - {mean}}}{{{scale}}} = {standard:.4f}"
+        second = rf"\gamma \cdot {theme.signed(standard)} + \beta"
+        second += rf" = {gain} \cdot {theme.signed(standard)} + {shift} = {after}"
+        measured = rf"\mu = {norm.mean:.4f},\; \sigma = {scale}"
+    return {
+        "dimension": str(dimension),
+        "d_model": str(len(norm.before)),
+        "measured": measured,
+        "standardised": first,
+        "scaled": second,
+    }

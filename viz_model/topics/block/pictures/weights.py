@@ -1,0 +1,113 @@
+"""Where the parameters of a block are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from viz_model.drawing import sheet, theme
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers import block as analysis
+
+PARTS = ("attention", "cross", "ffn", "norms")
+_COLOURS = {
+    "q": theme.ROLES["query"],
+    "k": theme.ROLES["key"],
+    "v": theme.ROLES["value"],
+    "o": theme.ROLES["pattern"],
+}
+_NAMES = {"q": "W_Q", "k": "W_K", "v": "W_V", "o": "W_O", "gate": "W_gate", "up": "W_up", "down": "W_down"}
+_PLAIN_NAMES = {"up": "W₁", "down": "W₂"}
+
+
+class WeightsView(NamedTuple):
+    """The matrices and norms of a block, with how many parameters each has; biases are counted in."""
+
+    matrices: tuple[analysis.Matrix, ...]
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int) -> WeightsView:
+        return cls(analysis.matrices(trace, layer))
+
+    @property
+    def total(self) -> int:
+        return sum(matrix.n_parameters for matrix in self.matrices)
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """Parameters by sub-layer, and of all norms, in the order of computation."""
+        counts = {part: sum(matrix.n_parameters for matrix in self.matrices if matrix.part == part) for part in PARTS}
+        return {part: count for part, count in counts.items() if count}
+
+    def facts(self) -> dict[str, str]:
+        """For prose: the whole, and each group's share."""
+        groups = {"norms": 0} | self.groups  # a run may have been left without norms
+        shares = {f"{group}_share": f"{count / self.total:.0%}" for group, count in groups.items()}
+        counts = {f"{group}_count": f"{count:,}" for group, count in groups.items()}
+        return {"total": f"{self.total:,}", **shares, **counts}
+
+    def table(self) -> dict[str, list[object]]:
+        """Every matrix and norm: its part, name, shape and number of parameters."""
+        return {
+            "part": [matrix.part for matrix in self.matrices],
+            "name": [matrix.name for matrix in self.matrices],
+            "shape": [" × ".join(map(str, matrix.shape)) for matrix in self.matrices],
+            "parameters": [matrix.n_parameters for matrix in self.matrices],
+        }
+
+
+def name(matrix: analysis.Matrix, gated: bool) -> str:
+    """How a page calls a matrix or a norm."""
+    last = matrix.name.rpartition(".")[2]
+    if matrix.part == "norms":
+        return matrix.name
+    return _NAMES[last] if gated or matrix.part != "ffn" else _PLAIN_NAMES[last]
+
+
+def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
+    """A row a sub-layer, its matrices side by side as long as they are many; the norms below.
+
+    ``words`` names the groups "attention", "cross", "ffn" and "norms", and the "axis".
+    """
+    gated = any(matrix.name == "ffn.gate" for matrix in view.matrices)
+    rows = list(view.groups)
+    figure = sheet.Sheet()
+    widest = max(view.groups.values())
+    for matrix in view.matrices:
+        last = matrix.name.rpartition(".")[2]
+        colour = theme.ROLES["norm"] if matrix.part == "norms" else _COLOURS.get(last, theme.ROLES["ffn"])
+        said = name(matrix, gated)
+        size = " × ".join(map(str, matrix.shape))
+        figure.add_trace(
+            sheet.bar(
+                x=[matrix.n_parameters],
+                y=[rows.index(matrix.part)],
+                orientation="h",
+                width=0.62,
+                marker={"color": theme.rgba(colour, 0.75), "line": {"color": "rgba(255,255,255,0.9)", "width": 1}},
+                text=said if matrix.n_parameters > 0.055 * widest else "",
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont={"size": 11, "color": theme.INK},
+                constraintext="none",
+                hovertemplate=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b><extra></extra>",
+            )
+        )
+    for row, (group, count) in enumerate(view.groups.items()):
+        figure.add_annotation(
+            x=0,
+            xref="x domain",
+            xanchor="left",
+            y=row - 0.34,
+            yanchor="bottom",
+            text=f"<b>{theme.plain(words[group])}</b>  {count:,} · {count / view.total:.1%}",
+            showarrow=False,
+            font={"size": 12},
+        )
+    figure.update_layout(barmode="stack")
+    figure.update_xaxes(title=theme.plain(words["axis"]), range=[0, widest * 1.01], nticks=5)
+    figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.85])
+    return theme.layout(figure, height=64 + 62 * len(rows)).drawn()

@@ -1,0 +1,1 @@
+"""What grows with the length of a text, counted and measured."""

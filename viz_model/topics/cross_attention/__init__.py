@@ -1,0 +1,1 @@
+"""What the target reads of the source."""

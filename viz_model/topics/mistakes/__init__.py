@@ -1,0 +1,1 @@
+"""Classic slips, and what each does to a run."""

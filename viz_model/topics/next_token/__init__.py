@@ -1,0 +1,1 @@
+"""What comes out: the next token, a covered token, or vectors."""

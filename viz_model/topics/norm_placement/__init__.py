@@ -1,0 +1,1 @@
+"""Pre-LN and Post-LN: where the norm stands, and what that does."""

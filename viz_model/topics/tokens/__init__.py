@@ -1,0 +1,1 @@
+"""The text cut into entries of a vocabulary."""

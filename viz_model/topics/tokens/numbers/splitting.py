@@ -1,0 +1,302 @@
+"""How a tokenizer comes to its pieces, step by step, and what the same word costs in another spelling."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from viz_model.tokenizers.tokenizer import ByteLevel, Rule, RuleName, Tokenizer, make_visible, token_of
+from viz_model.topics.tokens.numbers.tokens import ranks as ranks_of
+
+MOST_WORDS = 8
+"""Stretches of a typed text that are taken apart."""
+
+MOST_WAYS = 5
+"""Ways to cut a word that a unigram vocabulary is asked for."""
+
+UNKNOWN_BELOW = 10.0
+"""A character that no entry holds costs so much more than the worst entry (SentencePiece, ``kUnkPenalty``)."""
+
+
+class Pair(NamedTuple):
+    """Two neighbours, and the rank of their join: None where it cannot be made."""
+
+    left: str
+    right: str
+    rank: int | None
+
+
+class Join(NamedTuple):
+    """One step: of all ``pairs`` of neighbours the one at ``at`` is joined, and ``parts`` are what is there then."""
+
+    pairs: tuple[Pair, ...]
+    at: int
+    rank: int
+    parts: tuple[bytes, ...]
+
+
+class Taken(NamedTuple):
+    """One step of taking the longest entry from the left.
+
+    ``entry`` as the vocabulary spells it; None where no entry fits, and the whole word is unknown. ``tried`` are the
+    longer stretches that are no entry, in the order in which they were looked up.
+    """
+
+    entry: str | None
+    tried: tuple[str, ...]
+
+
+class Way(NamedTuple):
+    """A way to cut a word: its pieces with log p of each, and the sum."""
+
+    pieces: tuple[tuple[str, float], ...]
+    total: float
+
+
+class Split(NamedTuple):
+    """How one stretch of text is cut.
+
+    ``start`` are its smallest parts. Of the three, the one of the tokenizer's rule is filled: ``joins`` for pairs,
+    ``taken`` for the longest entry, ``ways`` for unigram, the most probable one first. ``last`` are the pairs that are
+    left at the end, none of which can be joined. ``ids`` are the result; ``holds`` says whether the tokenizer itself
+    comes to the same.
+    """
+
+    word: str
+    rule: RuleName
+    start: tuple[bytes, ...]
+    joins: tuple[Join, ...]
+    last: tuple[Pair, ...]
+    taken: tuple[Taken, ...]
+    ways: tuple[Way, ...]
+    ids: tuple[int, ...]
+    holds: bool
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """The pieces at the end of the joins."""
+        return self.joins[-1].parts if self.joins else self.start
+
+    def pairs(self, step: int) -> tuple[Pair, ...]:
+        """The neighbours after so many joins."""
+        return self.joins[step].pairs if step < len(self.joins) else self.last
+
+
+def splits(tokenizer: Tokenizer, text: str) -> tuple[Split, ...]:
+    """The first stretches of a text, each taken apart by the tokenizer's own rule; empty where none is known.
+
+    Raises:
+        TextError: the text cannot be written in this vocabulary.
+    """
+    if tokenizer.rule is None:
+        return ()
+    tokenizer.encode(text)  # says what is wrong with it
+    words = [word for word in tokenizer.words(text) if word]
+    cut = {"byte_pairs": _byte_pairs, "pairs": _pairs, "longest": _longest, "unigram": _unigram}[tokenizer.rule.name]
+    found = [cut(tokenizer, word) for word in words[:MOST_WORDS]]
+    together = [id for split in found for id in split.ids]
+    given = tokenizer.encode(text, special=False)
+    holds = given == together if len(words) <= MOST_WORDS else given[: len(together)] == together
+    return tuple(split._replace(holds=split.holds and holds) for split in found)
+
+
+def _byte_pairs(tokenizer: Tokenizer, word: str) -> Split:
+    assert isinstance(tokenizer, ByteLevel)
+    ranks, raw = ranks_of(tokenizer), word.encode()
+    start = tuple(raw[i : i + 1] for i in range(len(raw)))
+    joins, last = _joined(start, lambda a, b: ranks.get(a + b), lambda part: token_of(-1, part).label)
+    ids = tuple(ranks[part] for part in (joins[-1].parts if joins else start))
+    return Split(word, "byte_pairs", start, joins, last, (), (), ids, True)
+
+
+def _pairs(tokenizer: Tokenizer, word: str) -> Split:
+    """Characters that are no entry are left to the tokenizer, which may write their bytes: then this does not hold."""
+    rule = _rule(tokenizer)
+    known = {piece.encode(): piece for piece in rule.ids}
+    start = tuple(character.encode() for character in word)
+    joins, last = _joined(
+        start,
+        lambda a, b: rule.ranks.get((known.get(a, ""), known.get(b, ""))),
+        lambda part: make_visible(part.decode()),
+    )
+    parts = [part.decode() for part in (joins[-1].parts if joins else start)]
+    ids = tuple(rule.ids.get(part, -1) for part in parts)
+    return Split(word, "pairs", start, joins, last, (), (), ids, -1 not in ids)
+
+
+def _joined(
+    start: tuple[bytes, ...], rank_of: Callable[[bytes, bytes], int | None], label: Callable[[bytes], str]
+) -> tuple[tuple[Join, ...], tuple[Pair, ...]]:
+    """Joins of lowest rank, the leftmost of equal ones, until none is left (Sennrich et al. 2016, section 3.2)."""
+    parts = list(start)
+    joins: list[Join] = []
+    while True:
+        pairs = tuple(Pair(label(a), label(b), rank_of(a, b)) for a, b in itertools.pairwise(parts))
+        known = [(pair.rank, i) for i, pair in enumerate(pairs) if pair.rank is not None]
+        if not known:
+            return tuple(joins), pairs
+        rank, at = min(known)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        joins.append(Join(pairs, at, rank, tuple(parts)))
+
+
+def _longest(tokenizer: Tokenizer, word: str) -> Split:
+    """The longest entry from the left, again and again (Devlin et al. 2019, after Wu et al. 2016)."""
+    rule, taken, at = _rule(tokenizer), [], 0
+    while at < len(word):
+        front = rule.continues if at else ""
+        tries = [front + word[at:end] for end in range(len(word), at, -1)]
+        place = next((n for n, piece in enumerate(tries) if piece in rule.ids), len(tries))
+        taken.append(Taken(tries[place] if place < len(tries) else None, tuple(tries[:place])))
+        if place == len(tries):
+            break
+        at += len(tries[place]) - len(front)
+    entries = [step.entry for step in taken if step.entry is not None]
+    ids = [rule.ids[entry] for entry in entries]
+    if len(entries) < len(taken):  # one part without an entry makes the whole word unknown
+        ids = [] if tokenizer.unknown_id is None else [tokenizer.unknown_id]
+    return Split(word, "longest", (word.encode(),), (), (), tuple(taken), (), tuple(ids), True)
+
+
+def _unigram(tokenizer: Tokenizer, word: str) -> Split:
+    """The most probable ways to cut (Kudo 2018, section 3.2), by dynamic programming over the ends of pieces."""
+    rule = _rule(tokenizer)
+    lowest = min(rule.scores.values(), default=0.0) - UNKNOWN_BELOW
+    longest = max(map(len, rule.scores), default=1)
+    best: list[list[Way]] = [[Way((), 0.0)]]
+    for end in range(1, len(word) + 1):
+        found: list[Way] = []
+        for start in range(max(0, end - longest), end):
+            piece = word[start:end]
+            score = rule.scores.get(piece, lowest if end - start == 1 else None)
+            if score is not None:
+                found += [Way((*way.pieces, (piece, score)), way.total + score) for way in best[start]]
+        best.append(sorted(found, key=lambda way: -way.total)[:MOST_WAYS])
+    ways = tuple(best[-1])
+    ids: list[int] = []
+    for piece, _ in ways[0].pieces:
+        id = rule.ids[piece] if piece in rule.scores else tokenizer.unknown_id
+        if id is not None and not (ids and id == ids[-1] == tokenizer.unknown_id):  # unknown neighbours are one token
+            ids.append(id)
+    return Split(word, "unigram", (word.encode(),), (), (), (), ways, tuple(ids), True)
+
+
+def _rule(tokenizer: Tokenizer) -> Rule:
+    assert tokenizer.rule is not None
+    return tokenizer.rule
+
+
+def shares(ways: Sequence[Way]) -> list[float]:
+    """The probability of each way among those that are given."""
+    powers = [math.exp(way.total - ways[0].total) for way in ways]
+    return [power / sum(powers) for power in powers]
+
+
+# The same word in other spellings
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "space": lambda word: f" {word}",
+    "bare": lambda word: word,
+    "capital": lambda word: f" {word.capitalize()}",
+    "upper": lambda word: f" {word.upper()}",
+}
+"""Ways to write a word: after a space, without one, with a capital letter, in capitals."""
+
+NUMBERS = range(1000)
+FACES = range(0x1F600, 0x1F650)
+"""The block *Emoticons* of Unicode."""
+CHARACTERS = range(0x4E00, 0xA000, 16)
+"""Every sixteenth character of the block *CJK Unified Ideographs* of Unicode."""
+
+MOST_SURVEYED = 400
+"""Words that are counted in each spelling."""
+
+LONG = 4
+"""Tokens from which on no more is told apart."""
+
+
+class Survey(NamedTuple):
+    """Over ``n`` texts of one kind: how many are 1, 2, 3, and 4 or more tokens, and how many the vocabulary lacks."""
+
+    kind: str
+    n: int
+    by_tokens: tuple[int, ...]
+    unknown: int
+
+
+class Surveyed(NamedTuple):
+    """A vocabulary, and what it makes of each kind of text."""
+
+    name: str
+    kinds: tuple[Survey, ...]
+
+
+def common_words(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Words of small Latin letters, four at least, that are one token after a space: those of the lowest ids."""
+    found: list[str] = []
+    for id in range(tokenizer.n_vocab):
+        if len(found) == MOST_SURVEYED:
+            break
+        if id in tokenizer.controls:
+            continue
+        word = tokenizer.token(id).bytes.decode(errors="ignore").strip()
+        # Two entries may spell one word, with a space and without.
+        is_plain = len(word) >= 4 and word.isascii() and word.isalpha() and word.islower()
+        if is_plain and word not in found and tokenizer.encode(f" {word}", special=False) == [id]:
+            found.append(word)
+    return tuple(found)
+
+
+def survey(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[Survey, ...]:
+    """How many tokens ``words`` are in each spelling, and numbers, faces and Chinese characters."""
+    kinds: dict[str, list[str]] = {form: [write(word) for word in words] for form, write in FORMS.items()}
+    kinds["numbers"] = [str(number) for number in NUMBERS]
+    kinds["faces"] = [chr(code) for code in FACES]
+    kinds["chinese"] = [chr(code) for code in CHARACTERS]
+    found = []
+    for kind, texts in kinds.items():
+        counts, unknown = [0] * LONG, 0
+        for text in texts:
+            n = n_tokens(tokenizer, text)
+            if n is None:
+                unknown += 1
+            else:
+                counts[min(n, LONG) - 1] += 1
+        found.append(Survey(kind, len(texts), tuple(counts), unknown))
+    return tuple(found)
+
+
+def n_tokens(tokenizer: Tokenizer, text: str) -> int | None:
+    """Tokens of a text; None where the vocabulary cannot write it."""
+    try:
+        ids = tokenizer.encode(text, special=False)
+    except ValueError:
+        return None
+    return None if not ids or tokenizer.unknown_id in ids else len(ids)
+
+
+class Spellings(NamedTuple):
+    """A word in the four :data:`FORMS`: the labels of its tokens in each."""
+
+    word: str
+    pieces: tuple[tuple[str, ...], ...]
+
+    @property
+    def spread(self) -> int:
+        """How many tokens more the longest spelling takes than the shortest."""
+        counts = [len(labels) for labels in self.pieces]
+        return max(counts) - min(counts)
+
+
+def spellings(tokenizer: Tokenizer, text: str, most: int) -> tuple[Spellings, ...]:
+    """The words of a text whose spellings differ most in tokens."""
+    letters = "".join(character if character.isalpha() else " " for character in text)
+    words = dict.fromkeys(word.lower() for word in letters.split() if word.lower() != word.upper() and len(word) < 40)
+    found = []
+    for word in itertools.islice(words, 40):
+        tokens = [tokenizer.tokens(tokenizer.encode(write(word), special=False)) for write in FORMS.values()]
+        found.append(Spellings(word, tuple(tuple(token.label for token in row) for row in tokens)))
+    return tuple(sorted(found, key=lambda one: -one.spread)[:most])

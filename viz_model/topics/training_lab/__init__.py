@@ -1,0 +1,1 @@
+"""A small model learns while the visitor watches."""

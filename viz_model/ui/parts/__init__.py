@@ -1,1 +1,0 @@
-"""Parts of pages that have more than one form."""
