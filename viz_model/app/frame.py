@@ -35,6 +35,13 @@ SECTIONS = {
     "section_models": ("architectures", "cost"),
     "section_training": ("training_lab",),
 }
+FORMER = {
+    "why": "attribution",
+    "break_it": "ablations",
+    "spot_the_mistake": "mistakes",
+    "pre_post_ln": "norm_placement",
+}
+"""Addresses that pages had before: links to them still open the page, on what they ask for."""
 MOST_QUOTED = 200
 """Characters of a text that a notice repeats."""
 
@@ -90,7 +97,18 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
+    hidden = [
+        st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
+        for former, name in FORMER.items()
+    ]
+    sections[""] += hidden
     return Navigation(pages, st.navigation(sections, expanded=True))
+
+
+def moved(former: str) -> None:
+    """Open the page that now stands for a former address, with the same query."""
+    query = {name: st.query_params.get_all(name) for name in st.query_params}
+    st.switch_page(navigation().pages[FORMER[former]], query_params=query)
 
 
 def _language() -> str:

@@ -85,8 +85,9 @@ def ribbon(
 ) -> None:
     """The sentence as chips, one or none selected.
 
-    Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a long text, they count from ``first``; ``ends`` are ``position`` and
-    ``label`` of the tokens just beyond, which lead on.
+    Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
+    long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
+    beyond, which lead on.
     """
     data = {"chips": list(chips), "selected": selected, "label": label, "first": first, "ends": list(ends)}
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))

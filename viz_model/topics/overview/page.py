@@ -1,5 +1,7 @@
 """Overview: the whole way from text to the model's answer, in one picture of this sentence's values."""
 
+from typing import Any
+
 import streamlit as st
 
 from viz_model.app import components, derivation, frame, runs, state, texts
@@ -26,7 +28,7 @@ def draw(stage: Stage) -> None:
         source = texts.literal(trace.at("encoder").tokens[whole.read.position].label)
         stage.see("look_source", seen=source, weight=f"{whole.read.weight:.0%}", **whole.read.place())
 
-    def picked(place: dict) -> None:
+    def picked(place: dict[str, Any]) -> None:
         """A click in the picture follows a token or opens a stage, on the head that was clicked."""
         changes = {name: place[name] for name in ("token", "layer", "head") if place.get(name) is not None}
         if "page" in place:
@@ -47,7 +49,7 @@ def draw(stage: Stage) -> None:
         st.caption(stage.words("folded", shown=len(whole.blocks), n_layers=whole.n_layers))
 
     st.subheader(stage.words("try"), anchor=False)
-    cards = []
+    cards: list[tuple[str, dict[str, str], dict[str, Any]]] = []
     if lm.twin in runs.names() and trace.text is not None:
         guess, chance = runs.trace(runs.Asked(lm.twin, trace.text)).next_tokens(stage.token, 1)[0]
         twin = {"twin": lm.twin, "guess": texts.literal(guess.label), "chance": f"{chance:.0%}"}

@@ -4,6 +4,7 @@ import streamlit as st
 
 from viz_model.app.page import Stage, show
 from viz_model.app.texts import literal
+from viz_model.tokenizers.tokenizer import ByteLevel
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.pictures import tokens
 from viz_model.topics.tokens.sections import tokens as parts
@@ -42,6 +43,7 @@ def draw(stage: Stage) -> None:
     def hand() -> None:
         stage.see(f"hand_{facts.hand}", **facts.said, **said)
         if facts.hand in ("pairs", "single"):
+            assert isinstance(trace.tokenizer, ByteLevel)
             built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
             named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
             stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))

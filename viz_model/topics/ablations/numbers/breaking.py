@@ -164,7 +164,10 @@ def hides(trace: Trace) -> bool:
 
 
 def lengths_by_depth(trace: Trace) -> np.ndarray:
-    """Median length of the stream at each depth (:func:`viz_model.topics.norm_placement.numbers.twins.stream_sites`), [S]."""
+    """Median length of the stream at each depth, [S].
+
+    The depths are those of :func:`viz_model.topics.norm_placement.numbers.twins.stream_sites`.
+    """
     return np.median(twins.stream_norms(trace), axis=-1)
 
 

@@ -48,7 +48,9 @@ class LengthsView(NamedTuple):
 
     @classmethod
     def of(cls, trace: Trace, layer: int, token: int, lengths: np.ndarray | None = None) -> LengthsView:
-        """``lengths`` are :func:`viz_model.topics.norm_placement.numbers.twins.stream_norms`, where they are known already."""
+        """``lengths``, where they are known already, are those of
+        :func:`viz_model.topics.norm_placement.numbers.twins.stream_norms`.
+        """
         return cls(
             sites=analysis.stream_sites(trace),
             labels=tuple(t.label for t in trace.tokens),

@@ -309,7 +309,10 @@ class ArrivalsView(NamedTuple):
 
     @classmethod
     def covered(cls, trace: Trace, found: Covered) -> ArrivalsView:
-        """Tokens of a text that were covered one at a time (:func:`viz_model.topics.next_token.numbers.masked.cover`)."""
+        """Tokens of a text that were covered one at a time.
+
+        As :func:`viz_model.topics.next_token.numbers.masked.cover` covers them.
+        """
         tokens = trace.tokens
         return cls(
             positions=found.positions,

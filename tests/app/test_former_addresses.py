@@ -1,0 +1,44 @@
+"""Links to an address that a page had before open the page, on what they ask for, also on a fresh server."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+import pytest
+from app_driver import open_page
+from socket_visitor import Visitor, server
+
+from viz_model.app.frame import FORMER, SECTIONS
+
+QUERY = {
+    "model": "story-pre-ln",
+    "lang": "zh",
+    "text": "The cat sat",
+    "token": "1",
+    "layer": "2",
+    "head": "3",
+    "edits": "head-off.1.3~skip.0.ffn",
+}
+
+
+def test_they_are_addresses_of_no_other_page() -> None:
+    names = {name for pages in SECTIONS.values() for name in pages}
+    assert set(FORMER.values()) <= names and not FORMER.keys() & names
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_a_former_address_shows_the_page(former: str) -> None:
+    there, now = (open_page(page, QUERY) for page in (former, FORMER[former]))
+    assert [part.value for part in there.markdown] == [part.value for part in now.markdown]
+    assert there.query_params == now.query_params
+    assert {name: there.query_params[name] for name in QUERY} == QUERY
+
+
+def test_a_former_address_on_a_fresh_server() -> None:
+    with server("app.py") as (url, _):
+        for former, page in FORMER.items():
+            with Visitor(url, former, QUERY) as there, Visitor(url, page, QUERY) as now:
+                there.open()
+                now.open()
+                assert not there.errors and there.pictures() == now.pictures()
+                assert parse_qs(there.query) == {name: [value] for name, value in QUERY.items()}
