@@ -10,7 +10,7 @@ import pytest
 from socket_visitor import Visitor, server
 from streamlit.runtime.scriptrunner import StopException
 
-from viz_model.app import run_lock as turns
+from viz_model.app import run_lock
 
 # One sentence means long work; the file tells how far each run came.
 PAGE = """
@@ -46,7 +46,7 @@ def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None
 
 
 def test_who_stops_waiting_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn, looks = turns.Turn(), []
+    turn, looks = run_lock.Turn(), []
 
     def gone() -> None:
         looks.append(1)
@@ -54,7 +54,7 @@ def test_who_stops_waiting_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyP
             raise StopException
 
     with turn:
-        monkeypatch.setattr(turns, "check", gone)
+        monkeypatch.setattr(run_lock, "check", gone)
         with pytest.raises(StopException):
             turn.__enter__()
         monkeypatch.undo()
@@ -63,14 +63,14 @@ def test_who_stops_waiting_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyP
 
 
 def test_who_leaves_on_getting_the_turn_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn, looks = turns.Turn(), []
+    turn, looks = run_lock.Turn(), []
 
     def gone() -> None:
         looks.append(1)
         if len(looks) == 2:
             raise StopException
 
-    monkeypatch.setattr(turns, "check", gone)
+    monkeypatch.setattr(run_lock, "check", gone)
     with pytest.raises(StopException):
         turn.__enter__()
     with turn:
@@ -78,7 +78,7 @@ def test_who_leaves_on_getting_the_turn_gives_it_back(monkeypatch: pytest.Monkey
 
 
 def test_one_at_a_time() -> None:
-    turn, inside, most = turns.Turn(), [], []
+    turn, inside, most = run_lock.Turn(), [], []
 
     def work() -> None:
         for _ in range(50):
@@ -96,4 +96,4 @@ def test_one_at_a_time() -> None:
 
 
 def test_work_without_a_visitor_goes_on() -> None:
-    assert list(turns.checked(range(3))) == [0, 1, 2]
+    assert list(run_lock.checked(range(3))) == [0, 1, 2]

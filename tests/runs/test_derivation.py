@@ -17,9 +17,21 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 
 import viz_model as vm
 from viz_model import config
-from viz_model.model import sites
-from viz_model.runs.derivation import (SETTINGS, TOLERANCE, WHATS, Cell, Derivation, Earlier, Operand, Setting, Step, Weight, derive)
 from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.runs.derivation import (
+    SETTINGS,
+    TOLERANCE,
+    WHATS,
+    Cell,
+    Derivation,
+    Earlier,
+    Operand,
+    Setting,
+    Step,
+    Weight,
+    derive,
+)
 from viz_model.runs.trace import Trace
 
 CELLS_A_SITE = 3

@@ -10,10 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_model.runs import edits
 from viz_model.config import Side
-from viz_model.runs.edits import (EDITS, AblateHead, Edit, FixPattern, FlipMask, NoMask, NoNorm, NoScale, PatchResidual, SetNeuron, ShuffleTokens, Skip)
-from viz_model.runs.edits.address import (MOST_CHARACTERS, MOST_EDITS)
+from viz_model.runs import edits
+from viz_model.runs.edits import (
+    EDITS,
+    AblateHead,
+    Edit,
+    FixPattern,
+    FlipMask,
+    NoMask,
+    NoNorm,
+    NoScale,
+    PatchResidual,
+    SetNeuron,
+    ShuffleTokens,
+    Skip,
+)
+from viz_model.runs.edits.address import MOST_CHARACTERS, MOST_EDITS
 
 EXAMPLES: list[tuple[tuple[Edit, ...], str]] = [
     ((), ""),

@@ -16,14 +16,28 @@ from torch import nn
 
 import viz_model as vm
 from viz_model import config as choices
-from viz_model.model import (masks, norms, ops, positions, sites)
-from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
+from viz_model.config import ModelConfig, Side
+from viz_model.model import masks, norms, ops, positions, sites
 from viz_model.model.attention import Attention
-from viz_model.config import (ModelConfig, Side)
-from viz_model.runs.edits import (AblateHead, Edit, FixPattern, FlipMask, NoMask, NoNorm, NoPosition, NoResidual, NoScale, PatchResidual, SetNeuron, ShuffleTokens, Skip)
 from viz_model.model.transformer import Block
-from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.runs.edits import (
+    AblateHead,
+    Edit,
+    FixPattern,
+    FlipMask,
+    NoMask,
+    NoNorm,
+    NoPosition,
+    NoResidual,
+    NoScale,
+    PatchResidual,
+    SetNeuron,
+    ShuffleTokens,
+    Skip,
+)
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
 CONFIGS = [*variants()[::5], *without_a_part()]
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)

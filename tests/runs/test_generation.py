@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
-from viz_model.runs.generation import (Decoder, Sampling, distribution, draw, steps)
 from viz_model.model.norms import LayerNorm
+from viz_model.runs.generation import Decoder, Sampling, distribution, draw, steps
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 LOGITS = st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=40)

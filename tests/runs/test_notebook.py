@@ -15,9 +15,9 @@ import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model.model import sites
-from viz_model.runs.notebook import (MOST_LINES, Snippet, notebook, preamble, snippets)
 from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.runs.notebook import MOST_LINES, Snippet, notebook, preamble, snippets
 from viz_model.runs.trace import Trace
 
 

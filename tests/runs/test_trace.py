@@ -13,7 +13,7 @@ import viz_model as vm
 from viz_model.model import sites
 from viz_model.model.transformer import Block
 from viz_model.runs.recorder import Recorder
-from viz_model.runs.trace import (Trace, record)
+from viz_model.runs.trace import Trace, record
 
 
 @pytest.fixture

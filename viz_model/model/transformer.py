@@ -22,8 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.config import ModelConfig, Side
-from viz_model.model import feedforward, masks, norms, ops, positions
-from viz_model.model import heads as output
+from viz_model.model import feedforward, heads, masks, norms, ops, positions
 from viz_model.model.attention import Attention, CrossAttention, LayerCache
 from viz_model.model.norms import Norm
 from viz_model.model.tap import NO_TAP, Tap
@@ -293,7 +292,7 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(config.n_vocab, config.d_model)
         self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
-        self.head = output.build(config)
+        self.head = heads.build(config)
         self.embedding_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.apply(_initialise)
         if config.tie_embeddings and self.head.unembedding is not None:

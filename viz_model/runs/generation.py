@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.runs import edits as interventions
 from viz_model.config import Side
-from viz_model.runs.edits import (Edit, ShuffleTokens)
-from viz_model.model.transformer import (Source, Transformer)
+from viz_model.model.tap import NO_TAP, Tap
+from viz_model.model.transformer import Source, Transformer
+from viz_model.runs import edits as interventions
+from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.recorder import recorder
-from viz_model.model.tap import (NO_TAP, Tap)
-from viz_model.tokenizers.tokenizer import (Token, Tokenizer)
+from viz_model.tokenizers.tokenizer import Token, Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)

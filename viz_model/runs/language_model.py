@@ -8,11 +8,11 @@ from pathlib import Path
 
 from torch import Tensor
 
-from viz_model.runs import (generation, trace)
-from viz_model.config import (ModelConfig, Side)
-from viz_model.runs.edits import (Edit, PatchResidual)
-from viz_model.runs.edits.base import check_number
+from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
+from viz_model.runs import generation, trace
+from viz_model.runs.edits import Edit, PatchResidual
+from viz_model.runs.edits.base import check_number
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_model import config as variants
+from viz_model.config import Activation, Side
 from viz_model.model import sites
-from viz_model.config import (Activation, Side)
 from viz_model.model.sites import Site
 from viz_model.runs.trace import Trace
 

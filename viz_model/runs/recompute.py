@@ -15,12 +15,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.model import (ops, sites)
-from viz_model.config import (ModelConfig, Side)
-from viz_model.runs.edits import ValueEdit
-from viz_model.model.transformer import (Block, BlockCache, Source, Stack, Transformer)
-from viz_model.runs.recorder import recorder
+from viz_model.config import ModelConfig, Side
+from viz_model.model import ops, sites
 from viz_model.model.tap import NO_TAP
+from viz_model.model.transformer import Block, BlockCache, Source, Stack, Transformer
+from viz_model.runs.edits import ValueEdit
+from viz_model.runs.recorder import recorder
 
 
 @functools.cache

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from viz_model.runs import edits as interventions
-from viz_model.model import sites
 from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.runs import edits as interventions
 from viz_model.runs.edits import ValueEdit
 
 

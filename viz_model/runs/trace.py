@@ -17,20 +17,20 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from viz_model.runs import edits as interventions
-from viz_model.model import (masks, ops, sites)
-from viz_model.runs import recompute as replay
+from viz_model.config import ModelConfig, Side
+from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
-from viz_model.config import (ModelConfig, Side)
-from viz_model.runs.edits import (Edit, ValueEdit)
 from viz_model.model.feedforward import Gated
-from viz_model.model.transformer import (CrossBlock, Stack, Transformer)
-from viz_model.model.norms import Norm
 from viz_model.model.heads import MaskedHead
-from viz_model.runs.recorder import recorder
-from viz_model.runs.recompute import (Noted, Notes, Replay, last_form)
+from viz_model.model.norms import Norm
 from viz_model.model.sites import Site
-from viz_model.tokenizers.tokenizer import (Token, Tokenizer)
+from viz_model.model.transformer import CrossBlock, Stack, Transformer
+from viz_model.runs import edits as interventions
+from viz_model.runs import recompute
+from viz_model.runs.edits import Edit, ValueEdit
+from viz_model.runs.recompute import Noted, Notes, Replay, last_form
+from viz_model.runs.recorder import recorder
+from viz_model.tokenizers.tokenizer import Token, Tokenizer
 
 Keep = Literal["everything", "stream"]
 
@@ -278,7 +278,7 @@ class Trace:
         full = self.full_name(name)
         if isinstance(self.values, Replay) and full in self.values.noted:
             return self.values.noted[full]
-        return replay.note(self[name])
+        return recompute.note(self[name])
 
     def norm_input(self, name: str, position: int | None = None) -> Tensor:
         """What a norm reads, [T, D], or [D] at one position; ``name`` is like ``blocks.0.attn.norm`` or ``final.norm``.
@@ -462,7 +462,7 @@ def record(
         keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
     notes = Notes()
     if keep == "stream":
-        tap = recorder(run.config, run.changes, replay.kept(run.config), between, notes)
+        tap = recorder(run.config, run.changes, recompute.kept(run.config), between, notes)
     else:
         tap = recorder(run.config, run.changes, between=between)
     source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None

@@ -14,7 +14,7 @@ from tiny_models import describe, language_model, run_both, variants
 
 from viz_model import config as choices
 from viz_model.config import ModelConfig
-from viz_model.topics.attribution.sections import attribution as why
+from viz_model.topics.attribution.sections import attribution
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
@@ -125,6 +125,6 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
 def test_typed_tokens() -> None:
     trace = run_both(language_model(DECODER))
     spaced = trace.tokenizer.encode(" dog", special=False)
-    assert why.token_typed(trace, "dog") == spaced[0] and why.token_typed(trace, "#12") == 12
-    assert why.token_typed(trace, "") is None and why.token_typed(trace, "#8192") is None
-    assert why.token_typed(trace, "𒀀") is not None
+    assert attribution.token_typed(trace, "dog") == spaced[0] and attribution.token_typed(trace, "#12") == 12
+    assert attribution.token_typed(trace, "") is None and attribution.token_typed(trace, "#8192") is None
+    assert attribution.token_typed(trace, "𒀀") is not None

@@ -15,7 +15,25 @@ from collections.abc import Sequence
 
 from viz_model.runs.derivation import rules
 from viz_model.runs.derivation.sources import Run
-from viz_model.runs.derivation.steps import (SETTINGS, WHATS, Cell, Derivation, Earlier, Factor, Largest, Line, Operand, Origin, Setting, Sheet, Step, Terms, Weight, What, operand)
+from viz_model.runs.derivation.steps import (
+    SETTINGS,
+    WHATS,
+    Cell,
+    Derivation,
+    Earlier,
+    Factor,
+    Largest,
+    Line,
+    Operand,
+    Origin,
+    Setting,
+    Sheet,
+    Step,
+    Terms,
+    Weight,
+    What,
+    operand,
+)
 from viz_model.runs.trace import Trace
 
 __all__ = [

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 from viz_model import config as variants
-from viz_model.model import (norms, ops, positions)
-from viz_model.runs.derivation.sources import (Place, Run)
-from viz_model.runs.derivation.steps import (Cell, Factor, Operand, Setting, Sheet, Terms, operand)
 from viz_model.config import Activation
+from viz_model.model import norms, ops, positions
 from viz_model.model.feedforward import Dense
+from viz_model.runs.derivation.sources import Place, Run
+from viz_model.runs.derivation.steps import Cell, Factor, Operand, Setting, Sheet, Terms, operand
 
 Index: TypeAlias = tuple[int, ...]
 Rule: TypeAlias = Callable[[Sheet, Run, Place, Index], Cell | None]

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_model.model import (masks, norms, ops, positions, sites)
-from viz_model.runs.derivation.steps import (Cell, Factor, Line, Operand, Weight, operand)
-from viz_model.model.attention import Attention
 from viz_model.config import Side
-from viz_model.runs.edits import Edit
+from viz_model.model import masks, norms, ops, positions, sites
+from viz_model.model.attention import Attention
 from viz_model.model.feedforward import Gated
-from viz_model.model.transformer import (Block, CrossBlock, Stack)
 from viz_model.model.sites import Site
+from viz_model.model.transformer import Block, CrossBlock, Stack
+from viz_model.runs.derivation.steps import Cell, Factor, Line, Operand, Weight, operand
+from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
 
 

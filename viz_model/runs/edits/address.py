@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from viz_model.runs.edits.base import Edit
-from viz_model.runs.edits.inputs import (FlipMask, NoMask, ShuffleTokens)
-from viz_model.runs.edits.structure import (NoNorm, NoPosition, NoResidual, NoScale)
-from viz_model.runs.edits.values import (AblateHead, FixPattern, PatchResidual, SetNeuron, Skip)
+from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
+from viz_model.runs.edits.structure import NoNorm, NoPosition, NoResidual, NoScale
+from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 
 MOST_EDITS = 32
 MOST_CHARACTERS = 4000

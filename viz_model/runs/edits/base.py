@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from viz_model.config import ConfigError, ModelConfig, Side, check_fields
 from viz_model.model import masks
-from viz_model.config import (ConfigError, ModelConfig, Side, check_fields)
 from viz_model.model.transformer import Transformer
 
 

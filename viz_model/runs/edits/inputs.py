@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import torch
 
-from viz_model.model import masks
 from viz_model.config import Side
-from viz_model.runs.edits.base import (Edit, Run, check_number, stack_of)
+from viz_model.model import masks
+from viz_model.runs.edits.base import Edit, Run, check_number, stack_of
 
 
 @dataclass(frozen=True, kw_only=True)

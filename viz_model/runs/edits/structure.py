@@ -12,12 +12,12 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import nn
 
-from viz_model.model import (attention, norms, positions)
 from viz_model import config
-from viz_model.model.attention import Attention
 from viz_model.config import ModelConfig
-from viz_model.runs.edits.base import (Edit, Run)
-from viz_model.model.transformer import (RESIDUALS, Block, Stack, Transformer)
+from viz_model.model import attention, norms, positions
+from viz_model.model.attention import Attention
+from viz_model.model.transformer import RESIDUALS, Block, Stack, Transformer
+from viz_model.runs.edits.base import Edit, Run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
-from viz_model.config import (ModelConfig, Side)
-from viz_model.runs.edits.base import (Edit, Run, ValueEdit, check_number, check_part, place, stack_of)
+from viz_model.runs.edits.base import Edit, Run, ValueEdit, check_number, check_part, place, stack_of
 
 Attention: TypeAlias = Literal["attn", "cross"]
 

@@ -3,20 +3,20 @@
 from functools import partial
 
 from viz_model.app.page import Stage, show
-from viz_model.topics.ablations.sections import ablations as break_it
+from viz_model.topics.ablations.sections import ablations
 
 
 def draw(stage: Stage) -> None:
-    lab = break_it.lab(stage)
-    experiment = break_it.choose(lab)
-    finding = break_it.ask(lab, experiment)
-    break_it.compare(lab)
+    lab = ablations.lab(stage)
+    experiment = ablations.choose(lab)
+    finding = ablations.ask(lab, experiment)
+    ablations.compare(lab)
 
     lab.stage.tabs(
-        partial(break_it.formula, lab, experiment),
-        partial(break_it.hand, lab),
-        partial(break_it.code, lab),
-        partial(break_it.numbers, lab, finding),
+        partial(ablations.formula, lab, experiment),
+        partial(ablations.hand, lab),
+        partial(ablations.code, lab),
+        partial(ablations.numbers, lab, finding),
     )
     lab.stage.question()
 

@@ -5,9 +5,7 @@ import streamlit as st
 from viz_model.app import controls, texts
 from viz_model.app.page import Stage, show
 from viz_model.topics.attention.pictures import attention
-from viz_model.topics.attention.sections import caveats as attention_care
-from viz_model.topics.attention.sections import heads
-from viz_model.topics.attention.sections import mask_editor as experiment
+from viz_model.topics.attention.sections import caveats, heads, mask_editor
 
 
 def draw(stage: Stage) -> None:
@@ -52,10 +50,10 @@ def draw(stage: Stage) -> None:
         heads.steps(stage, steps)
 
     def care() -> None:
-        attention_care.section(stage)
+        caveats.section(stage)
 
     def what_if() -> None:
-        experiment.section(stage)
+        mask_editor.section(stage)
 
     stage.parts({"steps": one_query, "care": care, "what_if": what_if})
     st.divider()

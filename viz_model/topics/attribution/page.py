@@ -3,18 +3,21 @@
 from functools import partial
 
 from viz_model.app.page import Stage, show
-from viz_model.topics.attribution.sections import attribution as why
+from viz_model.topics.attribution.sections import attribution
 
 
 def draw(stage: Stage) -> None:
-    page = why.ask(stage)
-    why.answer(page)
-    why.by_depth(page)
-    why.head(page)
-    why.neurons(page)
+    page = attribution.ask(stage)
+    attribution.answer(page)
+    attribution.by_depth(page)
+    attribution.head(page)
+    attribution.neurons(page)
 
     page.stage.tabs(
-        partial(why.formula, page), partial(why.hand, page), partial(why.code, page), partial(why.numbers, page)
+        partial(attribution.formula, page),
+        partial(attribution.hand, page),
+        partial(attribution.code, page),
+        partial(attribution.numbers, page),
     )
     page.stage.question()
 

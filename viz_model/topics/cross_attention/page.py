@@ -7,14 +7,14 @@ from viz_model.app.page import Stage, show
 from viz_model.drawing import lines
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import cross_attention as figures
-from viz_model.topics.cross_attention.sections import cross_attention as crossing
+from viz_model.topics.cross_attention.sections import cross_attention
 
 
 def draw(stage: Stage) -> None:
     if not cross.exists(stage.lm.config):
-        crossing.missing(stage)
+        cross_attention.missing(stage)
         return
-    stage = crossing.seen_from(stage, "decoder")
+    stage = cross_attention.seen_from(stage, "decoder")
     view, trace, config, token, words = stage.view, stage.trace, stage.lm.config, stage.token, stage.words
     source, target = cross.source_labels(trace), cross.target_labels(trace)
     pattern_site, dimension = stage.at("cross.pattern"), stage.t("common.axis_dimension")
@@ -24,10 +24,10 @@ def draw(stage: Stage) -> None:
         shown = controls.choose(stage, "shown", ("head", "average"), "head")
         every = cross.patterns(trace, view.layer)
         pattern = every[view.head] if shown == "head" else every.mean(0)
-        said = crossing.facts(stage, pattern)
+        said = cross_attention.facts(stage, pattern)
         seen = lines.LinesView.of(pattern, target, source, token)
-        header, weights = lines.scene(seen, crossing.labels(stage, "lines", lines.WORDS))
-        components.lines(header, weights, key="cross_attention.lines", on_pick=crossing.follow)
+        header, weights = lines.scene(seen, cross_attention.labels(stage, "lines", lines.WORDS))
+        components.lines(header, weights, key="cross_attention.lines", on_pick=cross_attention.follow)
         stage.source(pattern_site)
     with see:
         stage.see(f"see_{shown}", **said)
@@ -35,13 +35,13 @@ def draw(stage: Stage) -> None:
             st.caption(words("window", share=f"{seen.share:.0%}"))
 
     st.subheader(words(f"maps_{shown}", **said), anchor=False)
-    crossing.maps(stage, every, pattern, shown)
+    cross_attention.maps(stage, every, pattern, shown)
 
     st.subheader(words("steps_title", **said), anchor=False)
     padded = controls.choose(stage, "mask", ("none", "padding"), "none") == "padding"
     steps = cross.steps(trace, view.layer, view.head, token, padded=padded)
-    rows = crossing.labels(stage, "step", figures.STEPS)
-    cells = {} if padded else crossing.step_cells(stage)
+    rows = cross_attention.labels(stage, "step", figures.STEPS)
+    cells = {} if padded else cross_attention.step_cells(stage)
     drawn = figures.step_strips(steps, source, rows, scaled=config.scale_scores, cells=cells)
     stage.strips(drawn, "steps", words("steps_alt"))
     if len(source) > figures.MOST_COLUMNS:
@@ -50,9 +50,9 @@ def draw(stage: Stage) -> None:
     stage.see("padding" if padded else "no_mask")
     written = cross.written(trace, view.layer, token)
     left, right = st.columns([3, 2], gap="large")
-    names = crossing.labels(stage, "sum", figures.SUMS)
+    names = cross_attention.labels(stage, "sum", figures.SUMS)
     with left:
-        drawn = figures.sum_strips(written, names, dimension, config.norm_at, crossing.sum_cells(stage))
+        drawn = figures.sum_strips(written, names, dimension, config.norm_at, cross_attention.sum_cells(stage))
         stage.strips(drawn, "sum", words("sum_alt"))
     with right:
         stage.figure(figures.draw_heads(written, view.head, names), "heads", words("heads_alt"))
@@ -60,19 +60,19 @@ def draw(stage: Stage) -> None:
 
     st.subheader(words("reading_title", **said), anchor=False)
     stage.see("reading", **said)
-    stage.records("reading", crossing.reading(stage))
-    decoding = crossing.decoding(stage, pattern, shown)
-    crossing.wiring(stage, said)
+    stage.records("reading", cross_attention.reading(stage))
+    decoding = cross_attention.decoding(stage, pattern, shown)
+    cross_attention.wiring(stage, said)
 
     def formula() -> None:
         stage.see("formula")
-        stage.formula(*(site for site in trace.sites if crossing.is_formula(stage, site)))
+        stage.formula(*(site for site in trace.sites if cross_attention.is_formula(stage, site)))
 
     def hand() -> None:
-        crossing.by_hand(stage, said)
+        cross_attention.by_hand(stage, said)
 
     def code() -> None:
-        stage.code(sites=crossing.code(stage))
+        stage.code(sites=cross_attention.code(stage))
 
     def numbers() -> None:
         stage.table(pattern_site, pattern, target, source, "pattern")

@@ -7,23 +7,22 @@ import streamlit as st
 
 from viz_model.app.page import Stage, show
 from viz_model.topics.norm_placement.pictures import twins
-from viz_model.topics.norm_placement.sections import norm_lab
-from viz_model.topics.norm_placement.sections import norm_placement as pre_post_ln
+from viz_model.topics.norm_placement.sections import norm_lab, norm_placement
 
 
 def draw(stage: Stage) -> None:
-    page = pre_post_ln.Comparison(stage)
+    page = norm_placement.Comparison(stage)
 
-    pre_post_ln.introduce(page)
-    pre_post_ln.blocks(page)
+    norm_placement.introduce(page)
+    norm_placement.blocks(page)
 
-    pre_post_ln.section(page, f"sentence{page.alone}")
+    norm_placement.section(page, f"sentence{page.alone}")
     first, second = (st.columns(2, gap="large") for _ in range(2))
-    depth = pre_post_ln.by_depth(page, *first)
-    pre_post_ln.pull(page, second[0])
-    pre_post_ln.final(page, second[1])
+    depth = norm_placement.by_depth(page, *first)
+    norm_placement.pull(page, second[0])
+    norm_placement.final(page, second[1])
     if not page.alone:
-        pre_post_ln.predictions(page)
+        norm_placement.predictions(page)
 
     norm_lab.start(page)
     warmup = norm_lab.warmup(page)

@@ -3,16 +3,21 @@
 from functools import partial
 
 from viz_model.app.page import Stage, show
-from viz_model.topics.training_lab.sections import training_lab as lab
+from viz_model.topics.training_lab.sections import training_lab
 
 
 def draw(stage: Stage) -> None:
-    lab.start(stage, lab.settings(stage))
-    lab.watch(stage)
-    lab.explain(stage)
-    lab.keep(stage)
+    training_lab.start(stage, training_lab.settings(stage))
+    training_lab.watch(stage)
+    training_lab.explain(stage)
+    training_lab.keep(stage)
 
-    stage.tabs(partial(stage.see, "formula"), partial(lab.by_hand, stage), stage.code, partial(lab.numbers, stage))
+    stage.tabs(
+        partial(stage.see, "formula"),
+        partial(training_lab.by_hand, stage),
+        stage.code,
+        partial(training_lab.numbers, stage),
+    )
     stage.question()
 
 

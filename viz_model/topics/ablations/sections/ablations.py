@@ -13,7 +13,7 @@ from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
-from viz_model.topics.ablations.pictures import ablations as break_it
+from viz_model.topics.ablations.pictures import ablations as pictures
 from viz_model.topics.ablations.pictures import change
 from viz_model.topics.ablations.sections.experiments import EXPERIMENTS, Experiment, Finding, Lab
 from viz_model.topics.next_token.pictures.next_token import percent
@@ -175,7 +175,7 @@ def _spread(lab: Lab, after: Trace) -> None:
     key = "spread_nowhere" if found.first is None else "spread_title"
     st.markdown(f"**{stage.words(key, site=literal(found.first or ''))}**")
     axes = stage.words("axis_depth"), stage.words("axis_position")
-    spread = break_it.spread_view(lab.plain, after, lab.token, axes, lab.depths(lab.plain.n_layers))
+    spread = pictures.spread_view(lab.plain, after, lab.token, axes, lab.depths(lab.plain.n_layers))
     stage.figure(heatmap.draw(spread.view, cell=26), "spread", stage.words("spread_alt"))
     if spread.stop - spread.first < spread.n:
         st.caption(stage.words("spread_part", first=spread.first, last=spread.stop - 1, n=spread.n))
@@ -196,12 +196,12 @@ def hand(lab: Lab) -> None:
     if not stage.trace.edits:
         stage.see("hand_nothing")
     elif not lab.plain.config.has_logits:
-        found = break_it.turn_by_hand(lab.plain, stage.trace, lab.token)
+        found = pictures.turn_by_hand(lab.plain, stage.trace, lab.token)
         stage.see("hand_vectors", token=lab.token_name(lab.token), **found)
     else:
         before, after = breaking.probabilities(lab.plain, stage.trace, lab.at)
         labels = _Labels(lab.plain)
-        stage.see("hand", **break_it.divergence_by_hand(before, after, labels))
+        stage.see("hand", **pictures.divergence_by_hand(before, after, labels))
 
 
 class _Labels(Sequence[str]):

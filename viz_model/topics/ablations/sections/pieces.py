@@ -12,7 +12,7 @@ from viz_model.drawing import heatmap
 from viz_model.runs.edits import AblateHead, Edit, FixPattern, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
-from viz_model.topics.ablations.pictures import ablations as break_it
+from viz_model.topics.ablations.pictures import ablations as pictures
 from viz_model.topics.ablations.sections.base import Experiment, Finding, Lab, change_edit, evenly, named
 
 At = Literal["attn", "cross"]
@@ -93,7 +93,7 @@ class Head(Experiment):
                 "attn": "",
                 "cross": lab.stage.t("edits.in_cross"),
             }
-            view = break_it.heads_view(costs, names, lab.unit)
+            view = pictures.heads_view(costs, names, lab.unit)
             lab.stage.figure(heatmap.draw(view, cell=30), "heads", lab.words("heads_alt"))
             self._choose(lab, edit, tried[order[-1]], tried[order[0]])
 
@@ -191,7 +191,7 @@ class FixedPattern(Experiment):
             "off_cost": lab.amount(_amount(found[-1])),
         }
         labels = (*(lab.words(f"guess_pattern_{name}") for name in PATTERNS), lab.words("off"))
-        view = break_it.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])})
+        view = pictures.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])})
 
         def draw() -> None:
             lab.bars(view, (lab.words("axis_pattern"), lab.unit), "patterns")
@@ -252,7 +252,7 @@ class Layer(Experiment):
         layers = sorted({skip.layer for skip in tried})
         amounts = np.array([_amount(cost) for cost in found]).reshape(len(layers), len(kinds))
         series: dict[str, np.ndarray] = {kind: amounts[:, n] for n, kind in enumerate(kinds)}
-        view = break_it.SeriesView(tuple(map(str, layers)), series, "", (layers.index(most.layer),))
+        view = pictures.SeriesView(tuple(map(str, layers)), series, "", (layers.index(most.layer),))
 
         def draw() -> None:
             lab.bars(view, (lab.words("axis_layer"), lab.unit), "layers")
@@ -332,7 +332,7 @@ class Neuron(Experiment):
             "top": lab.top(here),
         }
         labels = tuple(f"{value:g}" for value in dose.values)
-        view = break_it.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])}, "ffn.act")
+        view = pictures.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])}, "ffn.act")
 
         def draw() -> None:
             lab.lines(view, (lab.words("axis_set_to"), lab.unit), "dose")
