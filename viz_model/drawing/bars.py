@@ -68,6 +68,11 @@ def _add(
     figure.add_trace({**trace, **more}, *at)
 
 
+def stacked(figure: Sheet, gap: float) -> None:
+    """Bars of one row stand behind each other; what is written in them is left out where it has no room."""
+    figure.update_layout(barmode="stack", bargap=gap, uniformtext={"minsize": theme.TINY, "mode": "hide"})
+
+
 def by_sign(values: Numbers, positive: str = theme.POSITIVE, negative: str = theme.NEGATIVE) -> list[str]:
     """A colour for each number: what lifts a sum, and what lowers it."""
     return [positive if value >= 0 else negative for value in values]

@@ -36,19 +36,23 @@ def line(
     *,
     name: str = "",
     marks: int = 0,
+    ring: Mapping[str, Any] | None = None,
     hover: Hover = None,
     extra: str = "",
     cells: Cells | None = None,
     at: At = WHOLE,
     **more: Any,
 ) -> None:
-    """A curve; with ``marks`` of that size on it, in its own shape. Without a ``name`` the legend leaves it out."""
+    """A curve; with ``marks`` of that size and a ``ring`` on it, in its own shape.
+
+    Without a ``name`` the legend leaves it out.
+    """
     trace = scatter(
         x=x,
         y=y,
         mode="lines+markers" if marks else "lines",
         line=style.line,
-        marker={"symbol": style.symbol, "size": marks, "color": style.colour} if marks else None,
+        marker={"symbol": style.symbol, "size": marks, "color": style.colour, "line": ring} if marks else None,
         **_told(name, hover, extra, cells),
     )
     figure.add_trace({**trace, **more}, *at)

@@ -5,6 +5,7 @@ Texts are given as they are to be read, and escaped here: Plotly reads a subset 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -112,3 +113,29 @@ def percent(p: float) -> str:
     if 0.9995 <= p < 1:
         return ">99.9%"
     return f"{p:.2%}" if 0 < p < 0.01 else f"{p:.1%}"
+
+
+def big(n: float) -> str:
+    """A count for prose: whole up to six digits, then 4.30 × 10⁹."""
+    return f"{n:,.0f}" if abs(n) < 1e6 else _scientific(n)
+
+
+def small(n: float) -> str:
+    """A difference for prose: 0.57, or 1.0 × 10⁻⁶."""
+    return f"{n:.3g}" if n == 0 or n >= 1e-3 else _scientific(n)
+
+
+def _scientific(n: float) -> str:
+    power = math.floor(math.log10(abs(n)))
+    digits = f"{n / 10**power:.2f}"
+    if digits == "10.00":
+        digits, power = "1.00", power + 1
+    return f"{digits}\u00a0×\u00a0{theme.power_of_ten(power)}"
+
+
+def duration(seconds: float) -> str:
+    """A time to three digits: 3.2 µs, 45 ms, 1.8 s."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 999.5 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
