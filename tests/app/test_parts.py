@@ -86,7 +86,7 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
 def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("attention", QUERY)
     ran: list[object] = []
-    monkeypatch.setattr(runs, "_run", lambda *asked: ran.append(asked))
+    monkeypatch.setattr(runs, "run", lambda *asked: ran.append(asked))
     for key in ("layer", "head"):
         app.button_group(key=f"sidebar.{key}").set_value(1).run()
         assert not app.exception and app.query_params[key] == "1"
