@@ -34,7 +34,7 @@ LONGEST_LITERAL = 8
 
 def broken(rules: Path) -> str:
     """What breaks the rules of a file; nothing where the imports keep them."""
-    command = [Path(sys.executable).with_name("lint-imports"), "--config", rules, "--no-cache", "--no-logo"]
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--config", str(rules), "--no-cache", "--no-logo"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.stdout if done.returncode else ""
 

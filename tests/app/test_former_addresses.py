@@ -34,6 +34,7 @@ def test_a_former_address_shows_the_page(former: str) -> None:
     assert {name: there.query_params[name] for name in QUERY} == QUERY
 
 
+@pytest.mark.server
 def test_a_former_address_on_a_fresh_server() -> None:
     with server("app.py") as (url, _):
         for former, page in FORMER.items():

@@ -36,6 +36,7 @@ def test_a_process_that_reaches_out_is_refused_and_noted(cut: dict[str, str], co
     assert Path(cut["OFFLINE_NOTES"]).read_text().count("\n") == 1
 
 
+@pytest.mark.server
 def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
     with server("app.py", None, **cut) as (url, _):
         for model in MODELS:

@@ -31,6 +31,7 @@ CHANGES: dict[str, tuple[Callable[[Visitor], Any], str]] = {
 
 
 # On "attribution", a visitor's choice of neuron stays with another token; the address does not hold it.
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("page", "field"),
     [(page, field) for page in PAGES for field in CHANGES if (page, field) != ("attribution", "token")],
@@ -50,6 +51,7 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
         assert shown == fresh.pictures()
 
 
+@pytest.mark.server
 def test_a_head_that_is_picked_in_the_picture_is_chosen_in_the_sidebar(app: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
         visitor.open()
@@ -63,6 +65,7 @@ def test_a_head_that_is_picked_in_the_picture_is_chosen_in_the_sidebar(app: str)
         assert list(group.raw_values) == ["5"]
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
 def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
@@ -72,6 +75,7 @@ def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: st
         assert (visitor.language == "zh") == (option == "中文")
 
 
+@pytest.mark.server
 def test_a_hidden_tab_is_not_drawn(app: str) -> None:
     """Without a browser there are no hidden tabs: the same page holds its code and its table then."""
     whole = open_page("attention", QUERY)

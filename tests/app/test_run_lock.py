@@ -29,6 +29,7 @@ st.query_params["text"] = text
 """
 
 
+@pytest.mark.server
 def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None:
     script = tmp_path / "page.py"
     script.write_text(PAGE.format(folder=str(tmp_path)), encoding="utf-8")

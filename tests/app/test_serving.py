@@ -83,6 +83,7 @@ def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
 # Headers
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/healthz", "/no/such/file.js"])
 def test_every_answer_has_the_headers(served: str, path: str) -> None:
     try:
@@ -116,6 +117,7 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     assert not [line for line in said if "Content Security Policy" in line]
 
 
+@pytest.mark.server
 def test_the_health_of_a_running_app_is_asked(served: str) -> None:
     assert health.ask(served) == ()
 
@@ -131,6 +133,7 @@ def test_settings_are_fit_for_strangers() -> None:
     assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
 
 
+@pytest.mark.server
 def test_another_site_cannot_open_a_connection(served: str) -> None:
     stranger = Visitor(served)
     stranger.origin = "https://elsewhere.example"
@@ -138,6 +141,7 @@ def test_another_site_cannot_open_a_connection(served: str) -> None:
         stranger.connect()
 
 
+@pytest.mark.server
 def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) -> None:
     with Visitor(served, "", {"text": "The cat sat"}) as visitor, Visitor(served, "", {"text": "A dog"}) as other:
         visitor.open(), other.open()
@@ -151,6 +155,7 @@ def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) 
 # Visitors beside each other
 
 
+@pytest.mark.server
 def test_visitors_at_once_see_their_own_pictures_only(served: str) -> None:
     head = vm.edits.write([AblateHead(layer=0, head=1)])
     asked = [
@@ -180,6 +185,7 @@ def shown(url: str, query: dict[str, str]) -> dict[str, str]:
         return visitor.digest()
 
 
+@pytest.mark.server
 def test_typing_on_overtakes_the_request_before(served: str) -> None:
     with Visitor(served, "", {"text": "The cat"}) as visitor:
         visitor.open()

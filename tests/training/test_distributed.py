@@ -32,6 +32,7 @@ def double_recipe(kind: Kind) -> Recipe:
     return tiny_recipe(kind, optimiser="muon", label_smoothing=0.1, steps=6, decay_steps=2)
 
 
+@pytest.mark.server
 def test_two_processes_are_one(tmp_path: Path) -> None:
     done = run_two(tmp_path, *KINDS, "--double")
     assert done.returncode == 0, done.stderr

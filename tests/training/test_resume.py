@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiers import crossed
 from training_data import data_of, measured, tiny_recipe
 from training_process import recipe_of
 
@@ -85,6 +86,7 @@ def killed_run_is_whole(tmp_path: Path, kills: Sequence[tuple[int, float, int | 
     assert not (tmp_path / "decoder" / "checkpoint.partial").exists()
 
 
+@pytest.mark.server
 def test_a_killed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     # Once between two checkpoints, once while half of one is written.
     killed_run_is_whole(tmp_path, [(3, 0.0, None), (7, 0.02, 20_000)])
@@ -97,6 +99,7 @@ def test_a_run_killed_ten_times_is_the_uninterrupted_one(tmp_path: Path) -> None
     killed_run_is_whole(tmp_path, [(0, 0.0, None), *kills])
 
 
+@pytest.mark.server
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     """The system refuses to let a file grow, in the middle of a checkpoint."""
     recipe = recipe_of("decoder")
@@ -116,15 +119,16 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 # In this process
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("restarts", [(), (5,)])
-@pytest.mark.parametrize("interruptions", [[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]])
+@pytest.mark.parametrize(
+    ("interruptions", "kind", "restarts"),
+    crossed([[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]], KINDS, [[], [5]]),
+)
 def test_an_interrupted_run_is_the_uninterrupted_one(
-    kind: Kind, tmp_path: Path, interruptions: list[int], restarts: tuple[int, ...]
+    kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]
 ) -> None:
     optimiser: Any = "muon" if len(interruptions) > 1 else "adamw"
     own: dict[str, Any] = {"dropout": (0.2, 0.4), "weight_decay": (0.1, 0.9)} if restarts else {"dropout": 0.2}
-    recipe = tiny_recipe(kind, optimiser=optimiser, decay="cosine", restarts=restarts, warmup=2, decay_steps=3, **own)
+    recipe = tiny_recipe(kind, optimiser=optimiser, decay="cosine", restarts=tuple(restarts), warmup=2, decay_steps=3, **own)
     whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
     parts = []
     for n_steps in interruptions:
