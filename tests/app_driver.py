@@ -33,7 +33,9 @@ def open_page(page: str, query: Mapping[str, str]) -> AppTest:
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    app.switch_page(f"pages/{page}.py").run()
+    if page != "overview":  # which stands at the address without a name
+        app.switch_page(f"pages/{page}.py")
+    app.run()
     assert not app.exception, app.exception[0].message
     return app
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import shutil
@@ -19,8 +20,10 @@ from typing import Any
 import hypothesis
 import plotly.graph_objects as go
 import pytest
+import tiers
 import torch
 from socket_visitor import stop
+from streamlit.components.v2 import manifest_scanner
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
@@ -47,6 +50,21 @@ torch.set_num_threads(1)
 # A slow machine is no failure; a failing example is found again from the code it prints.
 hypothesis.settings.register_profile("viz-model", deadline=None, max_examples=60, print_blob=True)
 hypothesis.settings.load_profile("viz-model")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the tests into tiers before ``-m`` chooses among them."""
+    tiers.assign(items)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _installed_components() -> Iterator[None]:
+    """Streamlit looks for components in every installed package, for every page that is opened: here once."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -111,13 +129,31 @@ def package() -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app, running for all tests of the session, with a small model of every kind."""
+def family_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the models of :mod:`tiny_family`."""
     from tiny_family import write_family
 
     folder = tmp_path_factory.mktemp("family")
     write_family(folder)
-    with running_app(tmp_path_factory.mktemp("app") / "log.txt", VIZ_MODEL_PATH=str(folder)) as url:
+    return folder
+
+
+@pytest.fixture(scope="module")
+def family(family_folder: Path) -> Iterator[Path]:
+    """:func:`family_folder`, its models in the app's list."""
+    from viz_model.app import runs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIZ_MODEL_PATH", str(family_folder))
+        runs.configs.clear()  # the app looks for models once
+        yield family_folder
+    runs.configs.clear()
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory, family_folder: Path) -> Iterator[str]:
+    """The address of the app, running for all tests of the session, with a small model of every kind."""
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt", VIZ_MODEL_PATH=str(family_folder)) as url:
         yield url
 
 

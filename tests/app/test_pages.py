@@ -7,14 +7,14 @@ import contextlib
 import io
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from app_driver import figures, frames
+from app_driver import figures, frames, open_page
 from streamlit.testing.v1 import AppTest
+from tiers import crossed
 
 import viz_model as vm
 from viz_model.app import runs, texts
@@ -23,7 +23,6 @@ from viz_model.drawing import cells
 from viz_model.drawing.cells import COLUMN, Cells
 from viz_model.topics.overview.pictures import overview
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 TWINS = ("story-pre-ln", "story-post-ln")
 CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
@@ -34,14 +33,7 @@ Open = Callable[..., AppTest]
 @pytest.fixture
 def visit() -> Open:
     def visit(page: str, **query: str) -> AppTest:
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        for name, value in query.items():
-            app.query_params[name] = value
-        app.run()
-        if page != "overview":
-            app.switch_page(f"pages/{page}.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return open_page(page, query)
 
     return visit
 
@@ -132,20 +124,27 @@ def test_every_page_speaks_chinese(page: str, visit: Open) -> None:
     assert app.header[0].value == texts.Texts("zh")(f"common.page_{page}")
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a",
-        "<|endoftext|>",
-        "<b>bold</b> $x^2$ **stars** :smile: `ticks`",
-        "\u202eright to left\u202c e\u0301 👩‍👩‍👧 \x00 \t",
-        "long " * 400,
-    ],
-    ids=["one token", "control token", "markup", "odd characters", "too long"],
-)
+TEXTS = {
+    "one token": "a",
+    "control token": "<|endoftext|>",
+    "markup": "<b>bold</b> $x^2$ **stars** :smile: `ticks`",
+    "odd characters": "\u202eright to left\u202c e\u0301 👩‍👩‍👧 \x00 \t",
+    "too long": "long " * 400,
+}
+
+
+@pytest.mark.parametrize(("page", "text"), crossed(PAGES, list(TEXTS)))
 def test_any_text_renders(page: str, text: str, visit: Open) -> None:
-    visit(page, text=text, lang="en")
+    visit(page, text=TEXTS[text], lang="en")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "overview"])
+def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str, visit: Open) -> None:
+    app = visit("overview", text=CAT, lang="en", layer="1", head="2", token="3")
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    assert pictures(app) == pictures(visit(page, text=CAT, lang="en", layer="1", head="2", token="3"))
 
 
 def test_text_longer_than_the_context_is_kept_and_said_so(visit: Open) -> None:
@@ -209,8 +208,7 @@ def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None
     assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
 
 
-@pytest.mark.parametrize("model", TWINS)
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("page", "model"), crossed(PAGES, TWINS))
 def test_the_code_of_a_page_runs_and_agrees(page: str, model: str, visit: Open) -> None:
     app = visit(page, model=model, text=CAT, layer="1", head="2", token="3")
     shown = [block.value for block in app.code if "import viz_model" in block.value]

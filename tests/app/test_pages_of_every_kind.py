@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from app_driver import MOST_LINES, check_cells, run_of
+from app_driver import MOST_LINES, ROOT, check_cells, open_page, run_of
 from streamlit.testing.v1 import AppTest
-from tiny_family import write_family
+from tiers import crossed
 
 import viz_model as vm
 from viz_model.app import frame, runs
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import Texts
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
 NAMES = (
@@ -39,41 +38,23 @@ VIEWS = [(name, side) for name in NAMES for side in (("encoder", "decoder") if n
 Open = Callable[..., AppTest]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The models of :mod:`tiny_family`, in the app's list."""
-    folder = tmp_path_factory.mktemp("family")
-    assert tuple(write_family(folder)) == NAMES
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VIZ_MODEL_PATH", str(folder))
-        runs.configs.clear()  # the app looks for models once
-        yield
-    runs.configs.clear()
+pytestmark = pytest.mark.usefixtures("family")
 
 
 @pytest.fixture
 def visit() -> Open:
     def visit(page: str, model: str, **query: str) -> AppTest:
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        app.query_params["model"] = model
-        app.query_params["text"] = IDS if model.endswith("ids") else WORDS
-        for name, value in query.items():
-            app.query_params[name] = value
-        app.run()
-        if page != "overview":
-            app.switch_page(f"pages/{page}.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return open_page(page, {"model": model, "text": IDS if model.endswith("ids") else WORDS, **query})
 
     return visit
 
 
-def test_the_app_lists_them() -> None:
+def test_the_app_lists_them(family: Path) -> None:
+    assert tuple(sorted(path.name for path in family.iterdir())) == NAMES
     assert set(NAMES) <= set(vm.models())
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("model", "side"), VIEWS)
+@pytest.mark.parametrize(("page", "model", "side"), crossed(PAGES, VIEWS))
 def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side: str, visit: Open) -> None:
     app = visit(page, model, side=side, layer="1", head="2", token="3", lang="en")
     assert app.query_params["model"] == model
@@ -92,8 +73,7 @@ def test_a_page_renders_and_its_code_runs_and_agrees(page: str, model: str, side
     assert n_cells or page not in ("embedding", "attention", "block")
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("model", "side"), VIEWS)
+@pytest.mark.parametrize(("page", "model", "side"), crossed(PAGES, VIEWS))
 def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, model: str, side: str, visit: Open) -> None:
     visit(page, model, side=side, lang="zh", text="5" if model.endswith("ids") else "a", target="")
 

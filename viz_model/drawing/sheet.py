@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -18,6 +19,14 @@ Trace: TypeAlias = dict[str, Any]
 
 Place: TypeAlias = Any
 """A row or column, from 1, or None. Not an int: properties often come as one mapping, ``**ticks``, of another type."""
+
+At: TypeAlias = tuple[Place, Place]
+"""The row and column of a plot in a grid."""
+
+WHOLE: At = (None, None)
+"""No grid: the only plot there is."""
+
+Numbers: TypeAlias = Sequence[float] | np.ndarray
 
 _WHOLE = ("meta", "customdata")
 """Properties whose value is one thing for Plotly, even if it is a mapping: set, not merged."""

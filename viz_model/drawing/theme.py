@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import html
 import math
+from typing import Literal, TypeAlias
 
 import numpy as np
+import plotly.graph_objects as go
 
 from viz_model.drawing.sheet import Sheet
 
@@ -36,7 +38,10 @@ INK = "#000037"
 # themes when drawn with TOKEN_ALPHA.
 TOKENS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E5BB5", "#B8A900")
 
-FONT_SIZE = 13
+FONT_SIZE, SMALL, TINY = 13, 12, 11
+
+Legend: TypeAlias = Literal["above", "below"] | None
+"""Where the names of what is drawn stand, in one line."""
 
 
 def rgba(colour: str, alpha: float) -> str:
@@ -47,6 +52,11 @@ def rgba(colour: str, alpha: float) -> str:
 def channels(colour: str) -> tuple[int, ...]:
     """``#rrggbb`` -> (red, green, blue), 0 to 255."""
     return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
+GRID = rgba(ROLES["residual"], 0.25)
+LINE = {"color": ROLES["residual"], "width": 1}
+"""A thin line that is no mark of its own: where bars begin, or what joins two of them."""
 
 
 def rgb(role: str) -> tuple[int, ...]:
@@ -75,6 +85,11 @@ def token_colour(position: int) -> str:
 def plain(text: str) -> str:
     """``text`` for Plotly, which reads a subset of HTML in every label: shown to the letter."""
     return html.escape(text, quote=False)
+
+
+def bold(text: str) -> str:
+    """What is written, in bold; it comes escaped."""
+    return f"<b>{text}</b>"
 
 
 def signed(number: float, digits: int = 4) -> str:
@@ -139,6 +154,33 @@ def legend_above(figure: Sheet, size: int = 12) -> None:
     """The names of what is drawn, in its order, in one line over the picture."""
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
     figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})
+
+
+def finished(
+    figure: Sheet,
+    *,
+    height: int,
+    title: str = "",
+    margin: dict[str, int] | None = None,
+    legend: Legend = None,
+    fixed: bool = True,
+) -> go.Figure:
+    """The figure, with the look that all share beneath what has been set, and a legend of what has a name.
+
+    On a ``fixed`` picture nothing can be dragged out of sight.
+    """
+    own = {name: dict(axis) for name, axis in figure.layout.items() if name[1:5] == "axis"}
+    layout(figure, height=height, title=title, margin=margin)
+    if fixed:
+        figure.update_xaxes(fixedrange=True)
+        figure.update_yaxes(fixedrange=True)
+    figure.update_layout(**own)
+    if legend == "above":
+        legend_above(figure)
+    elif legend == "below":
+        below = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": SMALL}}
+        figure.update_layout(showlegend=True, legend=below)
+    return figure.drawn()
 
 
 def layout(figure: Sheet, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> Sheet:

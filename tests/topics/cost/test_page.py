@@ -13,8 +13,8 @@ from tiny_models import describe, language_model, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.drawing.writing import big
 from viz_model.topics.cost import numbers as counting
-from viz_model.topics.cost.pictures.cost import big
 from viz_model.topics.cost.sections import cost as parts
 
 TEXT = "The cat sat on the mat"

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from tiny_models import language_model, run_both, tiny_config
 
+from viz_model.drawing.writing import big, duration, small
 from viz_model.topics.cost import numbers as counting
-from viz_model.topics.cost.numbers import PARTS, Reading
-from viz_model.topics.cost.pictures import cost
+from viz_model.topics.cost.numbers import PARTS, Reading, by_hand
+from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
+from viz_model.topics.cost.pictures.common import FACTORS, SHARES
+from viz_model.topics.cost.pictures.generated import GeneratedView, draw_generated
+from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
+from viz_model.topics.cost.pictures.shares import SharesView, draw_shares
+from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times
 
 WORDS = {
     name: name
     for name in (
-        *cost.SHARES,
+        *SHARES,
         *PARTS,
         *counting.Multiplications._fields,
         *("visible", "tokens", "share", "length", "multiplications", "here", "time", "bytes", "computed"),
@@ -34,47 +40,47 @@ def readings(n: int = 5) -> list[Reading]:
 
 
 def test_shares_are_parts_of_the_count() -> None:
-    view = cost.SharesView.of(CONFIG, "decoder", 7)
+    view = SharesView.of(CONFIG, "decoder", 7)
     assert view.lengths == (7, 70, 700)
     assert "cross" not in view.parts
     assert view.total.tolist() == [counting.count(CONFIG, "decoder", n).total for n in view.lengths]
     assert view.parts["pairs"][2] == 10_000 * view.parts["pairs"][0]
     assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
-    figure = cost.draw_shares(view, WORDS)
+    figure = draw_shares(view, WORDS)
     np.testing.assert_allclose(np.sum([bar.x for bar in figure.data], axis=0), 100)
 
 
 def test_the_lines_meet_where_the_diamond_stands() -> None:
-    view = cost.CurvesView.of(CONFIG, "decoder", 7)
+    view = CurvesView.of(CONFIG, "decoder", 7)
     assert view.passes == 4 * CONFIG.d_model
     at = [np.exp(np.interp(np.log(view.passes), np.log(view.lengths), np.log(view.parts[p]))) for p in ("pairs", "ffn")]
     assert at[0] == pytest.approx(at[1], rel=0.02)
-    figure = cost.draw_curves(view, WORDS)
+    figure = draw_curves(view, WORDS)
     diamond = next(trace for trace in figure.data if trace.marker.symbol == "diamond")
     assert diamond.y[0] == pytest.approx(at[1])
     names = [trace.name for trace in figure.data]
     assert "visible" in names and (view.visible <= view.parts["pairs"]).all()
     encoder = tiny_config(kind="encoder")
-    figure = cost.draw_curves(cost.CurvesView.of(encoder, "encoder", 7), WORDS)
+    figure = draw_curves(CurvesView.of(encoder, "encoder", 7), WORDS)
     assert "visible" not in [trace.name for trace in figure.data]  # it hides nothing
 
 
 def test_a_source_grows_with_its_target() -> None:
     config = tiny_config(kind="encoder_decoder", start_id=0)
-    view = cost.SharesView.of(config, "decoder", 4, 6)
-    assert view.parts["cross"].tolist() == [counting.count(config, "decoder", 4 * b, 6 * b).cross for b in cost.FACTORS]
-    assert (cost.CurvesView.of(config, "decoder", 4, 6).parts["cross"] > 0).all()
+    view = SharesView.of(config, "decoder", 4, 6)
+    assert view.parts["cross"].tolist() == [counting.count(config, "decoder", 4 * b, 6 * b).cross for b in FACTORS]
+    assert (CurvesView.of(config, "decoder", 4, 6).parts["cross"] > 0).all()
 
 
 def test_the_cache_saves_nothing_on_the_first_token_and_more_on_every_other() -> None:
-    view = cost.GeneratedView.of(CONFIG, 9)
+    view = GeneratedView.of(CONFIG, 9)
     ratio = view.uncached / view.cached
     assert ratio[0] == 1 and (np.diff(ratio) > 0).all()
-    assert len(cost.draw_generated(view, WORDS).data) == 2
+    assert len(draw_generated(view, WORDS).data) == 2
 
 
 def test_times_are_the_readings_and_their_fits() -> None:
-    view = cost.TimesView.of(readings(), CONFIG)
+    view = TimesView.of(readings(), CONFIG)
     assert view.lengths.tolist() == [16, 32, 64, 128, 256]
     assert view.runs == (3, 5)
     assert view.exponents["textbook"] == pytest.approx(2) and view.exponents["ffn"] == pytest.approx(1)
@@ -83,30 +89,30 @@ def test_times_are_the_readings_and_their_fits() -> None:
     assert view.fastest() == "recurrent"
     np.testing.assert_allclose(view.layer["fused"], view.seconds["projections"] + view.seconds["fused"])
     assert view.formula("textbook") == r"20\,\text{ns}\,n^2"
-    assert view.facts()["ffn_time"] == cost.duration(4e-6 * 256)
+    assert view.facts()["ffn_time"] == duration(4e-6 * 256)
     columns = view.columns(WORDS)
     assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2
-    for figure in (cost.draw_times(view, WORDS), cost.draw_recurrent(view, WORDS)):
+    for figure in (draw_times(view, WORDS), draw_recurrent(view, WORDS)):
         points = {trace.name: list(trace.y) for trace in figure.data if trace.name}
         assert all(len(values) == 5 for values in points.values())
-    assert list(cost.draw_times(view, WORDS).data[0].y) == list(view.seconds["textbook"])
+    assert list(draw_times(view, WORDS).data[0].y) == list(view.seconds["textbook"])
 
 
 def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
-    view = cost.TimesView.of(readings()[:-1], CONFIG)
+    view = TimesView.of(readings()[:-1], CONFIG)
     assert view.lengths.tolist() == [16, 32, 64, 128]
 
 
 def test_a_single_length_can_be_drawn() -> None:
-    view = cost.TimesView.of(readings(1), CONFIG)
+    view = TimesView.of(readings(1), CONFIG)
     assert view.fits["ffn"] is None and view.facts()["ffn_p"] == "–"
-    for figure in (cost.draw_times(view, WORDS), cost.draw_recurrent(view, WORDS), cost.draw_memory(view, WORDS, str)):
+    for figure in (draw_times(view, WORDS), draw_recurrent(view, WORDS), draw_memory(view, WORDS, str)):
         assert figure.data
 
 
 def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
-    view = cost.TimesView.of(readings(), CONFIG)
-    computed, textbook, _ = cost.draw_memory(view, WORDS, str).data
+    view = TimesView.of(readings(), CONFIG)
+    computed, textbook, _ = draw_memory(view, WORDS, str).data
     assert list(computed.y) == [4 * 4 * CONFIG.n_heads * n * n for n in view.lengths.tolist()]
     assert list(textbook.y) == [100 * n for n in view.lengths.tolist()]
 
@@ -114,15 +120,15 @@ def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
 def test_every_head_is_in_one_bar() -> None:
     config = tiny_config(n_layers=3)
     summaries = counting.kinds(run_both(language_model(config)))
-    view = cost.KindsView.of(summaries)
+    view = KindsView.of(summaries)
     assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
-    figure = cost.draw_kinds(view, {kind: kind for kind in view.counts}, WORDS)
+    figure = draw_kinds(view, {kind: kind for kind in view.counts}, WORDS)
     np.testing.assert_array_equal(np.sum([bar.x for bar in figure.data], axis=0), [config.n_heads] * 3)
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:
-    said = {name: int(value.replace("{,}", "")) for name, value in cost.by_hand(CONFIG, 7).items()}
+    said = {name: int(value.replace("{,}", "")) for name, value in by_hand.by_hand(CONFIG, 7).items()}
     counts = counting.count(CONFIG, "decoder", 7)
     assert said["n"] * said["n"] * said["k"] * said["h"] == said["scores"] == counts.scores // CONFIG.n_layers
     assert said["pairs"] == counts.pairs // CONFIG.n_layers
@@ -132,7 +138,7 @@ def test_the_factors_by_hand_multiply_to_the_count() -> None:
 
 
 def test_the_table_holds_whole_numbers() -> None:
-    columns = cost.count_columns(CONFIG, "decoder", 7, 0, WORDS)
+    columns = by_hand.count_columns(CONFIG, "decoder", 7, 0, WORDS)
     assert columns["length"] == [7, 70, 700]
     assert columns["scores"] == [counting.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
 
@@ -142,9 +148,9 @@ def test_the_table_holds_whole_numbers() -> None:
     [(0, "0"), (999_999, "999,999"), (1_234_567, "1.23\u00a0×\u00a010⁶"), (9.999e9, "1.00\u00a0×\u00a010¹⁰")],
 )
 def test_large_numbers_are_written_with_their_power(number: float, said: str) -> None:
-    assert cost.big(number) == said
+    assert big(number) == said
 
 
 def test_small_numbers_and_times_can_be_read() -> None:
-    assert cost.small(1.29e-6) == "1.29\u00a0×\u00a010⁻⁶" and cost.small(0.0) == "0" and cost.small(2.667) == "2.67"
-    assert [cost.duration(s) for s in (2e-9, 4.2e-6, 0.99996, 45.0)] == ["2 ns", "4.2 µs", "1,000 ms", "45 s"]
+    assert small(1.29e-6) == "1.29\u00a0×\u00a010⁻⁶" and small(0.0) == "0" and small(2.667) == "2.67"
+    assert [duration(s) for s in (2e-9, 4.2e-6, 0.99996, 45.0)] == ["2 ns", "4.2 µs", "1,000 ms", "45 s"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import figures, run_code
+from app_driver import figures, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, random_model, tiny_config, variants
 
@@ -20,7 +20,6 @@ from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizers.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.topics.next_token.pictures.sampling import RepetitionView
 
-ROOT = Path(__file__).resolve().parents[3]
 MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"
 
 Visit = Callable[..., AppTest]
@@ -50,15 +49,9 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Visit:
         monkeypatch.setattr(runs, "configs", lambda: {lm.name: lm.config})
         monkeypatch.setattr(runs, "model", lambda name: lm)
         monkeypatch.setattr(vm, "load", lambda name: lm)
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         if lm.config.kind == "encoder_decoder":
             query.setdefault("target", TARGET)
-        for name, value in {"text": TEXT, "lang": "en", **query}.items():
-            app.query_params[name] = value
-        app.run()
-        app.switch_page("pages/next_token.py").run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return open_page("next_token", {"text": TEXT, "lang": "en", **query})
 
     return visit
 

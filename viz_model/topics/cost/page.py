@@ -4,7 +4,8 @@ import streamlit as st
 
 from viz_model.app.page import Stage, show
 from viz_model.topics.cost import numbers as counting
-from viz_model.topics.cost.pictures import cost
+from viz_model.topics.cost.numbers import by_hand
+from viz_model.topics.cost.pictures.times import TimesView
 from viz_model.topics.cost.sections import cost as parts
 
 
@@ -20,21 +21,21 @@ def draw(stage: Stage) -> None:
     parts.stacks(stage)
 
     def formula() -> None:
-        stage.see("formula", **cost.sizes(config))
+        stage.see("formula", **by_hand.sizes(config))
         parts.fits(stage)
 
     def hand() -> None:
-        stage.see("hand", **cost.by_hand(config, length))
+        stage.see("hand", **by_hand.by_hand(config, length))
 
     def code() -> None:
         stage.code(layer=stage.view.layer)
 
     def numbers() -> None:
         words = parts.names(stage, *counting.Multiplications._fields, "length", *counting.PARTS)
-        stage.records("multiplications", cost.count_columns(config, side, length, parts.n_source(stage), words))
+        stage.records("multiplications", by_hand.count_columns(config, side, length, parts.n_source(stage), words))
         if found := parts.readings(stage):
             st.caption(stage.words("readings"))
-            stage.records("readings", cost.TimesView.of(found, config).columns(words))
+            stage.records("readings", TimesView.of(found, config).columns(words))
 
     stage.tabs(formula, hand, code, numbers)
     stage.question()

@@ -14,12 +14,19 @@ from viz_model.app import controls, runs, state
 from viz_model.app.page import Stage
 from viz_model.app.texts import literal
 from viz_model.config import LayerNorm, RMSNorm
+from viz_model.drawing.writing import percent, signed
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import TextError
-from viz_model.topics.attribution.numbers import attribution, circuits, lens
+from viz_model.topics.attribution.numbers import attribution, by_hand, circuits, lens, views
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Part, Way
-from viz_model.topics.attribution.pictures import attribution as pictures
-from viz_model.topics.next_token.pictures.next_token import percent
+from viz_model.topics.attribution.pictures.firing import draw_firing
+from viz_model.topics.attribution.pictures.grid import draw_grid
+from viz_model.topics.attribution.pictures.lens import MOST_DEPTHS, MOST_ROWS, draw_lens
+from viz_model.topics.attribution.pictures.neurons import draw_neurons
+from viz_model.topics.attribution.pictures.paths import PathsView, draw_paths
+from viz_model.topics.attribution.pictures.pushes import PushesView, draw_pushes
+from viz_model.topics.attribution.pictures.reads import draw_reads
+from viz_model.topics.attribution.pictures.sum import draw_sum
 from viz_model.topics.overview import numbers as story
 
 OFFERED = 20
@@ -213,23 +220,23 @@ def answer(page: Page) -> None:
     kind = page.asks()
     st.subheader(words(f"title_{kind}" if for_it else "title_nothing", parts=joined, **facts), anchor=False)
     picture, side = stage.split()
-    view = pictures.SumView.of(page.asked)
+    view = views.sum_view(page.asked)
     chosen = _chosen_part(page)
     with picture:
-        names = [page.name(part) for part in view.parts]
+        names = [page.name(page.asked.parts[row]) for row in view.shown]
         labels = {
             "rest": words("rest", n=view.n_rest),
             "total": words(f"sum_{kind}", **_plain(page)),
             "axis": words(f"axis_{kind}"),
         }
-        figure = pictures.draw_sum(view, names, labels, chosen)
+        figure = draw_sum(view, names, labels, chosen)
         _clickable(stage, figure, "sum", words("sum_alt", **facts), lambda data: _pick_row(page, int(data)))
     with side:
         said = [_said(page, row) for row in for_it]
         stage.see(f"see_{kind}", parts=words("and").join(said) or words("no_part"), **facts)
         if against_it:
             stage.see("see_down", part=_said(page, against_it[0]), **facts)
-        groups = {name: pictures.signed(value) for name, value in page.asked.by_kind().items()}
+        groups = {name: signed(value) for name, value in page.asked.by_kind().items()}
         stage.see("see_groups", **groups, **facts)
     picture, side = stage.split()
     if page.target is None:
@@ -256,7 +263,7 @@ def _plain(page: Page) -> dict[str, object]:
 
 def _said(page: Page, row: int) -> str:
     """A part with its value; of a head also what it read."""
-    part, value = page.asked.parts[row], pictures.signed(float(page.asked.values[row]))
+    part, value = page.asked.parts[row], signed(float(page.asked.values[row]))
     if part.kind != "head" or part.layer is None or part.head is None:
         return page.stage.words("said", name=page.name(part), value=value)
     at = cast(Literal["attn", "cross"], part.at)
@@ -322,7 +329,7 @@ def _part(page: Page, chosen: int) -> None:
         words("part"),
         [sites[row] for row in page.asked.order()],
         key="attribution.part",
-        format_func=lambda site: f"{names[site]}   {pictures.signed(float(values[site]))}",
+        format_func=lambda site: f"{names[site]}   {signed(float(values[site]))}",
         help=words("part_help"),
     )
     part = page.asked.parts[chosen]
@@ -332,23 +339,23 @@ def _part(page: Page, chosen: int) -> None:
     else:
         row = page.way.row(part)
         pushed = attribution.pushes(page.trace, page.way, page.way.written[row][None], page.way.passed[row])[0]
-    view = pictures.PushesView.of(page.trace, pushed, page.target)
+    view = views.pushes_view(page.trace, pushed, page.target)
     _pushes(stage, view, "part")
     stage.see("part", name=page.name(part), target=page.label(page.target), **view.facts())
 
 
-def _pushes(stage: Stage, view: pictures.PushesView, key: str) -> None:
+def _pushes(stage: Stage, view: PushesView, key: str) -> None:
     labels = {name: stage.words(f"pushes_{name}") for name in ("up", "down", "axis")}
-    stage.figure(pictures.draw_pushes(view, labels), f"pushes_{key}", stage.words("pushes_alt"))
+    stage.figure(draw_pushes(view, labels), f"pushes_{key}", stage.words("pushes_alt"))
 
 
 def _grid(page: Page) -> None:
     """All heads and feed-forward layers at a glance."""
-    words, view = page.stage.words, pictures.GridView.of(page.asked)
+    words, view = page.stage.words, views.grid_view(page.asked)
     st.markdown(f"**{words('grid_title')}**")
     names = {name: words(f"grid_{name}") for name in ("layer", "head", "cross", "ffn")}
     head = page.stage.view.head
-    figure = pictures.draw_grid(view, names, (page.layer, _at(page), head))
+    figure = draw_grid(view, names, (page.layer, _at(page), head))
 
     def pick(data: Sequence[Any]) -> None:
         layer, at, head = data
@@ -375,9 +382,9 @@ def _looked(run: tuple[object, ...], depths: tuple[int, ...], positions: range, 
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _paths(run: tuple[object, ...], position: int, ids: tuple[int, ...], _trace: Trace) -> pictures.PathsView:
+def _paths(run: tuple[object, ...], position: int, ids: tuple[int, ...], _trace: Trace) -> PathsView:
     with runs.alone():
-        return pictures.PathsView.of(_trace, position, ids)
+        return views.paths_view(_trace, position, ids)
 
 
 def by_depth(page: Page) -> None:
@@ -385,10 +392,10 @@ def by_depth(page: Page) -> None:
     if page.target is None:
         return
     stage, words, trace = page.stage, page.stage.words, page.trace
-    depths = story.evenly(trace.n_layers + 1, page.layer + 1, pictures.MOST_DEPTHS)
-    most = min(pictures.MOST_ROWS, lens.affordable(trace, len(depths)))
-    seen = _looked(page.run, depths, pictures.part_of(len(trace), page.position, most), trace)
-    view = pictures.LensView.of(trace, seen, page.position)
+    depths = story.evenly(trace.n_layers + 1, page.layer + 1, MOST_DEPTHS)
+    most = min(MOST_ROWS, lens.affordable(trace, len(depths)))
+    seen = _looked(page.run, depths, views.part_of(len(trace), page.position, most), trace)
+    view = views.lens_view(trace, seen, page.position)
     facts = page.facts() | view.facts()
     st.subheader(words(f"lens_{view.finding}", **facts), anchor=False)
 
@@ -399,7 +406,7 @@ def by_depth(page: Page) -> None:
     with picture:
         labels = {name: words(f"lens_axis_{name}") for name in ("position", "depth")}
         names = [depth_name(depth) for depth in view.depths]
-        stage.figure(pictures.draw_lens(view, names, labels), "lens", words("lens_alt"))
+        stage.figure(draw_lens(view, names, labels), "lens", words("lens_alt"))
         stage.source("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
         if len(view.positions) < len(trace):
             st.caption(words("lens_part", **facts))
@@ -420,7 +427,7 @@ def by_depth(page: Page) -> None:
     with picture:
         labels = {name: words(f"paths_{name}") for name in ("rank", "depth")}
         names = [depth_name(depth) for depth in range(trace.n_layers + 1)]
-        stage.figure(pictures.draw_paths(paths, names, legend, labels), "paths", words("paths_alt"))
+        stage.figure(draw_paths(paths, names, legend, labels), "paths", words("paths_alt"))
     with see:
         settled = paths.settled
         how = "never" if settled is None else "start" if settled == 0 else "later"
@@ -441,19 +448,19 @@ def head(page: Page) -> None:
     keys = _keys(page, at)
     facts = page.facts() | {
         "name": name,
-        "value": pictures.signed(page.asked.of(part)),
+        "value": signed(page.asked.of(part)),
         "most": literal(keys[reads.most]),
         "most_weight": f"{reads.weights[reads.most]:.0%}",
         "most_share": f"{reads.shares[reads.most]:.0%}",
         "length": f"{float(reads.written.norm()):.2f}",
         "from": literal(keys[int(np.abs(reads.values).argmax())]),
-        "from_value": pictures.signed(float(reads.values[int(np.abs(reads.values).argmax())])),
+        "from_value": signed(float(reads.values[int(np.abs(reads.values).argmax())])),
     }
     title = words("head_title", **facts)
     st.subheader(title[0].upper() + title[1:], anchor=False)
     best = max((p for p in page.asked.parts if p.kind == "head"), key=page.asked.of)
     st.button(
-        words("best_head", name=page.name(best), value=pictures.signed(page.asked.of(best))),
+        words("best_head", name=page.name(best), value=signed(page.asked.of(best))),
         key="attribution.best_head",
         on_click=_show_head,
         args=(best,),
@@ -467,10 +474,10 @@ def head(page: Page) -> None:
             words("at"), list(AT), key="attribution.at", format_func=lambda option: words(f"at_{option}"), required=True
         )
     left, right = st.columns(2, gap="large")
-    view = pictures.ReadsView.of(keys, reads)
+    view = views.reads_view(keys, reads)
     with left:
         labels = {label: words(f"reads_{label}") for label in ("weight", "share", "value", "axis", "key")}
-        stage.figure(pictures.draw_reads(view, labels), "reads", words("reads_alt", **facts))
+        stage.figure(draw_reads(view, labels), "reads", words("reads_alt", **facts))
         stage.source(stage.at(f"{at}.pattern"), stage.at(f"{at}.v"))
         if len(view.keys) < view.n_keys:
             st.caption(words("reads_part", n=len(view.keys), n_keys=view.n_keys))
@@ -483,7 +490,7 @@ def head(page: Page) -> None:
         if page.target is not None:
             row = page.way.row(part)
             pushed = attribution.pushes(page.trace, page.way, reads.written[None], page.way.passed[row])[0]
-            pushes = pictures.PushesView.of(page.trace, pushed, page.target)
+            pushes = views.pushes_view(page.trace, pushed, page.target)
             _pushes(stage, pushes, "head")
         link = "cross_attention" if at == "cross" else "attention"
         if link in stage.pages:
@@ -496,7 +503,7 @@ def head(page: Page) -> None:
 def neurons(page: Page) -> None:
     """The neurons that add most, where in the text they fire, and what they promote."""
     stage, words, trace = page.stage, page.stage.words, page.trace
-    view = pictures.NeuronsView.of(attribution.neurons(trace, page.way, page.asked))
+    view = views.neurons_view(attribution.neurons(trace, page.way, page.asked))
 
     def name(layer: int, number: int) -> str:
         return words("neuron_name", layer=layer, number=number)
@@ -507,13 +514,13 @@ def neurons(page: Page) -> None:
     state.follow("attribution.neuron", was if was in options else options[helps])
     chosen = options.index(st.session_state["attribution.neuron"])
     layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
-    fires = pictures.FiringView.of(trace, layer, number, page.position)
+    fires = views.firing_view(trace, layer, number, page.position)
     act = float(trace.row(f"blocks.{layer}.ffn.act", page.position)[number])
     facts = page.facts() | {
         "name": name(layer, number),
         "layer": layer,
         "number": number,
-        "value": pictures.signed(float(view.values[chosen])),
+        "value": signed(float(view.values[chosen])),
         "act": f"{act:.2f}".replace("-", "−"),
         "most": literal(fires.labels[fires.most]),
         "most_act": f"{fires.values[fires.most]:.2f}".replace("-", "−"),
@@ -529,7 +536,7 @@ def neurons(page: Page) -> None:
             format_func=lambda o: name(*map(int, o.split("."))),
             help=words("neuron_help"),
         )
-        figure = pictures.draw_neurons(view, name, chosen, words("neurons_axis"))
+        figure = draw_neurons(view, name, chosen, words("neurons_axis"))
 
         def pick(row: Any) -> None:
             st.session_state["attribution.neuron"] = options[int(row)]
@@ -537,7 +544,7 @@ def neurons(page: Page) -> None:
         _clickable(stage, figure, "neurons", words("neurons_alt"), pick)
     with middle:
         st.markdown(words("fires_title", **facts))
-        stage.figure(pictures.draw_firing(fires, words("fires_axis")), "fires", words("fires_alt", **facts))
+        stage.figure(draw_firing(fires, words("fires_axis")), "fires", words("fires_alt", **facts))
         if len(fires.values) < fires.length:
             st.caption(words("reads_part", n=len(fires.values), n_keys=fires.length))
     with right:
@@ -546,7 +553,7 @@ def neurons(page: Page) -> None:
             down = trace.stack.block(layer).ffn.down.weight.detach()[:, number]
             passed = page.way.passed[page.way.row(Part("ffn", layer))]
             pushed = attribution.pushes(trace, page.way, act * down[None], passed)[0]
-            _pushes(stage, pictures.PushesView.of(trace, pushed, page.target), "neuron")
+            _pushes(stage, views.pushes_view(trace, pushed, page.target), "neuron")
         else:
             stage.see("no_pushes")
     stage.see("neurons", **facts)
@@ -572,16 +579,16 @@ def formula(page: Page) -> None:
 
 def hand(page: Page) -> None:
     """One part by its largest terms, then the whole sum."""
-    view = pictures.SumView.of(page.asked)
+    view = views.sum_view(page.asked)
     row = next(row for row in page.asked.order() if page.asked.parts[row].kind != "prior")
     part = page.asked.parts[row]
     direction = page.asked.directions[page.way.passed[row]].numpy()
-    worked = pictures.part_by_hand(page.way.written[row].numpy(), direction)
+    worked = by_hand.part_by_hand(page.way.written[row].numpy(), direction)
     page.stage.see(
         "hand",
         name=page.name(part),
         site=part.site,
-        sum=pictures.sum_by_hand(view),
+        sum=by_hand.sum_by_hand(view),
         n_rest=view.n_rest,
         added=f"{page.asked.values.sum():.4f}",
         recorded=f"{page.asked.total:.4f}",
@@ -596,4 +603,4 @@ def code(page: Page) -> None:
 def numbers(page: Page) -> None:
     words = page.stage.words
     heading = {name: words(f"column_{name}") for name in ("part", "layer", "value")}
-    page.stage.records("attribution", pictures.columns(page.asked, heading))
+    page.stage.records("attribution", by_hand.columns(page.asked, heading))

@@ -12,11 +12,17 @@ from viz_model.app import controls, frame, runs
 from viz_model.app.page import Stage
 from viz_model.app.texts import literal
 from viz_model.config import ModelConfig, Side
+from viz_model.drawing.writing import big, small
 from viz_model.topics.architectures.pictures.common import byte_size
 from viz_model.topics.attention.numbers import heads
 from viz_model.topics.cost import numbers as counting
 from viz_model.topics.cost.numbers import Part, Reading
-from viz_model.topics.cost.pictures import cost
+from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
+from viz_model.topics.cost.pictures.common import SHARES
+from viz_model.topics.cost.pictures.generated import GeneratedView, draw_generated
+from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
+from viz_model.topics.cost.pictures.shares import SharesView, draw_shares
+from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times
 
 MOST_WORK = 2_000_000_000
 """Multiplications that are run unasked when words are shuffled."""
@@ -48,17 +54,17 @@ def counted(stage: Stage) -> None:
     """Shares of the parts at the text's length, 10 and 100 times it; curves over all lengths."""
     config, side = stage.lm.config, stage.trace.stack.side
     length, source = len(stage.trace), n_source(stage)
-    view = cost.SharesView.of(config, side, length, source)
-    curves = cost.CurvesView.of(config, side, length, source)
+    view = SharesView.of(config, side, length, source)
+    curves = CurvesView.of(config, side, length, source)
     passes = counting.crossings(config)
     said = view.facts() | {"passes": f"{passes.ffn:,.0f}", "block": f"{passes.block:,.0f}"}
-    words = names(stage, *cost.SHARES, "visible", "tokens", "share", "length", "multiplications", "here")
+    words = names(stage, *SHARES, "visible", "tokens", "share", "length", "multiplications", "here")
     st.markdown(f"#### {stage.words('counted_title', **said)}")
     picture, see = stage.split()
     with picture:
-        stage.figure(cost.draw_shares(view, words), "shares", stage.words("shares_alt"))
+        stage.figure(draw_shares(view, words), "shares", stage.words("shares_alt"))
         st.markdown(f"#### {stage.words('curves_title', **said)}")
-        stage.figure(cost.draw_curves(curves, words), "curves", stage.words("curves_alt"))
+        stage.figure(draw_curves(curves, words), "curves", stage.words("curves_alt"))
         headings = [stage.words("multiplications"), *(f"n\u00a0=\u00a0{n:,}" for n in view.lengths)]
         table(headings, [(stage.words(name), values) for name, values in view.rows()])
     with see:
@@ -74,7 +80,7 @@ def _share_of_pairs(stage: Stage, length: int) -> str:
     return f"{counting.visible(config, side, length) / counting.count(config, side, length).pairs:.0%}"
 
 
-def _saved(stage: Stage, view: cost.SharesView) -> str:
+def _saved(stage: Stage, view: SharesView) -> str:
     """Of the pairs of the longest text, the share that is left by the masks."""
     return _share_of_pairs(stage, view.lengths[-1])
 
@@ -134,31 +140,31 @@ def _take(stage: Stage) -> None:
 
 def _results(stage: Stage, found: list[Reading]) -> None:
     words = stage.words
-    view = cost.TimesView.of(found, stage.lm.config)
+    view = TimesView.of(found, stage.lm.config)
     facts, drawn = view.facts(), names(stage, *counting.PARTS, "length", "time", "bytes", "computed")
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"#### {words('times_title', **facts)}")
-        stage.figure(cost.draw_times(view, drawn), "times", words("times_alt"))
+        stage.figure(draw_times(view, drawn), "times", words("times_alt"))
         crossed = {f"{part}_crossing": _crossing(stage, view, part) for part in ("textbook", "fused")}
         passes = counting.crossings(stage.lm.config)
         stage.see("times", **facts, **crossed, passes=f"{passes.ffn:,.0f}")
     with right:
         sizes = {part: byte_size(float(view.created[part][-1])) for part in view.created}
         st.markdown(f"#### {words('memory_title', **facts, **sizes)}")
-        stage.figure(cost.draw_memory(view, drawn, byte_size), "memory", words("memory_alt"))
+        stage.figure(draw_memory(view, drawn, byte_size), "memory", words("memory_alt"))
         stage.see("memory", **facts, **sizes, matrix=byte_size(float(view.matrix[-1])), h=stage.lm.config.n_heads)
     st.markdown(f"#### {words('recurrent_title', **facts)}")
     picture, see = stage.split()
     with picture:
         layered = drawn | {name: words(f"layer_{name}") for name in ("textbook", "fused")}
-        stage.figure(cost.draw_recurrent(view, layered), "recurrent", words("recurrent_alt"))
+        stage.figure(draw_recurrent(view, layered), "recurrent", words("recurrent_alt"))
     with see:
         fastest = layered[view.fastest()]
         stage.see("recurrent", **facts, fastest=fastest)
 
 
-def _crossing(stage: Stage, view: cost.TimesView, part: Part) -> str:
+def _crossing(stage: Stage, view: TimesView, part: Part) -> str:
     at = view.crossing(part)
     return stage.words("never", n=f"{view.lengths[-1]:,}") if at is None else f"n ≈ {at:,.0f}"
 
@@ -168,7 +174,7 @@ def fits(stage: Stage) -> None:
     if not (found := readings(stage)):
         stage.see("fit_none")
         return
-    view = cost.TimesView.of(found, stage.lm.config)
+    view = TimesView.of(found, stage.lm.config)
     stage.see("fit", least=view.runs[0], most=view.runs[1])
     for part in counting.PARTS:
         left, right = st.columns([2, 5], vertical_alignment="center")
@@ -188,7 +194,7 @@ def waiting(stage: Stage) -> None:
     rows = [
         ("waits", [str(length), "1"]),
         ("path", [str(length - 1), stage.words("unreachable") if hops is None else str(hops)]),
-        ("layer_cost", [cost.big(n) for n in (counting.recurrent(config, length), _layer(stage, length))]),
+        ("layer_cost", [big(n) for n in (counting.recurrent(config, length), _layer(stage, length))]),
     ]
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -234,7 +240,7 @@ def order(stage: Stage) -> None:
     if found is None:
         return
     same = {name: getattr(found, name) < counting.SAME for name in ("bare", "own")}
-    said = {name: cost.small(getattr(found, name)) for name in ("bare", "own", "bare_masked", "own_masked")}
+    said = {name: small(getattr(found, name)) for name in ("bare", "own", "bare_masked", "own_masked")}
     labels = [token.label for token in trace.tokens]
     said |= {
         "before": literal(" ".join(labels[: len(found.order)])),
@@ -253,7 +259,7 @@ def order(stage: Stage) -> None:
 def many(stage: Stage) -> None:
     """Why many heads: what each of them does in this run."""
     words, trace, config = stage.words, stage.trace, stage.lm.config
-    view = cost.KindsView.of(_kinds(stage.asked, trace.stack.side))
+    view = KindsView.of(_kinds(stage.asked, trace.stack.side))
     labels: dict[str, str] = {kind: stage.t(f"attention.kind_{kind}") for kind in heads.KINDS}
     counts = view.total()
     n_heads, said = trace.n_layers * config.n_heads, {"kinds": len(counts), "h": config.n_heads, "k": config.d_head}
@@ -261,7 +267,7 @@ def many(stage: Stage) -> None:
     picture, see = stage.split()
     with picture:
         drawn = {"layer": stage.t("common.axis_layer"), "heads": words("heads"), "entropy": words("entropy")}
-        stage.figure(cost.draw_kinds(view, labels, drawn), "kinds", words("kinds_alt"))
+        stage.figure(draw_kinds(view, labels, drawn), "kinds", words("kinds_alt"))
     with see:
         listed = " · ".join(f"{labels[kind]} {count}" for kind, count in counts.most_common())
         stage.see("many", **said, n=n_heads, listed=listed, d=config.d_model, product=config.n_heads * config.d_head)
@@ -276,11 +282,11 @@ def generated(stage: Stage) -> None:
     if config.kind == "encoder":
         stage.see("generated_none")
         return
-    view = cost.GeneratedView.of(config, length, source or (len(stage.trace.ids) if len(config.sides) > 1 else 0))
+    view = GeneratedView.of(config, length, source or (len(stage.trace.ids) if len(config.sides) > 1 else 0))
     picture, see = stage.split()
     with picture:
         drawn = names(stage, "cached", "uncached", "length", "multiplications", "here")
-        stage.figure(cost.draw_generated(view, drawn), "generated", words("generated_alt"))
+        stage.figure(draw_generated(view, drawn), "generated", words("generated_alt"))
     with see:
         long = int(view.lengths[-1])
         stage.see(
@@ -311,7 +317,7 @@ def stacks(stage: Stage) -> None:
         one, two = found["decoder"], found["encoder_decoder"]
         columns = [words("stacks_decoder", n=f"{source + m:,}"), words("stacks_both", n=f"{source:,}", m=f"{m:,}")]
         rows = [
-            (words(f"stacks_{name}"), [cost.big(getattr(each, name)) for each in (one, two)])
+            (words(f"stacks_{name}"), [big(getattr(each, name)) for each in (one, two)])
             for name in ("linear", "pairs", "total", "seen", "weights")
         ]
         table([words("multiplications"), *columns], rows)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import sheet, theme
-from viz_model.topics.cost.pictures.cost import duration
+from viz_model.drawing.writing import duration
 from viz_model.topics.next_token.numbers.kv_cache import Held, Read, Reading
 from viz_model.topics.next_token.pictures.next_token import percent
 

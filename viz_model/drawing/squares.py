@@ -1,0 +1,88 @@
+"""A small matrix whose cells are written on, hovered and clicked one by one; larger ones are heatmaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from viz_model.drawing import theme
+from viz_model.drawing.sheet import WHOLE, At, Sheet, heatmap, scatter
+from viz_model.drawing.writing import clicked, hovered, letters, on_colour
+
+STRONG = 0.55
+"""The share of the largest value from which on a cell is written on in white."""
+
+
+def squares(
+    figure: Sheet,
+    values: np.ndarray,
+    texts: Sequence[str] | None,
+    hovers: Sequence[str],
+    *,
+    scale: Literal["signed", "share"] = "signed",
+    role: str = "output",
+    top: float | None = None,
+    gap: int = 2,
+    clicks: Sequence[Any] | None = None,
+    size: int = 24,
+    **look: Any,
+) -> None:
+    """Cells [R, C] with a gap between them; texts, hovers and clicks are a list of all, row after row.
+
+    ``top`` is the magnitude of full colour, ``size`` the height of what can be clicked; the texts come escaped.
+    ``look`` is Plotly's for the cells, such as a ``colorbar``.
+    """
+    top = top or float(np.nanmax(np.abs(values))) or 1.0
+    is_signed = scale == "signed"
+    row, column = np.indices(values.shape).reshape(2, -1)
+    cells = heatmap(
+        z=values.astype(np.float32),
+        zmin=-top if is_signed else 0,
+        zmax=top,
+        colorscale=theme.diverging() if is_signed else theme.sequential(role),
+        xgap=2,
+        ygap=gap,
+        showscale="colorbar" in look,
+        **hovered(None if clicks else np.reshape(np.array(hovers, dtype=object), values.shape).tolist()),
+    )
+    figure.add_trace({**cells, **look})
+    colours = on_colour(np.abs(values) > STRONG * top)
+    if clicks is None:
+        letters(figure, column, row, texts or [], colours=colours)
+        return
+    # A heatmap tells no click, points on it do.
+    points = scatter(
+        x=column,
+        y=row,
+        mode="markers" if texts is None else "markers+text",
+        marker={"symbol": "square", "size": size, "opacity": 0},
+        text=texts,
+        textfont={"size": theme.TINY, "color": colours},
+        **hovered(hovers),
+        **clicked(clicks, 0),
+    )
+    points["unselected"] = {**points["unselected"], "textfont": {"color": theme.INK}}
+    figure.add_trace(points)
+
+
+def frame(
+    figure: Sheet,
+    rows: tuple[float, float],
+    columns: tuple[float, float],
+    *,
+    colour: str = theme.HIGHLIGHT,
+    width: float = 2,
+    at: At = WHOLE,
+) -> None:
+    """A line around the cells from the first of the rows and columns to the last."""
+    figure.add_shape(
+        *at,
+        type="rect",
+        x0=columns[0] - 0.5,
+        x1=columns[1] + 0.5,
+        y0=rows[0] - 0.5,
+        y1=rows[1] + 0.5,
+        line={"color": colour, "width": width},
+    )

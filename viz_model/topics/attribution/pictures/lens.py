@@ -1,0 +1,90 @@
+"""The lens by depth: what a model would say if it stopped after each block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import axes, sheet, theme
+from viz_model.drawing.squares import frame, squares
+from viz_model.drawing.writing import hover, percent
+
+MOST_DEPTHS, MOST_ROWS = 8, 12
+
+
+class LensView(NamedTuple):
+    """The most probable token by position and depth: ``labels`` and ``probs`` [P, S].
+
+    ``own`` and ``final`` [P, S] say where that is the token that stands at the position itself, and where it is
+    what the model says in the end. ``selected`` is a row.
+    """
+
+    tokens: tuple[str, ...]
+    positions: np.ndarray
+    depths: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...]
+    probs: np.ndarray
+    own: np.ndarray
+    final: np.ndarray
+    selected: int
+    length: int
+
+    def facts(self) -> dict[str, str]:
+        """For prose: at how many positions the own token leads before any block and in the end."""
+        return {
+            "own_first": str(int(self.own[:, 0].sum())),
+            "own_last": str(int(self.own[:, -1].sum())),
+            "n": str(len(self.positions)),
+            "first": str(int(self.positions[0])),
+            "last": str(int(self.positions[-1])),
+            "length": str(self.length),
+        }
+
+    @property
+    def decided(self) -> int:
+        """The shown depth from which on most positions say what they say in the end."""
+        most = self.final.mean(0) > 0.5
+        return next(depth for n, depth in enumerate(self.depths) if most[n:].all())
+
+    @property
+    def finding(self) -> str:
+        """Which title is true: "early" where the own token leads at first at most positions, else "plain"."""
+        return "early" if self.own[:, 0].mean() > 0.5 and self.own[:, -1].mean() < 0.5 else "plain"
+
+
+def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) -> go.Figure:
+    """Tokens downwards, depth to the right, in each cell the most probable token; bold where it is the final one.
+
+    ``names`` are those of the depths; ``words`` has "position", "depth" and "probability".
+    """
+    n_rows, n_columns = view.probs.shape
+    cells = [(row, column, view.labels[row][column]) for row, column in np.ndindex(view.probs.shape)]
+    hovers = [
+        hover(f"{view.tokens[row]} · {names[column]}", ("", label)) + f" {percent(float(view.probs[row, column]))}"
+        for row, column, label in cells
+    ]
+    colour_bar = {**theme.flat_bar(30 * n_rows), "tickformat": ".0%", "y": 1, "yanchor": "bottom"}
+    figure = sheet.Sheet()
+    squares(
+        figure,
+        view.probs,
+        [_said(view, *cell) for cell in cells],
+        hovers,
+        scale="share",
+        top=1.0,
+        colorbar=colour_bar,
+    )
+    frame(figure, (view.selected, view.selected), (0, n_columns - 1))
+    axes.rows(figure, view.tokens, words["position"], longest=12, edge=0.5)
+    axes.columns(figure, names, words["depth"])
+    return theme.finished(figure, height=110 + 30 * n_rows, margin={"t": 36})
+
+
+def _said(view: LensView, row: int, column: int, label: str) -> str:
+    short = theme.shorten(label, 9)
+    if view.final[row, column]:
+        return theme.bold(short)
+    return f"<i>{short}</i>" if view.own[row, column] else short
