@@ -43,8 +43,11 @@ ActsOn: TypeAlias = Literal["embedding", "queries", "scores", "nothing"]
 class Variant:
     """What every member of a union says. A member with parameters of its own checks their ranges."""
 
-    def check(self) -> None:
-        """Raises ConfigError where a parameter is out of its range; types are checked from the annotations."""
+    def check(self, model: ModelConfig) -> None:
+        """Raises ConfigError where a parameter is out of its range, or does not fit the sizes of the model.
+
+        Types are checked from the annotations.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ class _WithEps(Variant):
 
     eps: float
 
-    def check(self) -> None:
+    def check(self, model: ModelConfig) -> None:
         if not 0 < self.eps < 1:
             raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.eps!r}")
 
@@ -88,9 +91,6 @@ class PositionScheme(Variant):
 
     acts_on: ClassVar[ActsOn]
     label: ClassVar[str]
-
-    def check(self, model: ModelConfig) -> None:  # type: ignore[override]
-        """Raises ConfigError where a parameter is out of its range, or does not fit the sizes of the model."""
 
 
 def _check_base(base: float) -> None:
@@ -390,9 +390,8 @@ class ModelConfig:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
     def _check_choices(self) -> None:
-        self.norm.check()
-        for position in (self.position, *self.positions):
-            position.check(self)
+        for choice in (self.norm, self.position, *self.positions):
+            choice.check(self)
         if wrong := [
             p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
         ]:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 import viz_model as vm
 from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
 from viz_model.model import positions
+from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.model.transformer import Block, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import record
 
 

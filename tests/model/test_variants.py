@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model.config import ModelConfig, Side
 from viz_model.config import variants as members
 from viz_model.model import masks, sites
-from viz_model.model.transformer import RESIDUALS, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
@@ -22,7 +22,12 @@ every = pytest.mark.parametrize("config", EVERY, ids=describe)
 def test_all_members_of_every_choice_are_tried() -> None:
     for field in ("norm", "position", "ffn", "head"):
         assert {type(getattr(config, field)) for config in EVERY} == set(members(field))
-    assert {(config.norm_at, config.residual) for config in EVERY} == set(RESIDUALS)
+    assert {block.kind(config) for config in EVERY} == {
+        *PreNorm.__subclasses__(),
+        *PostNorm.__subclasses__(),
+        PreNorm,
+        PostNorm,
+    }
 
 
 @every
@@ -33,7 +38,7 @@ def test_every_site_has_the_shape_of_its_axes(config: ModelConfig) -> None:
         side, rest = sites.split_side(name)
         n_queries = len(trace.at(side)) if side else len(views(trace)[-1])
         n_keys = len(trace.ids) if ".cross." in rest else n_queries
-        assert tuple(trace[name].shape) == site.shape(config, n_queries, n_keys), name
+        assert tuple(trace[name].shape) == site.shape(n_queries, n_keys), name
         assert trace[name].isfinite().all() or name.endswith(("mask", "masked")), name
 
 

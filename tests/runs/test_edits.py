@@ -19,7 +19,7 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, norms, ops, positions, sites
 from viz_model.model.attention import Attention
-from viz_model.model.transformer import Block
+from viz_model.model.block import Block
 from viz_model.runs.edits import (
     AblateHead,
     Edit,

@@ -164,7 +164,7 @@ class Stage:
     def _shape(self, name: str) -> tuple[int, ...]:
         """The shape of a site in this run; of cross-attention the keys are the source's."""
         n_keys = len(self.trace.ids) if ".cross." in name else None
-        return self.trace.site(name).shape(self.lm.config, len(self.trace), n_keys)
+        return self.trace.site(name).shape(len(self.trace), n_keys)
 
     def code(self, own: str | None = None, /, *, sites: Sequence[str] = (), **values: object) -> None:
         """A few lines that run as they stand for this sentence and model, and the whole run as a notebook.

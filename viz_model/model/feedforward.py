@@ -147,7 +147,7 @@ def kind(ffn: config.FeedForward) -> type[FeedForward]:
 
 
 def build(ffn: config.FeedForward, d_model: int, d_ffn: int) -> FeedForward:
-    return kind(ffn)(ffn, d_model, d_ffn)  # type: ignore[call-arg]
+    return kind(ffn)(ffn, d_model, d_ffn)
 
 
 def declare(ffn: config.FeedForward, at: Scope, x: Vector) -> Value:

@@ -130,7 +130,7 @@ def kind(head: config.Head) -> type[Head]:
 
 
 def build(model: ModelConfig) -> Head:
-    return kind(model.head)(model.head, model)  # type: ignore[call-arg]
+    return kind(model.head)(model.head, model)
 
 
 def declare(model: ModelConfig, at: Scope, x: Vector) -> None:

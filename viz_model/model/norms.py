@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -17,11 +17,27 @@ from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Sum, sqrt
 
 
+class Held(NamedTuple):
+    """A norm at one vector, what it measured of it held fixed: x -> factor ⊙ (x − mean) + shift.
+
+    The mean is only taken off where ``centred``; ``factor`` is [D].
+    """
+
+    factor: Tensor
+    centred: bool
+    shift: Tensor | None
+
+
 class Norm(nn.Module, ABC):
     """[..., T, D] -> [..., T, D]."""
 
     @abstractmethod
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
+
+    def held(self, x: Tensor) -> Held:
+        """The norm as a linear map at x [D]: number by number what it multiplies with, unless a norm knows better."""
+        shift = self(torch.zeros_like(x))
+        return Held(torch.where(x == 0, torch.zeros_like(x), (self(x) - shift) / x), False, shift)
 
     @staticmethod
     @abstractmethod
@@ -43,6 +59,10 @@ class LayerNorm(Norm):
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps))
+
+    def held(self, x: Tensor) -> Held:
+        scale = (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
+        return Held(self.weight.detach() / scale, True, self.bias.detach())
 
     @staticmethod
     def declare(norm: config.LayerNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
@@ -74,6 +94,10 @@ class RMSNorm(Norm):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.rms_norm(x, self.weight.shape, self.weight, self.eps))
 
+    def held(self, x: Tensor) -> Held:
+        scale = (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return Held(self.weight.detach() / scale, False, None)
+
     @staticmethod
     def declare(norm: config.RMSNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
         *where, d = index
@@ -96,6 +120,9 @@ class NoNorm(Norm):
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", x)
+
+    def held(self, x: Tensor) -> Held:
+        return Held(torch.ones_like(x), False, None)
 
     @staticmethod
     def declare(norm: config.NoNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
@@ -120,7 +147,7 @@ def kind(norm: config.Norm) -> type[Norm]:
 
 
 def build(norm: config.Norm, width: int) -> Norm:
-    return kind(norm)(norm, width)  # type: ignore[call-arg]
+    return kind(norm)(norm, width)
 
 
 def declare(norm: config.Norm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:

@@ -29,7 +29,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from viz_model.values.code import Code
     from viz_model.values.leaves import Index
-    from viz_model.values.steps import Operand
+    from viz_model.values.steps import Operand, What
     from viz_model.values.working import Working
 
 Like: TypeAlias = "Expression | int | float"
@@ -238,7 +238,7 @@ class Number(Expression):
     """A constant of the formula; ``what`` names it in worked cells, where it is all that a cell is."""
 
     number: float
-    what: str = "constant"
+    what: What = "constant"
 
     @property
     def parts(self) -> tuple[Expression, ...]:

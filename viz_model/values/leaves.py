@@ -14,7 +14,7 @@ from viz_model.values.expression import Expression, Names, Number, Point, Sized,
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
-    from viz_model.values.steps import Operand
+    from viz_model.values.steps import Operand, SettingName
     from viz_model.values.working import Working
 
 
@@ -61,7 +61,7 @@ class Setting(Expression):
 
     symbol: str
     number: float
-    key: str
+    key: SettingName
     text: str = ""
 
     @property
@@ -87,7 +87,7 @@ class Table:
 
     symbol: str
     numbers: Tensor
-    key: str
+    key: SettingName
     text: str
 
     def __getitem__(self, index: Expression) -> Expression:
@@ -130,7 +130,7 @@ class Given:
 
     symbol: str
     name: str
-    key: str
+    key: SettingName
     text: str
 
     def __getitem__(self, index: Expression) -> Expression:

@@ -29,7 +29,7 @@ from viz_model.values.leaves import Index
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
-    from viz_model.values.steps import Operand
+    from viz_model.values.steps import Operand, What
     from viz_model.values.working import Working
 
 
@@ -43,7 +43,7 @@ class Function(NamedTuple):
     bound of |f′|, or None where what enters is exact and the result is of size 1.
     """
 
-    what: str
+    what: What
     latex: str
     compute: Callable[[Tensor], Tensor]
     code: str
@@ -298,7 +298,7 @@ class Cases(Expression):
     condition: Condition
     then: Expression
     otherwise: Expression
-    what: str = "case"
+    what: What = "case"
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -332,5 +332,5 @@ class Cases(Expression):
         return f"torch.where({self.condition.code(python)}, {then}, {otherwise})"
 
 
-def where(condition: Condition, then: Like, otherwise: Like, what: str = "case") -> Expression:
+def where(condition: Condition, then: Like, otherwise: Like, what: What = "case") -> Expression:
     return Cases(condition, wrap(then), wrap(otherwise), what)

@@ -111,7 +111,10 @@ class Working:
         size: Callable[[Sequence[float], Sequence[float], float], float],
     ) -> Operand:
         """A step from the parts' results. Constants of the formula stand in it as they are."""
-        texts, values, sizes, operands = [], [], [], []
+        texts: list[str] = []
+        values: list[float] = []
+        sizes: list[float] = []
+        operands: list[Operand] = []
         for part in parts:
             if part.is_number:
                 value = part.evaluate(self.point).value.item()
@@ -162,12 +165,14 @@ class Working:
         along = self.point.over(over)
         values = leaf.evaluate(along).value
         symbol = leaf.latex(self.names.inside(over, "#"))
-        if isinstance(leaf, Element):
-            kind, name, at = Cell, leaf.value.site, leaf.at(along)
-        elif isinstance(leaf, Entry):
-            kind, name, at = WeightOrigin, leaf.weight.name, leaf.at(along)
-        else:
-            raise ValueError(f"{symbol}: only values and weights run along a sum")
+        kind: type[Cell] | type[WeightOrigin]
+        match leaf:
+            case Element():
+                kind, name, at = Cell, leaf.value.site, leaf.at(along)
+            case Entry():
+                kind, name, at = WeightOrigin, leaf.weight.name, leaf.at(along)
+            case _:
+                raise ValueError(f"{symbol}: only values and weights run along a sum")
         start = next(int(i[0]) for i in at if not isinstance(i, int))
         index = tuple(i if isinstance(i, int) else None for i in at)
         return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index, start))

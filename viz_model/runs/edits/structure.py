@@ -114,7 +114,7 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
             if config_.position != old.position:
                 new.position = positions.build(config_.position, config_, new.side)
         case Block():
-            new.__class__ = block.kind(config_)
+            new.__class__ = block.kind(config_)  # type: ignore[assignment]
         case Attention():
             new.scale = attention.scale(config_)
     return new
