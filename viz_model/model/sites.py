@@ -110,7 +110,7 @@ def scored(at: str, config: ModelConfig) -> tuple[str, str]:
 def norm_reads(name: str, config: ModelConfig) -> tuple[str, ...]:
     """The full names of the values whose sum a norm reads; ``name`` is like ``decoder.blocks.0.attn.norm``."""
     out = table(config)[f"{name}.out"]
-    return tuple(value.site for value in out.reads if value.axes == out.axes)
+    return tuple(value.site for value in out.reads if value.axes[-1] == out.axes[-1])
 
 
 def find(name: str, config: ModelConfig) -> Site:

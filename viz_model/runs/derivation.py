@@ -139,7 +139,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
     if site.full.endswith(".attn.mask") and _mask_of_its_own(trace, site):
         seen = tuple(working.index(letter) for letter in site.index[1:])
         shown = "0" if value == 0 else r"-\infty"
-        sheet.write("mask", symbol, shown, seen, value, 0.0, visible=value == 0)
+        sheet.write("mask", symbol, shown, seen, value, 0.0, visible=value == 0, drawn=True)
     else:
         site.expression.work(working, symbol)
     made = sheet.steps[-1]

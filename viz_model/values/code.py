@@ -198,7 +198,7 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
         made = site.expression.code(code)
     if not set(site.index) <= site.expression.free:  # alike along an axis
         sizes = ", ".join(str(length(index)) for index in site.index)
-        made = f"torch.full(({sizes},), {made})" if not site.expression.free else f"{made}.expand({sizes})"
+        made = f"torch.full(({sizes},), float({made}))" if not site.expression.free else f"{made}.expand({sizes})"
     if site.axes[-1] == "1":
         made = f"({made})[:, None]"
     if len(made) + len(site.full) <= WIDEST:

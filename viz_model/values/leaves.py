@@ -315,7 +315,7 @@ def indexed(symbol: str, axes: Sequence[str], index: Sequence[str]) -> str:
     above = [text for axis, text in zip(own, index, strict=True) if axis in HEADS]
     below = [text for axis, text in zip(own, index, strict=True) if axis not in HEADS]
     base, _, more = symbol.partition("^")
-    raised = more.strip("{}") + "".join(f"({text})" for text in above)
+    raised = more.removeprefix("{").removesuffix("}") + "".join(f"({text})" for text in above)
     return base + (f"^{{{raised}}}" if raised else "") + (f"_{{{','.join(below)}}}" if below else "")
 
 
