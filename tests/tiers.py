@@ -46,17 +46,21 @@ def assign(items: Sequence[pytest.Item]) -> None:
     for cases in tests.values():
         if cases[0].get_closest_marker("every_variant"):
             continue
-        beyond = [any(config in deferred for config in _configs(item)) for item in cases]
+        beyond = [_tier(item) is None and any(config in deferred for config in _configs(item)) for item in cases]
         if all(beyond):  # a sample of another sort, none of which covers anything
             beyond[0] = False
         for item in itertools.compress(cases, beyond):
             item.add_marker("full")
     for item in items:
-        marked = [tier for tier in TIERS if item.get_closest_marker(tier)]
-        if len(marked) > 1:
-            raise pytest.UsageError(f"{item.nodeid} is of two tiers: {' and '.join(marked)}")
-        if not marked:
+        if _tier(item) is None:
             item.add_marker(TIERS[0])
+
+
+def _tier(item: pytest.Item) -> str | None:
+    marked = [tier for tier in TIERS if item.get_closest_marker(tier)]
+    if len(marked) > 1:
+        raise pytest.UsageError(f"{item.nodeid} is of two tiers: {' and '.join(marked)}")
+    return marked[0] if marked else None
 
 
 def _configs(item: pytest.Item) -> list[ModelConfig]:

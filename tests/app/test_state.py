@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 import viz_model as vm
 from viz_model.app import state
 from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.checkpoints import registry
 from viz_model.runs import edits
 
 MODELS = vm.models()
-CONFIGS = {name: vm.load(name).config for name in MODELS}
+CONFIGS = {name: registry.config_of(name) for name in MODELS}
 
 
 CHANGES = (

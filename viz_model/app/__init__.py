@@ -1,1 +1,1 @@
-"""The only part of the package that knows Streamlit: state, frame, texts and components."""
+"""What all pages share: frame, state, texts, components, and the runs that are kept."""

@@ -65,7 +65,7 @@ def points(
     colour: str | Sequence[str],
     *,
     size: float | Sequence[float] = 8,
-    symbol: str = "circle",
+    symbol: str | None = None,
     ring: Mapping[str, Any] | None = None,
     name: str = "",
     hover: Hover = None,
@@ -117,6 +117,12 @@ def named_point(figure: Sheet, x: float, y: float, text: str, colour: str, *, sy
         textposition="bottom right",
         textfont={"size": theme.SMALL, "color": theme.INK},
     )
+
+
+def area(figure: Sheet, first: float, last: float, text: str, x: float) -> None:
+    """A part of the axis that is not as the rest, with a few words above it that end at ``x``."""
+    figure.add_vrect(first, last, fillcolor=theme.MASKED, line={"width": 0}, layer="below")
+    note(figure, text, x, 1.0, xref="x", yref="paper", xanchor="right", yanchor="bottom")
 
 
 def level(figure: Sheet, y: float, text: str, style: Style, at: At = WHOLE) -> None:

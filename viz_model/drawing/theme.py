@@ -150,6 +150,9 @@ def flat_bar(inner: int) -> dict[str, object]:
     }
 
 
+LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": SMALL}}
+
+
 def legend_above(figure: Sheet, size: int = 12) -> None:
     """The names of what is drawn, in its order, in one line over the picture."""
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
@@ -178,8 +181,7 @@ def finished(
     if legend == "above":
         legend_above(figure)
     elif legend == "below":
-        below = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": SMALL}}
-        figure.update_layout(showlegend=True, legend=below)
+        figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
     return figure.drawn()
 
 

@@ -15,7 +15,11 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace, record
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import waves as position
+from viz_model.topics.position.numbers import by_hand, views
+from viz_model.topics.position.pictures.matrix import draw_matrix
+from viz_model.topics.position.pictures.similarity import draw_by_distance, draw_similarity
+from viz_model.topics.position.pictures.sum import draw_sum, draw_sums
+from viz_model.topics.position.pictures.waves import draw_waves
 
 WORDS = {"pair": "pair", "dimension": "dimension", "beyond": "<b>beyond</b>", "axis": "position"}
 HOSTILE = "<b>a</b> $x$"
@@ -30,7 +34,7 @@ def trace(model: Transformer) -> Trace:
 
 def test_recorded_values_lie_on_the_curves(trace: Trace) -> None:
     for pair in (0, 5, 11):
-        view = position.WavesView.of(trace, 2, pair)
+        view = views.waves_view(trace, 2, pair)
         at = trace["embed.position"].numpy()
         assert np.array_equal(view.recorded, at[:, 2 * pair : 2 * pair + 2])
         for column, curve in enumerate((view.sine, view.cosine)):
@@ -53,11 +57,11 @@ def test_curves_of_either_layout_pass_through_the_recorded_values(variant: Model
     for side in variant.sides:
         trace = whole.at(side)
         for pair in (0, 4, 11):
-            view = position.WavesView.of(trace, 1, pair)
+            view = views.waves_view(trace, 1, pair)
             for column, curve in zip(view.columns, (view.sine, view.cosine), strict=True):
                 recorded = trace["embed.position"][:, column].numpy()
                 np.testing.assert_allclose(np.interp(np.arange(len(trace)), view.at, curve), recorded, atol=0.01)
-            hand = position.by_hand(trace, 1, pair)
+            hand = by_hand.by_hand(trace, 1, pair)
             assert (hand["sine"], hand["cosine"]) == (hand["recorded_sine"], hand["recorded_cosine"])
             total = float(hand["embedding"]) + float(hand["recorded_sine"])
             assert total == pytest.approx(float(hand["sum"]), abs=2e-4)
@@ -68,15 +72,15 @@ def test_strips_add_up_to_what_the_first_block_or_its_norm_reads(variant: ModelC
     whole = run_both(language_model(variant))
     for side in variant.sides:
         trace = whole.at(side)
-        view = position.SumView.of(trace, 2)
+        view = views.sum_view(trace, 2)
         np.testing.assert_allclose(view.strips[:-1].sum(0), view.strips[-1], atol=1e-5)
         assert ("embed.segment" in view.sites) == bool(variant.n_segments)
         reads = view.strips[-1] if view.normed is None else view.normed
         assert np.array_equal(reads, trace["embed.out"][2].numpy())
         assert (view.normed is not None) == variant.embedding_norm
-        matrices = position.sum_views(trace, 2, ("token", "dimension"))
+        matrices = views.sum_views(trace, 2, ("token", "dimension"))
         assert all(np.array_equal(m.values[2], row) for m, row in zip(matrices, view.strips, strict=True))
-        figure = position.draw_sum(view, tuple("abcd"[: len(view.sites)]), "dimension", (0, 1))
+        figure = draw_sum(view, tuple("abcd"[: len(view.sites)]), "dimension", (0, 1))
         assert sum(part.type == "heatmap" for part in figure.data) == len(view.sites)
 
 
@@ -86,17 +90,17 @@ def test_learned_rows_are_the_table_and_the_waves_are_not(variant: ModelConfig) 
     for side in variant.sides:
         trace = whole.at(side)
         table = trace.stack.position.get_parameter("table.weight").numpy()
-        view = position.LearnedView.of(trace)
+        view = views.learned_view(trace)
         assert np.array_equal(view.trained, table[: len(trace)])
         np.testing.assert_allclose(np.linalg.norm(view.waves, axis=-1), view.wave_length, rtol=1e-5)
-        hand = position.learned_by_hand(trace, 3, 5)
+        hand = by_hand.learned_by_hand(trace, 3, 5)
         assert hand["value"] == f"{table[3, 5]:.4f}"
         assert float(hand["embedding"]) + float(hand["value"]) == pytest.approx(float(hand["sum"]), abs=2e-4)
 
 
 def test_learned_rows_are_compared_over_the_whole_context() -> None:
     trace = run_both(language_model(tiny_config(position=choices.Learned())))
-    view = position.SimilarityView.of(trace, 0)
+    view = views.similarity_view(trace, 0)
     table = trace.stack.position.get_parameter("table.weight").numpy()
     cosine = analysis.similarity(table)
     assert len(view.distance) == trace.config.n_context == 16
@@ -108,7 +112,7 @@ def test_learned_rows_are_compared_over_the_whole_context() -> None:
 
 
 def test_pairs_at_the_ends_have_one_neighbour(trace: Trace) -> None:
-    fastest, slowest = position.WavesView.of(trace, 0, 0), position.WavesView.of(trace, 0, 11)
+    fastest, slowest = views.waves_view(trace, 0, 0), views.waves_view(trace, 0, 11)
     assert fastest.faster is None and fastest.slower is not None
     assert slowest.slower is None and slowest.faster is not None
 
@@ -117,16 +121,16 @@ def test_pairs_at_the_ends_have_one_neighbour(trace: Trace) -> None:
 def test_long_texts_show_the_positions_around_the_selected_one(token: int) -> None:
     model = random_model(tiny_config(n_context=120))
     trace = record(model, story_tokenizer(), [n % 101 for n in range(120)])
-    view = position.WavesView.of(trace, token, 0)
-    assert len(view.labels) == len(view.recorded) == position.WINDOW
-    assert view.start <= token < view.start + position.WINDOW
-    assert view.at[0] < view.start and view.at[-1] > view.start + position.WINDOW - 1
-    whole = position.WavesView.of(trace, token, 0, whole_context=True)
+    view = views.waves_view(trace, token, 0)
+    assert len(view.labels) == len(view.recorded) == views.WINDOW
+    assert view.start <= token < view.start + views.WINDOW
+    assert view.at[0] < view.start and view.at[-1] > view.start + views.WINDOW - 1
+    whole = views.waves_view(trace, token, 0, whole_context=True)
     assert (whole.start, len(whole.labels)) == (0, 120) and whole.at[-1] > 120
 
 
 def test_similarity_depends_on_the_distance_alone(trace: Trace) -> None:
-    view = position.SimilarityView.of(trace, 0)
+    view = views.similarity_view(trace, 0)
     assert view.cosine.shape == (6, 6) and len(view.distance) == trace.model.config.n_context
     assert np.allclose(np.diagonal(view.cosine), 1, atol=1e-6)
     assert np.allclose(view.cosine[0], view.distance[:6], atol=1e-5)
@@ -143,7 +147,7 @@ def test_by_distance_reports_a_spread_where_there_is_one() -> None:
 
 
 def test_third_strip_is_the_sum_of_the_others(trace: Trace) -> None:
-    view = position.SumView.of(trace, 4)
+    view = views.sum_view(trace, 4)
     assert np.allclose(view.strips[0] + view.strips[1], view.strips[2], atol=1e-6)
     for site, strip in zip(view.sites, view.strips, strict=True):
         assert np.array_equal(strip, trace[site][4].numpy())
@@ -153,8 +157,8 @@ def test_third_strip_is_the_sum_of_the_others(trace: Trace) -> None:
 def test_long_matrices_are_thinned_out() -> None:
     model = random_model(tiny_config(n_context=300, d_model=240))
     trace = record(model, story_tokenizer(), [n % 101 for n in range(300)])
-    view = position.matrix_view(trace, "embed.position", 299, ("token", "dimension"))
-    assert view.values.size <= position.MAX_CELLS
+    view = views.matrix_view(trace, "embed.position", 299, ("token", "dimension"))
+    assert view.values.size <= views.MAX_CELLS
     step = 300 // len(view.values)
     assert step > 1 and np.array_equal(view.values, trace["embed.position"].numpy()[::step])
     assert len(view.rows) == len(view.values) and view.selected_row == 299 // step
@@ -162,7 +166,7 @@ def test_long_matrices_are_thinned_out() -> None:
 
 def test_by_hand_agrees_with_the_run(trace: Trace) -> None:
     for token, pair in ((0, 0), (3, 2), (5, 11)):
-        hand = position.by_hand(trace, token, pair)
+        hand = by_hand.by_hand(trace, token, pair)
         assert hand["sine"] == hand["recorded_sine"] and hand["cosine"] == hand["recorded_cosine"]
         added = float(hand["embedding"]) + float(hand["recorded_sine"])
         assert added == pytest.approx(float(hand["sum"]), abs=2e-4)
@@ -175,16 +179,16 @@ def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.Langu
     trace = bundled.trace(text)
     token = len(trace) - 1
     axes = ("token", "dimension")
-    similarity = position.SimilarityView.of(trace, token)
-    matrix = position.matrix_view(trace, "embed.position", token, axes, limit=1.0)
+    similarity = views.similarity_view(trace, token)
+    matrix = views.matrix_view(trace, "embed.position", token, axes, limit=1.0)
     figures = [
-        *(position.draw_waves(position.WavesView.of(trace, token, 7, whole_context=w), WORDS) for w in (False, True)),
-        position.draw_matrix(matrix, (14, 15)),
-        position.draw_similarity(similarity, axes),
-        position.draw_by_distance(similarity, axes),
-        position.draw_by_distance(similarity, axes, ("a", "b", "c")),
-        position.draw_sum(position.SumView.of(trace, token), ("a", "b", "c"), "dimension", (14, 15)),
-        position.draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", (3, 70)),
+        *(draw_waves(views.waves_view(trace, token, 7, whole_context=w), WORDS) for w in (False, True)),
+        draw_matrix(matrix, (14, 15)),
+        draw_similarity(similarity, axes),
+        draw_by_distance(similarity, axes),
+        draw_by_distance(similarity, axes, ("a", "b", "c")),
+        draw_sum(views.sum_view(trace, token), ("a", "b", "c"), "dimension", (14, 15)),
+        draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", (3, 70)),
     ]
     for figure in figures:
         drawn = figure.to_json()
@@ -192,10 +196,10 @@ def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.Langu
 
 
 def test_one_frame_round_neighbours_and_one_each_round_columns_apart(trace: Trace) -> None:
-    matrix = position.matrix_view(trace, "embed.position", 1, ("token", "dimension"))
+    matrix = views.matrix_view(trace, "embed.position", 1, ("token", "dimension"))
 
     def frames(columns: tuple[int, ...]) -> list[tuple[float, float]]:
-        shapes = position.draw_matrix(matrix, columns).layout.shapes
+        shapes = draw_matrix(matrix, columns).layout.shapes
         return [(shape.x0, shape.x1) for shape in shapes[1:]]  # the first is round the chosen row
 
     assert frames((4, 5)) == [(3.5, 5.5)]

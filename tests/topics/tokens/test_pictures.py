@@ -12,9 +12,13 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, cl100k_base, story_tokenizer
-from viz_model.topics.tokens.numbers import splitting
+from viz_model.topics.tokens.numbers import facts, splitting
 from viz_model.topics.tokens.numbers import tokens as cutting
-from viz_model.topics.tokens.pictures import tokens
+from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
+from viz_model.topics.tokens.pictures.layout import LINE, columns
+from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
+from viz_model.topics.tokens.pictures.survey import draw_survey
+from viz_model.topics.tokens.pictures.use import UseView, draw_use
 
 NAMES = ("story-8k", "cl100k_base")
 WORDS = {"position": "position", "id": "id", "bytes": "bytes", "upper": "upper", "lower": "lower"}
@@ -30,10 +34,10 @@ TEXTS = [
 ]
 
 
-def cuts(text: str, selected: int | None = None) -> tokens.CutsView:
+def cuts(text: str, selected: int | None = None) -> CutsView:
     story = story_tokenizer()
     ours = story.tokens(story.encode(text))
-    return tokens.CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES, selected)
+    return CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES, selected)
 
 
 def test_the_ids_of_the_tutorial_sentence() -> None:
@@ -72,7 +76,7 @@ def test_a_token_is_shared_exactly_if_the_other_row_has_its_bytes_there(text: st
 def test_lines_fill_from_the_left_and_keep_to_their_width(text: str) -> None:
     view = cuts(text)
     assert (np.diff(view.line) >= 0).all() and set(view.line) == set(range(view.n_lines))
-    assert float((view.x + view.width).max()) <= tokens.LINE + 1e-9
+    assert float((view.x + view.width).max()) <= LINE + 1e-9
     for n in range(view.n_lines):
         x, width = view.x[view.line == n], view.width[view.line == n]
         np.testing.assert_allclose(x, np.cumsum(width) - width, atol=1e-9)
@@ -83,33 +87,33 @@ def test_every_token_has_room_for_its_label(text: str) -> None:
     view = cuts(text)
     for cut in (view.upper, view.lower):
         for token, start, stop in zip(cut.tokens, cut.starts, cut.stops, strict=True):
-            assert view.width[start:stop].sum() >= tokens.columns(token.label)
+            assert view.width[start:stop].sum() >= columns(token.label)
 
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_can_be_drawn(text: str) -> None:
     view = cuts(text, selected=0)
-    figure = tokens.draw_cuts(view, WORDS)
-    assert float((view.x + view.width).max()) <= tokens.LINE + 1e-9
+    figure = draw_cuts(view, WORDS)
+    assert float((view.x + view.width).max()) <= LINE + 1e-9
     assert "\ufffd" not in figure.to_json()
 
 
 def test_typed_markup_is_escaped() -> None:
-    figure = tokens.draw_cuts(cuts("<b>a</b>"), WORDS)
+    figure = draw_cuts(cuts("<b>a</b>"), WORDS)
     written = [text for trace in figure.data if trace.type == "scatter" for text in trace.text]
     assert "<" not in "".join(written) and "&lt;" in "".join(written)
 
 
 def test_ids_stand_in_the_figure_once_for_each_token() -> None:
     view = cuts("Tom says 你好 " * 20)
-    figure = tokens.draw_cuts(view, WORDS)
+    figure = draw_cuts(view, WORDS)
     for n, cut in enumerate((view.upper, view.lower)):
         assert list(figure.data[3 * n + 2].text) == [str(token.id) for token in cut.tokens]
 
 
 def test_the_view_is_of_the_trace(lm: vm.LanguageModel) -> None:
     trace = lm.trace("我爱 the cat")
-    view = tokens.CutsView.of(trace.tokens, cutting.recut(trace.tokens, cl100k_base()), NAMES)
+    view = CutsView.of(trace.tokens, cutting.recut(trace.tokens, cl100k_base()), NAMES)
     assert [token.id for token in view.upper.tokens] == trace["tokens.ids"].tolist()
 
 
@@ -118,10 +122,10 @@ def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> Non
     ours = story.tokens(story.encode("ok 👩"))[:-1]  # the emoji is four bytes, of which one is missing
     theirs = cutting.recut(ours, cl100k_base())
     assert b"".join(token.bytes for token in theirs) == b"ok "
-    view = tokens.CutsView.of(ours, theirs, NAMES)
+    view = CutsView.of(ours, theirs, NAMES)
     assert not view.over(len(ours) - 1)
-    tokens.draw_cuts(view, WORDS)
-    assert not tokens.CutsView.of(ours[-1:], (), NAMES).n_shared
+    draw_cuts(view, WORDS)
+    assert not CutsView.of(ours[-1:], (), NAMES).n_shared
 
 
 def test_the_lower_tokens_over_a_token() -> None:
@@ -153,20 +157,20 @@ def test_merges_cut_a_word_as_the_tokenizer_does(word: str) -> None:
 def test_the_merges_view_holds_the_steps() -> None:
     story = story_tokenizer()
     token = story.token(story.encode(" little")[0])
-    view = tokens.MergesView.of(cutting.ranks(story), token, 3)
+    view = MergesView.of(cutting.ranks(story), token, 3)
     steps = cutting.merges(cutting.ranks(story), token.bytes)
     assert view.parts == (tuple(bytes([byte]) for byte in token.bytes), *(step.parts for step in steps))
     assert view.ranks[-1] == token.id
-    figure = tokens.draw_merges(view, STEPS)
+    figure = draw_merges(view, STEPS)
     assert len(figure.data[0].base) == sum(len(parts) for parts in view.parts)
 
 
 def test_the_control_token_has_no_merges_of_its_own() -> None:
     story = story_tokenizer()
     assert story.end_of_text is not None
-    view = tokens.MergesView.of(cutting.ranks(story), story.token(story.end_of_text), 0)
+    view = MergesView.of(cutting.ranks(story), story.token(story.end_of_text), 0)
     assert len(view.parts[-1]) > 1
-    tokens.draw_merges(view, STEPS)
+    draw_merges(view, STEPS)
 
 
 @pytest.mark.parametrize(
@@ -186,19 +190,19 @@ def test_control_tokens_are_no_part_of_the_text() -> None:
 
 def test_facts_of_the_bundled_vocabulary(lm: vm.LanguageModel) -> None:
     trace = lm.trace("我爱 the cat")
-    found = tokens.facts(trace, cl100k_base(), 1)
+    found = facts.facts(trace, cl100k_base(), 1)
     assert found.view is not None and found.rule == "pairs" and found.finding == "some"
     assert found.said["n"] == str(len(trace)) and found.said["m"] == str(len(cl100k_base().encode("我爱 the cat")))
-    assert [name for name, _ in tokens.tables(trace, cl100k_base())] == ["story-8k", "cl100k_base"]
+    assert [name for name, _ in facts.tables(trace, cl100k_base())] == ["story-8k", "cl100k_base"]
 
 
 def test_facts_without_a_vocabulary() -> None:
     lm = dataclasses.replace(language_model(tiny_config()), tokenizer=IdTokenizer(101))
     trace = lm.trace("5 9, 12")
     assert trace.own_ids == (5, 9, 12)
-    found = tokens.facts(trace, cl100k_base(), 2)
+    found = facts.facts(trace, cl100k_base(), 2)
     assert (found.view, found.rule, found.finding, found.kind) == (None, "ids", "ids", "row")
-    assert len(tokens.tables(trace, cl100k_base())) == 1
+    assert len(facts.tables(trace, cl100k_base())) == 1
 
 
 def test_the_textbooks_figures_say_what_follows_from_them() -> None:
@@ -220,23 +224,23 @@ def test_what_a_text_uses_is_counted_on_its_ids(text: str) -> None:
 
 def test_the_bars_are_shares_of_all_rows() -> None:
     story, cl100k = story_tokenizer(), cl100k_base()
-    view = tokens.UseView.of(cutting.TUTORIAL, "<yours>", (cl100k, story), "book")
+    view = UseView.of(cutting.TUTORIAL, "<yours>", (cl100k, story), "book")
     assert view.uses == (cutting.TEXTBOOK, cutting.use(cutting.TUTORIAL, cl100k), cutting.use(cutting.TUTORIAL, story))
     assert view.uses[1].largest == 26072 and view.uses[1].tokens == 10
-    used, idle = tokens.draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).data
+    used, idle = draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).data
     np.testing.assert_allclose(used.x, [100 * one.distinct / (one.largest + 1) for one in view.uses])
     np.testing.assert_allclose(np.add(used.x, idle.x), 100)
     rows = dict(view.rows(64))
     assert rows["characters"] == ["460,319", "41", "41"] and rows["full"][0] == "6,404,480"
-    assert "<yours>" not in tokens.draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()
+    assert "<yours>" not in draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()
 
 
 def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale() -> None:
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
     steps = [(join.parts, join.at, join.rank) for join in split.joins]
-    view = tokens.MergesView.joined("unbelievable", split.start, steps, 0)
+    view = MergesView.joined("unbelievable", split.start, steps, 0)
     assert view.parts == (split.start, *(join.parts for join in split.joins))
-    whole, early = tokens.draw_merges(view, STEPS), tokens.draw_merges(view, STEPS, now=1)
+    whole, early = draw_merges(view, STEPS), draw_merges(view, STEPS, now=1)
     shown = sum(map(len, view.parts[:2]))
     assert early.data[0].marker.color[:shown] == whole.data[0].marker.color[:shown]
     later = zip(early.data[0].marker.color[shown:], whole.data[0].marker.color[shown:], strict=True)
@@ -246,7 +250,7 @@ def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale() -> None:
 
 def test_a_text_is_counted_in_every_vocabulary() -> None:
     story, cl100k = story_tokenizer(), cl100k_base()
-    view = tokens.CountView.of("我爱 cats", (story, cl100k))
+    view = facts.CountView.of("我爱 cats", (story, cl100k))
     assert view.tokens == (len(story.encode("我爱 cats")), len(cl100k.encode("我爱 cats")))
     assert (view.n_bytes, view.n_characters) == (11, 7)
     assert view.rows()[0][3] == f"{11 / view.tokens[0]:.2f}"
@@ -258,7 +262,7 @@ def test_the_bars_of_odd_splits_are_shares_of_each_kind() -> None:
     found = [splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (story, cl100k_base())]
     names = [kind.kind for kind in found[0].kinds]
     parts = [*(f"tokens_{n}" for n in range(1, splitting.LONG + 1)), "unknown"]
-    figure = tokens.draw_survey(found, {name: name for name in (*names, *parts)})
+    figure = draw_survey(found, {name: name for name in (*names, *parts)})
     for n, one in enumerate(found):
         bars = figure.data[n * len(parts) : (n + 1) * len(parts)]
         np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), 100)
@@ -273,6 +277,6 @@ def test_vocabularies_that_spell_other_bytes_are_not_laid_over_each_other(lm: vm
             return list(super().encode(text.lower(), special=special))
 
     lower, trace = Lower(cl100k_base().encoding), lm.trace("The Cat")
-    found = tokens.facts(trace, lower, 0)
+    found = facts.facts(trace, lower, 0)
     assert found.view is None and found.finding == "apart" and found.keeps
-    assert tokens.facts(trace, cl100k_base(), 0).view is not None
+    assert facts.facts(trace, cl100k_base(), 0).view is not None

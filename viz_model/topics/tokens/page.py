@@ -5,55 +5,56 @@ import streamlit as st
 from viz_model.app.page import Stage, show
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import ByteLevel
+from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.numbers import tokens as cutting
-from viz_model.topics.tokens.pictures import tokens
+from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
 from viz_model.topics.tokens.sections import tokens as parts
 
 
 def draw(stage: Stage) -> None:
     trace, words, text = stage.trace, stage.words, cutting.written(stage.trace).text
     other = parts.beside(stage, text)
-    facts = tokens.facts(trace, other, stage.token)
+    found = facts.facts(trace, other, stage.token)
 
     picture, see = stage.split()
     with picture:
-        st.markdown(f"**{words(f'finding_{facts.finding}', other=literal(other.name), **facts.said)}**")
-        if facts.view:
-            parts.draw(stage, facts.view, "cuts")
-        elif facts.finding == "apart":
+        st.markdown(f"**{words(f'finding_{found.finding}', other=literal(other.name), **found.said)}**")
+        if found.view:
+            parts.draw(stage, found.view, "cuts")
+        elif found.finding == "apart":
             parts.ribbons(stage, text, "cuts", other)
         stage.source("tokens.ids")
     with see:
-        said = {name: literal(value) for name, value in facts.literals.items()}
-        stage.see(**facts.said, **said, kind=words(f"about_{facts.kind}", **said))
-        if facts.view:
-            stage.see(f"other_{facts.other}", over=" ".join(literal(t.label) for t in facts.over), **facts.said, **said)
+        said = {name: literal(value) for name, value in found.literals.items()}
+        stage.see(**found.said, **said, kind=words(f"about_{found.kind}", **said))
+        if found.view:
+            stage.see(f"other_{found.other}", over=" ".join(literal(t.label) for t in found.over), **found.said, **said)
 
-    if facts.finding != "ids":
+    if found.finding != "ids":
         parts.counts(stage, text, other)
         parts.word(stage, text, other)
         parts.odd(stage, text, other)
-        parts.known(stage, aligned=facts.keeps)
+        parts.known(stage, aligned=found.keeps)
         parts.textbook(stage, text)
 
     def formula() -> None:
         stage.formula("tokens.ids")
-        stage.see(f"rule_{facts.rule}", **facts.said)
+        stage.see(f"rule_{found.rule}", **found.said)
 
     def hand() -> None:
-        stage.see(f"hand_{facts.hand}", **facts.said, **said)
-        if facts.hand in ("pairs", "single"):
+        stage.see(f"hand_{found.hand}", **found.said, **said)
+        if found.hand in ("pairs", "single"):
             assert isinstance(trace.tokenizer, ByteLevel)
-            built = tokens.MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
+            built = MergesView.of(cutting.ranks(trace.tokenizer), trace.tokens[stage.token], stage.token)
             named = {"start": words("start"), "step": words("step", n="{n}", rank="{rank}")}
-            stage.figure(tokens.draw_merges(built, named), "merges", words("merges_alt"))
+            stage.figure(draw_merges(built, named), "merges", words("merges_alt"))
 
     def code() -> None:
-        stage.code(facts.snippet, text=text)
+        stage.code(found.snippet, text=text)
 
     def numbers() -> None:
         headings = [words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
-        for name, columns in tokens.tables(trace, other):
+        for name, columns in facts.tables(trace, other):
             st.markdown(f"**{literal(name)}**")
             stage.records(f"tokens.{name}", dict(zip(headings, columns, strict=True)))
 

@@ -12,9 +12,10 @@ import plotly.graph_objects as go
 from viz_model.config import T5Bias
 from viz_model.drawing import heatmap, sheet, theme
 from viz_model.drawing.cells import COLUMN, ROW, Cells, span_of
+from viz_model.drawing.theme import LEGEND_BELOW as LEGEND
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures.waves import LEGEND, MAX_SIDE, MAX_TICKS
+from viz_model.topics.position.pictures.matrix import MAX_SIDE, MAX_TICKS
 
 MAX_LINES = 32
 """Heads that are drawn behind the chosen one."""

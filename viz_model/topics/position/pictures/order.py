@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
+from viz_model.drawing.theme import LEGEND_BELOW as LEGEND
 from viz_model.runs.trace import Trace
 from viz_model.topics.position.numbers import OrderEffect
-from viz_model.topics.position.pictures.waves import LEGEND
 
 ROUNDING = 1e-5
 """Relative changes below this come from adding the same numbers in another order."""

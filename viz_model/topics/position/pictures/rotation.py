@@ -11,9 +11,10 @@ import plotly.graph_objects as go
 
 from viz_model.config import Rope
 from viz_model.drawing import heatmap, sheet, theme
+from viz_model.drawing.theme import LEGEND_BELOW as LEGEND
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures.waves import LEGEND, rows_view
+from viz_model.topics.position.numbers.views import rows_view
 
 WINDOW = 8
 """Tokens whose arrows are drawn at the most; their labels would cover each other."""

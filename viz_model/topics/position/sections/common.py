@@ -10,7 +10,10 @@ import streamlit as st
 from viz_model.app import state
 from viz_model.app.page import Stage
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import bias, waves
+from viz_model.topics.position.numbers import views
+from viz_model.topics.position.pictures import bias
+from viz_model.topics.position.pictures.similarity import SimilarityView
+from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_sums
 
 
 def words(stage: Stage, prefix: str, *names: str) -> dict[str, str]:
@@ -76,26 +79,26 @@ def choose_key(stage: Stage) -> int:
 def sum_strips(stage: Stage, columns: tuple[int, ...] = ()) -> None:
     """Embedding + position = what block 0 reads."""
     trace, token, axis = stage.trace, stage.token, stage.t("common.axis_dimension")
-    view = waves.SumView.of(trace, token)
+    view = views.sum_view(trace, token)
     st.subheader(stage.words("sum" if view.normed is None else "sum_normed", token=stage.token_name()), anchor=False)
     names = [stage.words("strip_" + site.removeprefix("embed.")) for site in view.sites[:-1]]
     names = [name if n == 0 else f"+ {name}" for n, name in enumerate(names)]
     total = (*names, stage.words("strip_total" if view.normed is None else "strip_read"))
     if st.toggle(stage.words("whole"), key="position.whole"):
         axes = (stage.t("common.axis_token"), axis)
-        figure = waves.draw_sums(waves.sum_views(trace, token, axes), total, axis, columns)
+        figure = draw_sums(views.sum_views(trace, token, axes), total, axis, columns)
     else:
-        figure = waves.draw_sum(view, total, axis, columns)
+        figure = draw_sum(view, total, axis, columns)
     stage.figure(figure, "sum", stage.words("sum_alt"))
     if view.normed is not None:
-        normed = waves.draw_normed(view, stage.words("strip_normed"), axis, columns)
+        normed = draw_normed(view, stage.words("strip_normed"), axis, columns)
         stage.figure(normed, "normed", stage.words("strip_normed"))
     stage.source(*view.named)
     stage.see("sum", token=stage.token_name(), **view.said)
 
 
 def sum_table(stage: Stage) -> None:
-    view = waves.SumView.of(stage.trace, stage.token)
+    view = views.sum_view(stage.trace, stage.token)
     stage.table(f"embed[{stage.token}]", view.strips, view.sites, stage.dimension_labels, "sum")
 
 
@@ -143,8 +146,8 @@ def bias_table(stage: Stage, found: bias.AddedView) -> None:
     stage.table(name, found.found.bias, stage.token_labels, stage.token_labels, "bias")
 
 
-def rows_alike(stage: Stage) -> waves.SimilarityView:
-    return waves.SimilarityView.of(stage.trace, stage.token)
+def rows_alike(stage: Stage) -> SimilarityView:
+    return views.similarity_view(stage.trace, stage.token)
 
 
 def context(stage: Stage) -> dict[str, str]:

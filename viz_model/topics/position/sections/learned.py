@@ -6,7 +6,10 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app.page import Stage
-from viz_model.topics.position.pictures import waves
+from viz_model.topics.position.numbers import by_hand as worked
+from viz_model.topics.position.numbers import views
+from viz_model.topics.position.pictures.matrix import draw_matrix
+from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
 from viz_model.topics.position.sections import common
 
 
@@ -14,14 +17,14 @@ def show(stage: Stage) -> dict[str, str]:
     """Everything up to the question, whose values it returns."""
     trace, token = stage.trace, stage.token
     axes = (stage.t("common.axis_token"), stage.t("common.axis_dimension"))
-    view, alike = waves.LearnedView.of(trace), common.rows_alike(stage)
+    view, alike = views.learned_view(trace), common.rows_alike(stage)
     column = int(np.abs(view.trained[token]).argmax())
-    hand = waves.learned_by_hand(trace, token, column)
+    hand = worked.learned_by_hand(trace, token, column)
     stage.see("learned_lead", **hand)
     picture, see = stage.split()
     with picture:
-        trained = waves.matrix_view(trace, "embed.position", token, axes, limit=view.limit)
-        stage.figure(waves.draw_matrix(trained, (column,)), "matrix", stage.words("learned_matrix_alt"))
+        trained = views.matrix_view(trace, "embed.position", token, axes, limit=view.limit)
+        stage.figure(draw_matrix(trained, (column,)), "matrix", stage.words("learned_matrix_alt"))
         stage.source("embed.position")
         st.caption(stage.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:
@@ -38,8 +41,8 @@ def show(stage: Stage) -> dict[str, str]:
             wave_length=f"{view.wave_length:.2f}",
         )
     st.subheader(stage.words("learned_waves"), anchor=False)
-    paper = waves.rows_view(trace, view.waves, "sin, cos", token, axes, limit=1.0)
-    stage.figure(waves.draw_matrix(paper), "paper", stage.words("learned_waves_alt"))
+    paper = views.rows_view(trace, view.waves, "sin, cos", token, axes, limit=1.0)
+    stage.figure(draw_matrix(paper), "paper", stage.words("learned_waves_alt"))
     st.caption(stage.words("learned_waves_note"))
     _alike(stage, alike)
     common.sum_strips(stage, (column,))
@@ -62,18 +65,18 @@ def show(stage: Stage) -> dict[str, str]:
     return hand
 
 
-def _alike(stage: Stage, alike: waves.SimilarityView) -> None:
+def _alike(stage: Stage, alike: SimilarityView) -> None:
     near, far = f"{alike.at(1):.2f}", f"{alike.at(len(alike.distance) - 1):.2f}"
     st.subheader(stage.words("learned_similarity", near=near), anchor=False)
     square, curve = st.columns(2, gap="large")
     axis = stage.t("common.axis_token")
     with square:
-        drawn = waves.draw_similarity(alike, (axis, axis))
+        drawn = draw_similarity(alike, (axis, axis))
         stage.figure(drawn, "similarity", stage.words("learned_similarity_alt"))
     with curve:
         axes = (stage.words("distance"), stage.words("cosine"))
         names = tuple(common.words(stage, "learned_curve", "mean", "range", "waves").values())
-        stage.figure(waves.draw_by_distance(alike, axes, names), "distance", stage.words("learned_distance_alt"))
+        stage.figure(draw_by_distance(alike, axes, names), "distance", stage.words("learned_distance_alt"))
     stage.source("embed.position")
     stage.see(
         "learned_similarity",

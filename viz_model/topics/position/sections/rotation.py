@@ -9,7 +9,8 @@ import streamlit as st
 from viz_model import config
 from viz_model.app.page import Stage
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import rotation, waves
+from viz_model.topics.position.pictures import rotation
+from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.sections import common
 
 MAX_SHIFT = 1000
@@ -108,7 +109,7 @@ def _frequencies(stage: Stage, pair: int, said: dict[str, str]) -> None:
     with angles:
         axes = (stage.t("common.axis_token"), stage.words("rope_pair"))
         matrix = rotation.angles_view(trace, stage.token, axes)
-        drawn = waves.draw_matrix(matrix, (pair,))
+        drawn = draw_matrix(matrix, (pair,))
         stage.figure(drawn, "angles", stage.words("rope_angles_alt"))
         st.caption(stage.words("rope_angles_note"))
     with lengths:

@@ -6,7 +6,11 @@ import streamlit as st
 
 from viz_model.app.page import Stage
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import waves
+from viz_model.topics.position.numbers import by_hand as worked
+from viz_model.topics.position.numbers import views
+from viz_model.topics.position.pictures.matrix import draw_matrix
+from viz_model.topics.position.pictures.similarity import draw_by_distance, draw_similarity
+from viz_model.topics.position.pictures.waves import draw_waves
 from viz_model.topics.position.sections import common
 
 
@@ -29,16 +33,16 @@ def show(stage: Stage) -> dict[str, str]:
             label_visibility="collapsed",
             required=True,
         )
-        view = waves.WavesView.of(trace, token, pair, whole_context=reach == "context")
+        view = views.waves_view(trace, token, pair, whole_context=reach == "context")
         labels = common.words(stage, "waves", "pair", "dimension", "beyond", "axis")
-        stage.figure(waves.draw_waves(view, labels), "waves", stage.words("waves_alt", pair=pair))
+        stage.figure(draw_waves(view, labels), "waves", stage.words("waves_alt", pair=pair))
         stage.source("embed.position")
-    hand, ends = waves.by_hand(trace, token, pair), waves.ends(trace)
+    hand, ends = worked.by_hand(trace, token, pair), worked.ends(trace)
     with see:
         stage.see(**hand, **ends, token=stage.token_name(), wavelength=f"{view.wavelength:,.1f}")
     st.subheader(stage.words(f"matrix_{layout}"), anchor=False)
-    matrix = waves.matrix_view(trace, "embed.position", token, axes, limit=1.0)
-    stage.figure(waves.draw_matrix(matrix, view.columns), "matrix", stage.words("matrix_alt"))
+    matrix = views.matrix_view(trace, "embed.position", token, axes, limit=1.0)
+    stage.figure(draw_matrix(matrix, view.columns), "matrix", stage.words("matrix_alt"))
     stage.source("embed.position")
     _alike(stage)
     common.sum_strips(stage, view.columns)
@@ -68,9 +72,9 @@ def _alike(stage: Stage) -> None:
     square, curve = st.columns(2, gap="large")
     axis = stage.t("common.axis_token")
     with square:
-        stage.figure(waves.draw_similarity(alike, (axis, axis)), "similarity", stage.words("similarity_alt"))
+        stage.figure(draw_similarity(alike, (axis, axis)), "similarity", stage.words("similarity_alt"))
     with curve:
         names = (stage.words("distance"), stage.words("cosine"))
-        stage.figure(waves.draw_by_distance(alike, names), "distance", stage.words("distance_alt"))
+        stage.figure(draw_by_distance(alike, names), "distance", stage.words("distance_alt"))
     stage.source("embed.position")
     stage.see("similarity", near=f"{alike.at(1):.4f}", spread=f"{alike.spread:.0e}", **common.context(stage))

@@ -9,17 +9,21 @@ from viz_model.app import components, controls, runs
 from viz_model.app.page import Stage
 from viz_model.app.state import CL100K
 from viz_model.app.texts import literal, quoting, row
+from viz_model.drawing.writing import percent
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, make_visible
-from viz_model.topics.next_token.pictures.next_token import percent
-from viz_model.topics.tokens.numbers import splitting
+from viz_model.topics.tokens.numbers import facts, splitting
 from viz_model.topics.tokens.numbers import tokens as cutting
-from viz_model.topics.tokens.pictures import tokens
+from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
+from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
+from viz_model.topics.tokens.pictures.survey import draw_survey
+from viz_model.topics.tokens.pictures.tokens import chip
+from viz_model.topics.tokens.pictures.use import UseView, draw_use
 
 MOST_SPELT = 6
 SHOWN_TRIES = 4
 
 
-def draw(stage: Stage, view: tokens.CutsView, key: str) -> None:
+def draw(stage: Stage, view: CutsView, key: str) -> None:
     """The same bytes cut by both vocabularies, one above the other."""
     words = stage.words
     rows = {
@@ -28,7 +32,7 @@ def draw(stage: Stage, view: tokens.CutsView, key: str) -> None:
     }
     hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
     with st.container(height=560 if view.n_lines > 6 else "content", border=False):
-        stage.figure(tokens.draw_cuts(view, hover), key, words("cuts_alt"))
+        stage.figure(draw_cuts(view, hover), key, words("cuts_alt"))
 
 
 def beside(stage: Stage, text: str) -> Tokenizer:
@@ -62,7 +66,7 @@ def counts(stage: Stage, text: str, other: Tokenizer) -> None:
     """What the text costs in each vocabulary, as a small table."""
     words, own = stage.words, stage.trace.tokenizer
     row = {one.name: one for one in (own, other, runs.cl100k_base())}
-    view = tokens.CountView.of(text, list(row.values()))
+    view = facts.CountView.of(text, list(row.values()))
     heads = [words(f"count_{name}") for name in ("name", "entries", "tokens", "bytes", "characters")]
     lines = [f"| {' | '.join(heads)} |", "|---|---:|---:|---:|---:|"]
     lines += [f"| {literal(name)} | {' | '.join(cells)} |" for name, *cells in view.rows()]
@@ -126,9 +130,9 @@ def _joins(stage: Stage, tokenizer: Tokenizer, split: splitting.Split, said: dic
             where = f"tokens.step.{tokenizer.name}.{split.word}"
             step = st.slider(words("word_step"), 0, n, key=where, help=words("word_step_help"))
         steps = [(join.parts, join.at, join.rank) for join in split.joins]
-        view = tokens.MergesView.joined(make_visible(split.word), split.start, steps, 0)
+        view = MergesView.joined(make_visible(split.word), split.start, steps, 0)
         named = {"start": words("word_start"), "step": words("step", n="{n}", rank="{rank}")}
-        stage.figure(tokens.draw_merges(view, named, now=step), "word", words("merges_alt"))
+        stage.figure(draw_merges(view, named, now=step), "word", words("merges_alt"))
     with see:
         pairs = split.pairs(step)
         next_ = split.joins[step].at if step < n else -1
@@ -191,7 +195,7 @@ def odd(stage: Stage, text: str, other: Tokenizer) -> None:
     picture, see = stage.split()
     with picture:
         parts = [*kinds, "unknown", *(f"tokens_{n}" for n in range(1, splitting.LONG + 1))]
-        stage.figure(tokens.draw_survey(found, {name: words(f"odd_{name}") for name in parts}), "odd", words("odd_alt"))
+        stage.figure(draw_survey(found, {name: words(f"odd_{name}") for name in parts}), "odd", words("odd_alt"))
     with see:
         stage.see("odd", **said)
     rows = splitting.spellings(own, text, MOST_SPELT)
@@ -208,7 +212,7 @@ def ribbons(stage: Stage, text: str, key: str, other: Tokenizer) -> None:
     for vocabulary in (stage.trace.tokenizer, other):
         cut = vocabulary.tokens(vocabulary.encode(text, special=False))
         label, where = stage.words("row_apart", name=vocabulary.name, n=len(cut)), f"tokens.{key}.{vocabulary.name}"
-        chips = [tokens.chip(token, n, token.id) for n, token in enumerate(cut)]
+        chips = [chip(token, n, token.id) for n, token in enumerate(cut)]
         st.caption(label)
         components.ribbon(chips, selected=None, label=label, key=where, on_pick=lambda _: None)
 
@@ -223,7 +227,7 @@ def known(stage: Stage, *, aligned: bool) -> None:
         st.markdown(told)
         if aligned:
             ours = tokenizer.tokens(tokenizer.encode(example, special=False))
-            draw(stage, tokens.CutsView.of(ours, theirs, (tokenizer.name, cl100k.name)), key)
+            draw(stage, CutsView.of(ours, theirs, (tokenizer.name, cl100k.name)), key)
         else:
             ribbons(stage, example, key, cl100k)
         st.caption(f"{literal(cl100k.name)}: {literal(' '.join(str(token.id) for token in theirs))}")
@@ -250,10 +254,10 @@ def textbook(stage: Stage, text: str) -> None:
     st.subheader(words("corpus"), anchor=False)
     st.markdown(f"**{words('corpus_title', **said)}**")
     picture, see = stage.split()
-    view = tokens.UseView.of(text, words("corpus_yours"), (cl100k, own), words("corpus_book"))
+    view = UseView.of(text, words("corpus_yours"), (cl100k, own), words("corpus_book"))
     with picture:
         drawn = {name: words(f"corpus_{name}") for name in ("used", "idle", "axis")}
-        stage.figure(tokens.draw_use(view, drawn), "use", words("corpus_alt"))
+        stage.figure(draw_use(view, drawn), "use", words("corpus_alt"))
         heads = [f"{name}, {literal(one)}" for name, one in zip(view.names, view.vocabularies, strict=True)]
         lines = [("", heads), ("---", ["---:"] * len(heads))]
         lines += [(words(f"corpus_{name}", width=width), values) for name, values in view.rows(width)]
