@@ -6,8 +6,10 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, assert_never
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -15,9 +17,14 @@ from viz_model import config
 from viz_model.config import Activation
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression
+from viz_model.values.expression import Expression, Names, Point, Sized
 from viz_model.values.leaves import Value
 from viz_model.values.operations import Sum, phi, relu, sigmoid, tanh
+
+if TYPE_CHECKING:
+    from viz_model.values.code import Code
+    from viz_model.values.steps import Operand
+    from viz_model.values.working import Working
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -27,8 +34,47 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@dataclass(frozen=True)
+class Activated(Expression):
+    """An activation of one number: computed as the model computes it, told in its elementary steps."""
+
+    activation: Activation
+    x: Expression
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return self.steps.level
+
+    @property
+    def steps(self) -> Expression:
+        return _steps(self.activation, self.x)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.x,)
+
+    def latex(self, names: Names) -> str:
+        return self.steps.latex(names)
+
+    def evaluate(self, point: Point) -> Sized:
+        x = self.x.evaluate(point)
+        value = ACTIVATIONS[self.activation](x.value)
+        # Rounding is relative to what enters: an activation may leave next to nothing of it.
+        return Sized(value, torch.maximum(value.abs(), x.size))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return self.steps.work(cell, symbol)
+
+    def code(self, python: Code) -> str:
+        return self.steps.code(python)
+
+
 def activated(activation: Activation, x: Expression) -> Expression:
     """An activation of one number, in index notation."""
+    return Activated(activation, x)
+
+
+def _steps(activation: Activation, x: Expression) -> Expression:
     match activation:
         case "relu":
             return relu(x)

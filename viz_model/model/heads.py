@@ -15,7 +15,7 @@ from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Setting
-from viz_model.values.operations import Softmax, Sum
+from viz_model.values.operations import Between, Softmax, Sum
 
 
 class Head(nn.Module, ABC):
@@ -78,7 +78,7 @@ class MaskedHead(Head):
         t, d = at.index("T"), at.index("D")
         of = at.at("head", "head")
         act = of.value(
-            "act", (t, d), activated(head.activation, linear(of, "dense", "H", x, "D", bias=True)),
+            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=True))),
             symbol="y", label="the head's own layer", role="output",
         )  # fmt: skip
         normed = norms.declare(model.norm, of.at("norm", "norm"), act, (t, d))

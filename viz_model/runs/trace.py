@@ -351,7 +351,7 @@ class Trace:
                 at = at[head : head + 1]
             where[index] = at.view(-1, *(1,) * n)
         shape = torch.broadcast_shapes(*(at.shape for at in where.values()))
-        value = site.expression.evaluate(Point(where, self.reader)).value.expand(shape)
+        value = site.expression.evaluate(Point(where, self.reader, torch.float32)).value.expand(shape)
         return value.unsqueeze(-1).float() if site.axes[-1] == "1" else value.float()
 
     @property

@@ -13,12 +13,24 @@ from collections.abc import Callable, Sequence
 from viz_model.values.declaration import Site
 from viz_model.values.expression import Expression, Number, Whole
 from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight
-from viz_model.values.operations import Sum
+from viz_model.values.operations import Between, Sum
 
 WIDEST = 96
 """Characters of an expression that still shares a line with the comparison."""
 
-_GREEK = {r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\omega": "ω", r"\kappa": "κ", r"\varepsilon": "ε"}
+_GREEK = {
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\varepsilon": "ε", r"\kappa": "κ", r"\mu": "μ",
+    r"\sigma": "σ", r"\omega": "ω",
+}  # fmt: skip
+    r"\alpha": "α",
+    r"\beta": "β",
+    r"\gamma": "γ",
+    r"\omega": "ω",
+    r"\kappa": "κ",
+    r"\varepsilon": "ε",
+    r"\mu": "μ",
+    r"\sigma": "σ",
+}
 
 Dims = list["Index | None"]
 """The letter of each axis of a tensor; None is an axis of a single entry."""
@@ -142,6 +154,12 @@ class Code:
         if product is not None:
             return self._align(product, list(letters))
         return self.reduced(node.over, node.inner, "sum")
+
+    def between(self, node: Between) -> str:
+        """A result in between under a name of its own."""
+        letters = [i for i in self.order if i in node.free]
+        text = node.inner.code(self._with(letters))
+        return self._align(self.bind(node.symbol, text), list(letters))
 
     def reduced(self, over: Index, inner: Expression, how: str) -> str:
         """All terms side by side along a last axis, and then one number of them."""

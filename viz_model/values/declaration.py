@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_model.values.expression import LETTERS, Expression, Names
 from viz_model.values.leaves import Element, Entry, Index, Setting, Value, Weight, indexed
+from viz_model.values.operations import Between
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -131,7 +132,7 @@ def inlined(last: Value, sites: Sequence[Site]) -> Expression:
             site = known[part.value.site]
             if part.index != site.index:
                 raise ValueError(f"{site.full} is read at another index than it was declared with")
-            return put(site.expression)
+            return Between(site.symbol, put(site.expression))  # type: ignore[arg-type]
         if isinstance(part, tuple):
             return tuple(map(put, part))
         if isinstance(part, Expression) and part.parts and not isinstance(part, (Element, Entry)):

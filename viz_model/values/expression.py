@@ -72,15 +72,19 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Point:
-    """Where an expression is evaluated: a number or an array for each index, arrays broadcasting together."""
+    """Where an expression is evaluated: a number or an array for each index, arrays broadcasting together.
+
+    ``dtype`` is that of the numbers that are read: double, or single precision where a run's own is wanted.
+    """
 
     where: Mapping[Index, Where]
     reader: Reader
+    dtype: torch.dtype = torch.float64
 
     def over(self, index: Index) -> Point:
         """The same place, with a last axis along which ``index`` runs."""
         wider = {key: at.unsqueeze(-1) if isinstance(at, Tensor) else at for key, at in self.where.items()}
-        return Point({**wider, index: torch.arange(self.length(index))}, self.reader)
+        return Point({**wider, index: torch.arange(self.length(index))}, self.reader, self.dtype)
 
     def length(self, index: Index) -> int:
         """How far an index counts in this run."""

@@ -217,7 +217,7 @@ class Element(Expression):
 
     def evaluate(self, point: Point) -> Sized:
         index = self.at(point)
-        value = point.reader.cells(self.value.site, index).double()
+        value = point.reader.cells(self.value.site, index).to(point.dtype)
         size = point.reader.rounding(self.value.site, index) if self.rounds_as_declared else value.abs()
         return Sized(value, size)
 
@@ -292,7 +292,7 @@ class Entry(Expression):
         return positions(self.weight.flat(self.index), point)
 
     def evaluate(self, point: Point) -> Sized:
-        value = point.reader.entries(self.weight.name, self.at(point)).double()
+        value = point.reader.entries(self.weight.name, self.at(point)).to(point.dtype)
         return Sized(value, value.abs())
 
     def work(self, cell: Working, symbol: str | None = None) -> Operand:

@@ -285,6 +285,37 @@ class Softmax(Expression):
         return f"torch.softmax({self.inner.code(python)}, {axis})"
 
 
+# A result in between
+
+
+@dataclass(frozen=True)
+class Between(Expression):
+    """A result that has a symbol, but is no value of its own: written once in worked cells and code."""
+
+    symbol: str
+    inner: Expression
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return self.inner.level
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def latex(self, names: Names) -> str:
+        return self.inner.printed(names)
+
+    def evaluate(self, point: Point) -> Sized:
+        return self.inner.evaluate(point)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.between(self, symbol)
+
+    def code(self, python: Code) -> str:
+        return python.between(self)
+
+
 # Cases
 
 

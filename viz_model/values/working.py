@@ -22,7 +22,7 @@ from viz_model.values.expression import (
     bracket,
 )
 from viz_model.values.leaves import Element, Entry, GivenAt, Index
-from viz_model.values.operations import Cases, Largest, Softmax, Sum
+from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
 from viz_model.values.steps import Weight as WeightOrigin
 
@@ -48,6 +48,7 @@ class Working:
         self.point = Point(dict(where), reader)
         self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name)
         self._used: dict[str, int] = {}
+        self._between: dict[Between, Operand] = {}
 
     def _fresh(self, letter: str) -> str:
         """A symbol for a result in between: s, s′, …"""
@@ -176,6 +177,12 @@ class Working:
         start = next(int(i[0]) for i in at if not isinstance(i, int))
         index = tuple(i if isinstance(i, int) else None for i in at)
         return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index, start))
+
+    def between(self, node: Between, symbol: str | None) -> Operand:
+        """A result that is made once, and read again by its symbol."""
+        if node not in self._between:
+            self._between[node] = node.inner.work(self, symbol or node.symbol)
+        return self._between[node]
 
     def largest(self, node: Largest, symbol: str | None) -> Operand:
         row = node.inner.evaluate(self.point.over(node.over)).value
