@@ -53,6 +53,7 @@ class Visitor:
         self.query = urlencode(query or {})
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
+        self._tabs: set[str] = set()
         self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
@@ -116,6 +117,13 @@ class Visitor:
         state = message.rerun_script.widget_states.widgets.add()
         state.id = group.id
         state.string_array_value.data.append(option)
+        return self._timed(message)
+
+    def open_tab(self, key: str, label: str) -> float:
+        """Click a tab, by what is written on it."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.string_value = next(id for id in self._tabs if id.endswith(key)), label
         return self._timed(message)
 
     def pick(self, key: str, picked: object) -> float:
@@ -195,6 +203,8 @@ class Visitor:
             elif kind == "page_not_found":
                 self.errors.append(f"page not found: {self._page}")
             elif kind == "delta":
+                if message.delta.add_block.tab_container.id:
+                    self._tabs.add(message.delta.add_block.tab_container.id)
                 if message.delta.WhichOneof("type") == "new_element":
                     drawn[tuple(message.metadata.delta_path)] = message.delta.new_element
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:

@@ -130,7 +130,7 @@ def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit
     assert app.text_input(key="frame.target").value == "le chat" and app.query_params["target"] == "le chat"
     assert "the tag that asks for French" in words_of(app)
     app.button(key="frame.target_own").click().run()
-    assert app.text_input(key="frame.target").value == runs.said("tiny-translator", WORDS, "fr")
+    assert app.text_input(key="frame.target").value == runs.greedy_target("tiny-translator", WORDS, "fr")
 
 
 def test_every_page_of_a_translator_runs_the_language_that_was_asked_for(visit: Open) -> None:
@@ -145,7 +145,7 @@ def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> N
     app = visit("next_token", "tiny-translator", to="zh", target="a")
     app.button(key="next_token.one_more").click().run()
     sampling = vm.Sampling(temperature=1.0, top_p=0.9)
-    (drawn,) = runs.drawn(runs.Asked("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
+    (drawn,) = runs.drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
     app.button(key="next_token.keep").click().run()
     tokenizer = vm.load("tiny-translator").tokenizer
     assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), drawn.token.id])

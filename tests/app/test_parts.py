@@ -83,10 +83,33 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
         assert "bidi_component" in kinds
 
 
+def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: str) -> None:
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        visitor.open_tab("attention.sections", "Another mask, heads off")
+        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["section"] == ["what_if"]
+        visitor.choose("attention.mask", "sliding window")
+        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["mask"] == ["window"]
+        visitor.open_tab("attention.tabs", "Numbers")
+        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["tab"] == ["numbers"]
+        visitor.choose("attention.matrix", "scores")
+        assert not visitor.errors
+        shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
+        assert address == QUERY | {"layer": "0", "head": "0"} | {
+            "section": "what_if",
+            "mask": "window",
+            "tab": "numbers",
+            "matrix": "scores",
+        }
+    with Visitor(app, "attention", address) as fresh:
+        fresh.open()
+        assert fresh.pictures().items() <= shown.items()  # what other tabs showed, a browser hides
+
+
 def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("attention", QUERY)
     ran: list[object] = []
-    monkeypatch.setattr(runs, "_run", lambda *asked: ran.append(asked))
+    monkeypatch.setattr(runs, "run", lambda *asked: ran.append(asked))
     for key in ("layer", "head"):
         app.button_group(key=f"sidebar.{key}").set_value(1).run()
         assert not app.exception and app.query_params[key] == "1"

@@ -17,11 +17,11 @@ PAGE = """
 import sys, time
 from pathlib import Path
 import streamlit as st
-from viz_model.app.run_lock import Turn, checked
+from viz_model.app.run_lock import RunLock, checked
 
-turn = st.cache_resource(Turn)()
+lock = st.cache_resource(RunLock)()
 text = st.text_input("sentence", key="frame.text")
-with turn:
+with lock:
     for step in checked(range(2000 if text == "long" else 3)):
         time.sleep(0.01)
         Path({folder!r}, text or "none").write_text(str(step))
@@ -45,25 +45,32 @@ def test_typing_on_ends_the_work_for_the_sentence_before(tmp_path: Path) -> None
     assert int((tmp_path / "long").read_text()) < 1999
 
 
-def test_who_stops_waiting_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn, looks = run_lock.Turn(), []
+def test_who_stops_waiting_leaves_the_lock_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, looks, left = run_lock.RunLock(), [], []
 
     def gone() -> None:
         looks.append(1)
         if len(looks) > 2:
             raise StopException
 
-    with turn:
-        monkeypatch.setattr(run_lock, "check", gone)
+    def wait() -> None:
         with pytest.raises(StopException):
-            turn.__enter__()
+            lock.__enter__()
+        left.append(1)
+
+    with lock:
+        monkeypatch.setattr(run_lock, "check", gone)
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        waiting.join(10)
         monkeypatch.undo()
-    with turn:
+    assert left
+    with lock, lock:  # who has it may enter it again
         pass
 
 
-def test_who_leaves_on_getting_the_turn_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn, looks = run_lock.Turn(), []
+def test_who_leaves_on_getting_the_lock_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, looks = run_lock.RunLock(), []
 
     def gone() -> None:
         looks.append(1)
@@ -72,17 +79,17 @@ def test_who_leaves_on_getting_the_turn_gives_it_back(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(run_lock, "check", gone)
     with pytest.raises(StopException):
-        turn.__enter__()
-    with turn:
+        lock.__enter__()
+    with lock:
         pass
 
 
 def test_one_at_a_time() -> None:
-    turn, inside, most = run_lock.Turn(), [], []
+    lock, inside, most = run_lock.RunLock(), [], []
 
     def work() -> None:
         for _ in range(50):
-            with turn:
+            with lock:
                 inside.append(1)
                 most.append(len(inside))
                 inside.pop()

@@ -8,21 +8,21 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import state
-from viz_model.app.page import Stage
+from viz_model.app.page import Page
 from viz_model.runs.generation import Sampling
 
 _OFF = 0
 
 
-def setting(stage: Stage, widget: Callable[..., Any], name: str, *values: Any, **options: Any) -> Any:
+def setting(stage: Page, widget: Callable[..., Any], name: str, *values: Any, **options: Any) -> Any:
     """A widget labelled with the page's ``name``, explained by its ``name_help``."""
-    key = f"{stage.name}.{name}"
+    key = f"{stage.text_key}.{name}"
     return widget(
         stage.words(name), *values, key=key, help=stage.words(f"{name}_help"), persist_state="session", **options
     )
 
 
-def sampling(stage: Stage) -> Sampling:
+def sampling(stage: Page) -> Sampling:
     """Temperature, top-k and top-p, side by side; what they are set to stands in the address."""
     left, middle, right = st.columns(3, gap="large")
     choices = [*range(1, state.MAX_TOP_K + 1), _OFF]
@@ -39,7 +39,7 @@ def sampling(stage: Stage) -> Sampling:
 
 
 def in_view(
-    stage: Stage,
+    stage: Page,
     widget: Callable[..., Any],
     field: str,
     value: Any,
@@ -52,7 +52,7 @@ def in_view(
     It is labelled with the page's ``field`` and explained by its ``field_help``; ``read`` makes of what the
     widget holds what the view does.
     """
-    key = f"{stage.name}.{field}"
+    key = f"{stage.text_key}.{field}"
     state.follow(key, value)
 
     def changed() -> None:
@@ -64,9 +64,9 @@ def in_view(
     return widget(stage.words(field), *values, key=key, help=stage.words(f"{field}_help"), on_change=changed, **options)
 
 
-def choose(stage: Stage, name: str, options: Sequence[str], default: str, **more: Any) -> Any:
+def choose(stage: Page, name: str, options: Sequence[str], default: str, **more: Any) -> Any:
     """One of a few options, each labelled with the page's ``name_option``."""
-    key = f"{stage.name}.{name}"
+    key = f"{stage.text_key}.{name}"
     if st.session_state.get(key) not in options:  # nothing was chosen yet, or this model has no such option
         st.session_state[key] = default
     return setting(

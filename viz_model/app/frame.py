@@ -307,8 +307,8 @@ def examples(lm: vm.LanguageModel) -> tuple[str, ...]:
 def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace:
     """The trace of the sentence, and of the target that stands in its own box where the model reads one."""
     if lm.config.kind != "encoder_decoder":
-        return interventions.fitting(runs.Asked(view.model, text, edits=edits.write(view.edits)), t)
-    said, languages = runs.said(view.model, text, view.to), list(lm.tokenizer.languages)
+        return interventions.fitting(runs.RunKey(view.model, text, edits=edits.write(view.edits)), t)
+    said, languages = runs.greedy_target(view.model, text, view.to), list(lm.tokenizer.languages)
     state.follow("frame.target", said if view.target is None else view.target)
     with st.container(horizontal=True, vertical_alignment="bottom", key="frame_target"):
         if len(languages) > 1:
@@ -340,7 +340,7 @@ def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace
             kwargs={"target": None},
         )
     target, _ = runs.readable(said if view.target is None else view.target)
-    return interventions.fitting(runs.Asked(view.model, text, target, view.to, edits.write(view.edits)), t)
+    return interventions.fitting(runs.RunKey(view.model, text, target, view.to, edits.write(view.edits)), t)
 
 
 def _translate_into() -> None:

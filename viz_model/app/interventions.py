@@ -8,6 +8,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import runs, state
+from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.runs import edits
@@ -19,28 +20,28 @@ def describe(edit: Edit, t: Texts) -> str:
     """An edit in a few words."""
     match edit:
         case edits.AblateHead(to=to):
-            said = t(f"edits.head_off_{to}", layer=edit.layer, head=edit.head)
+            words = t(f"edits.head_off_{to}", layer=edit.layer, head=edit.head)
         case edits.FixPattern(pattern=pattern):
             kind = pattern if isinstance(pattern, str) else "rows"
-            said = t("edits.pattern", layer=edit.layer, head=edit.head, pattern=t(f"edits.pattern_{kind}"))
+            words = t("edits.pattern", layer=edit.layer, head=edit.head, pattern=t(f"edits.pattern_{kind}"))
         case edits.SetNeuron(position=position):
-            said = t("edits.neuron", layer=edit.layer, neuron=edit.neuron, value=f"{edit.value:g}")
-            said += "" if position is None else t("edits.at_position", position=position)
+            words = t("edits.neuron", layer=edit.layer, neuron=edit.neuron, value=f"{edit.value:g}")
+            words += "" if position is None else t("edits.at_position", position=position)
         case edits.Skip(part=part):
-            said = t("edits.skip", layer=edit.layer, part=t(f"edits.part_{part}"))
+            words = t("edits.skip", layer=edit.layer, part=t(f"edits.part_{part}"))
         case edits.PatchResidual():
             source = literal(edit.from_text) if edit.from_text is not None else t("edits.patch_ids")
-            said = t("edits.patch", site=literal(edit.site), position=edit.position, source=source)
+            words = t("edits.patch", site=literal(edit.site), position=edit.position, source=source)
         case edits.FlipMask(key=key, layer=layer):
             what = "edits.flip_row" if key is None else "edits.flip_cell"
-            said = t(what, query=edit.query, key=key) + ("" if layer is None else t("edits.in_layer", layer=layer))
+            words = t(what, query=edit.query, key=key) + ("" if layer is None else t("edits.in_layer", layer=layer))
         case edits.ShuffleTokens(seed=seed):
-            said = t("edits.shuffle_order") if seed is None else t("edits.shuffle_seed", seed=seed)
+            words = t("edits.shuffle_order") if seed is None else t("edits.shuffle_seed", seed=seed)
         case _:
-            said = t(f"edits.{edit.tag.replace('-', '_')}")
-    said += t("edits.in_cross") if getattr(edit, "attention", "attn") == "cross" else ""
+            words = t(f"edits.{edit.tag.replace('-', '_')}")
+    words += t("edits.in_cross") if getattr(edit, "attention", "attn") == "cross" else ""
     side = getattr(edit, "side", None)
-    return said + (t(f"edits.in_{side}") if side is not None else "")
+    return words + (t(f"edits.in_{side}") if side is not None else "")
 
 
 def chips(view: ViewState, t: Texts) -> None:
@@ -87,19 +88,18 @@ class Effect(NamedTuple):
     first: str | None
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def effect(asked: runs.Asked, position: int) -> Effect:
+@cached()
+def effect(run: runs.RunKey, position: int) -> Effect:
     """The run that was asked for, against the same without interventions."""
-    after, before = runs.trace(asked), runs.trace(asked.plain)
-    with runs.alone():
-        found = compare_runs.first(before, after)
-        first = None if found is None else found.site
-        if not before.config.has_logits:
-            return Effect(None, None, 0.0, (0.0, 0.0), first)
-        rows = compare_runs.predictions(before, after, k=1)
-        tops = [run.next_tokens(position, 1)[0] for run in (before, after)]
-        low, high = (float(bits) for bits in rows.entropies[position])
-        return Effect(tops[0], tops[1], float(rows.divergence[position]), (low, high), first)
+    after, before = runs.trace(run), runs.trace(run.plain)
+    found = compare_runs.first(before, after)
+    first = None if found is None else found.site
+    if not before.config.has_logits:
+        return Effect(None, None, 0.0, (0.0, 0.0), first)
+    rows = compare_runs.predictions(before, after, k=1)
+    tops = [each.next_tokens(position, 1)[0] for each in (before, after)]
+    low, high = (float(bits) for bits in rows.entropies[position])
+    return Effect(tops[0], tops[1], float(rows.divergence[position]), (low, high), first)
 
 
 _PARTS = {
@@ -110,9 +110,9 @@ _PARTS = {
 }
 
 
-def banner(asked: runs.Asked, position: int, t: Texts) -> None:
+def banner(run: runs.RunKey, position: int, t: Texts) -> None:
     """Above an edited run: what it predicts, and what it would have predicted."""
-    found = effect(asked, position)
+    found = effect(run, position)
     site = t("edits.nowhere") if found.first is None else literal(found.first)
     if found.before is None or found.after is None:
         text = t("edits.changed_vectors", site=site)
@@ -125,20 +125,20 @@ def banner(asked: runs.Asked, position: int, t: Texts) -> None:
         same = "same" if found.before[0].id == found.after[0].id else "other"
         bits = {"divergence": f"{found.divergence:.2f}", "low": f"{low:.2f}", "high": f"{high:.2f}"}
         text = t(f"edits.changed_{same}", site=site, **names, **bits)
-    if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(asked.edits))]:
+    if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(run.edits))]:
         parts = t("models.comma").join(t(f"edits.part_{part}") for part in missing)
         text += f"\n\n{t('edits.structure', parts=parts)}"
     st.info(text, icon=":material/science:")
 
 
-def fitting(asked: runs.Asked, t: Texts) -> vm.Trace:
+def fitting(run: runs.RunKey, t: Texts) -> vm.Trace:
     """The run that was asked for; where an edit names a place that is not there, the run without any, and why."""
     try:
-        return runs.trace(asked)
+        return runs.trace(run)
     except vm.TextError:
         raise
     except ValueError as wrong:
-        if not asked.edits:
+        if not run.edits:
             raise
         st.warning(t("edits.unfit", why=literal(str(wrong)[:300])))
-        return runs.trace(asked.plain)
+        return runs.trace(run.plain)

@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,21 +18,18 @@ import streamlit as st
 import torch
 
 import viz_model as vm
-from viz_model.app import run_lock as turns
+from viz_model.app import run_lock
+from viz_model.app.cache import MOST_KEPT, Call, cached, store
 from viz_model.app.state import CL100K
-from viz_model.app.store import kept as kept_in
-from viz_model.app.store import store
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
-from viz_model.runs import recompute as replay
-from viz_model.runs.edits import AblateHead, Edit
+from viz_model.runs import recompute
 from viz_model.runs.generation import Decoder, Step, steps
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import bytes_kept
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.tokenizers.tokenizer import cl100k_base as cl100k_base
-from viz_model.topics.attention.numbers import masks
 from viz_model.topics.block.numbers import depth
 from viz_model.topics.embedding.numbers import Geometry, geometry
 from viz_model.topics.next_token.numbers import kv_cache
@@ -50,9 +47,6 @@ MAX_CHARACTERS = 20_000
 MOST_RUN = 100_000_000
 """Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
 
-MOST_KEPT_RUNS = 400_000_000
-"""Bytes of all runs together that are kept for when they are asked for again, whoever asked first."""
-
 MOST_KEPT_MODELS = 1_200_000_000
 """Bytes of the weights of all loaded models together."""
 
@@ -61,21 +55,17 @@ MAX_SAID = 64
 
 _LOG = logging.getLogger(__name__)
 
-# One run at a time: a second thread would only take the cores from the first.
-# Whoever has typed on stops waiting for it.
-_RUNNING = turns.Turn()
-
 
 def alone() -> contextlib.AbstractContextManager[bool]:
     """While it is entered no model runs for anybody else; for short work, all visitors wait for it."""
-    return _RUNNING
+    return run_lock.RUNNING
 
 
 # Fresh weights come from PyTorch's one generator, which two threads at once would mix up.
 _DRAWING_WEIGHTS = threading.Lock()
 
 
-MOST_KEPT = 2
+MOST_OWN = 2
 """Models of a visitor's own: a third takes the place of the first."""
 
 _KEPT = "runs.kept"
@@ -100,7 +90,7 @@ def keep(make: Callable[[str], vm.LanguageModel], label: str) -> str:
     """
     name = f"my-model-{uuid.uuid4().hex[:16]}"
     own = [*kept().items(), (name, Kept(make(name), label))]
-    st.session_state[_KEPT] = dict(own[-MOST_KEPT:])
+    st.session_state[_KEPT] = dict(own[-MOST_OWN:])
     return name
 
 
@@ -156,10 +146,14 @@ def _weights(lm: vm.LanguageModel) -> int:
 
 def _let_go(name: str) -> None:
     """Forget the runs of a model that has left: each of them would hold its weights."""
-    store("runs", MOST_KEPT_RUNS).forget(lambda call: call.args[0].model == name)
+
+    def of_it(call: Call) -> bool:
+        return any(name in (argument, getattr(argument, "model", None)) for argument in call.args)
+
+    store("runs", MOST_KEPT).forget(of_it)
 
 
-@kept_in("models", most=MOST_KEPT_MODELS, size=_weights, leave=lambda call: _let_go(call.args[0]))
+@cached(where=("models", MOST_KEPT_MODELS), size=_weights, beside=True, leave=lambda call: _let_go(call.args[0]))
 def loaded(name: str) -> vm.LanguageModel:
     # Beside other processes, PyTorch's second thread waits more than it works (measured: 356 ms
     # for what one thread does in 7).
@@ -198,7 +192,7 @@ def surveys(_own: Tokenizer, _other: Tokenizer, names: tuple[str, str]) -> tuple
     return tuple(splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (_own, _other))
 
 
-class Asked(NamedTuple):
+class RunKey(NamedTuple):
     """A run that a visitor asks for: the key under which it, and what follows from it, is kept.
 
     Texts, never tensors, so that equal keys are equal runs.
@@ -218,17 +212,17 @@ class Asked(NamedTuple):
     edits: str = ""
 
     @classmethod
-    def of(cls, model: str, run: vm.Trace) -> Asked:
+    def of(cls, model: str, run: vm.Trace) -> RunKey:
         """The key of a run of a text."""
         return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits))
 
     @property
-    def plain(self) -> Asked:
+    def plain(self) -> RunKey:
         """The same without interventions."""
         return self._replace(edits="")
 
 
-def trace(asked: Asked) -> vm.Trace:
+def trace(asked: RunKey) -> vm.Trace:
     """What was asked for. It is immutable, so that visitors can share it.
 
     Raises:
@@ -238,12 +232,8 @@ def trace(asked: Asked) -> vm.Trace:
     return _traced(asked)
 
 
-def _bytes(run: vm.Trace | StreamGradients | Drawing) -> int:
+def bytes_of(run: vm.Trace) -> int:
     """What a run keeps, and of a long one the block that may be computed again beside it."""
-    if isinstance(run, Drawing):
-        return run.nbytes
-    if isinstance(run, StreamGradients):
-        return sum(gradient.nbytes for gradient in run.gradients)
     lengths: dict[Side, int] = {side: len(run.at(side)) for side in run.config.sides}
     if not isinstance(run.values, Recomputed):
         return bytes_kept(run.config, lengths)
@@ -255,41 +245,31 @@ def _bytes(run: vm.Trace | StreamGradients | Drawing) -> int:
     return sum(stored.values()) + noted + read_by_heads + bytes_kept(run.config, lengths) // blocks
 
 
-_kept_run = kept_in("runs", most=MOST_KEPT_RUNS, size=_bytes)
+@cached(size=bytes_of)
+def _traced(asked: RunKey) -> vm.Trace:
+    return run(asked)
 
 
-@_kept_run
-def _traced(asked: Asked) -> vm.Trace:
-    return _run(asked)
-
-
-def _run(asked: Asked, mask: Mapping[Side, torch.Tensor] | None = None, edits: Sequence[Edit] = ()) -> vm.Trace:
+def run(asked: RunKey, mask: Mapping[Side, torch.Tensor] | None = None) -> vm.Trace:
+    """Run a text, under another mask where one is given; what comes out is not kept here."""
     lm = model(asked.model)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return lm.trace(
             asked.text,
             asked.target,
             mask=mask,
-            edits=[*vm.edits.parse(asked.edits), *edits],
+            edits=vm.edits.parse(asked.edits),
             max_tokens=most_tokens(lm.config),
             target_language=asked.to,
-            between=turns.check,
+            between=run_lock.check,
         )
 
 
-@_kept_run
-def changed(asked: Asked, side: Side, mask: masks.MaskChoice, layer: int, off: tuple[int, ...]) -> vm.Trace:
-    """The same run with another mask in all layers of a stack, and with heads of one layer switched off."""
-    visible = masks.build(mask, side, len(trace(asked).at(side)))
-    off_too = [AblateHead(layer=layer, head=head, side=side) for head in off]
-    return _run(asked, None if visible is None else {side: visible}, off_too)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def said(name: str, text: str, to: str | None = None) -> str:
+@cached()
+def greedy_target(name: str, text: str, to: str | None = None) -> str:
     """What an encoder–decoder says to a source by itself: its greedy target."""
     lm = model(name)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return lm.generate(text, max_new_tokens=MAX_SAID, temperature=0, target_language=to).text
 
 
@@ -299,7 +279,7 @@ def most_tokens(config: ModelConfig) -> int:
 
     The rest of a run follows from its stream (:mod:`viz_model.runs.recompute`).
     """
-    own = replay.kept(config)
+    own = recompute.kept(config)
     # The stream that enters a block is the one that left the block below: one tensor under two names.
     rows = [(name, site) for name, site in sites.rows(config) if name in own and not name.endswith("resid.in")]
     vectors = sum(math.prod(site.shape(1)) for _, site in rows)
@@ -316,35 +296,35 @@ def readable(text: str) -> tuple[str, int]:
     return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
 
 
-@_kept_run
-def gradients(asked: Asked, side: Side) -> StreamGradients:
+@cached()
+def gradients(asked: RunKey, side: Side) -> StreamGradients:
     """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
     run = trace(asked).at(side)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return stream_gradients(run)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def bare_top_changes(asked: Asked) -> int:
+@cached()
+def bare_top_changes(asked: RunKey) -> int:
     """At how many positions a model's first choice would be another without its final norm."""
     run = trace(asked)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return twins.bare_top_changes(run.at(run.config.sides[-1]))
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def along_the_stream(asked: Asked, side: Side) -> tuple[np.ndarray, np.ndarray]:
+@cached()
+def along_the_stream(asked: RunKey, side: Side) -> tuple[np.ndarray, np.ndarray]:
     """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
     run = trace(asked).at(side)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return twins.stream_norms(run), twins.stream_similarity(run)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def untrained_similarity(asked: Asked, side: Side) -> np.ndarray:
+@cached()
+def untrained_similarity(asked: RunKey, side: Side) -> np.ndarray:
     """How alike the tokens are by depth in a model like this one before any training."""
     run = trace(asked).at(side)
-    with _RUNNING, _DRAWING_WEIGHTS:
+    with run_lock.RUNNING, _DRAWING_WEIGHTS:
         return twins.untrained_similarity(run)
 
 
@@ -393,7 +373,7 @@ class Drawing:
     def first(self, count: int) -> tuple[Step, ...]:
         """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
         while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
-            turns.check()
+            run_lock.check()
             self._steps.append(next(self._going))
             self._held.append(kv_cache.held(self._decoder.cache))
         return tuple(self._steps[:count])
@@ -404,10 +384,10 @@ class Drawing:
 
 
 # Each keeps a KV cache, so that one more token costs one position.
-@_kept_run
-def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
+@cached()
+def _drawing(asked: RunKey, sampling: vm.Sampling, seed: int) -> Drawing:
     lm, run = model(asked.model), trace(asked)
-    with _RUNNING:
+    with run_lock.RUNNING:
         decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
     positions = len(run.at(run.config.sides[-1])) + MOST_DRAWN
     pair = 2 * lm.config.n_kv_heads * lm.config.d_head  # a key and a value of every head
@@ -415,7 +395,7 @@ def _drawing(asked: Asked, sampling: vm.Sampling, seed: int) -> Drawing:
     return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text, nbytes)
 
 
-def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
+def drawn(asked: RunKey, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
     """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
 
     Of an encoder–decoder, they continue its target. An end-of-text token is the last one.
@@ -424,19 +404,19 @@ def drawn(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> tuple[S
         ValueError: an edit speaks of positions, and so means nothing for a text that grows.
     """
     drawing = _drawing(asked, sampling, seed)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return drawing.first(count)
 
 
-def held(asked: Asked, sampling: vm.Sampling, seed: int, count: int) -> kv_cache.Held:
+def held(asked: RunKey, sampling: vm.Sampling, seed: int, count: int) -> kv_cache.Held:
     """What the decoder's cache held when it drew token ``count`` ≥ 1 of :func:`drawn`."""
     drawing = _drawing(asked, sampling, seed)
-    with _RUNNING:
+    with run_lock.RUNNING:
         return drawing.held(count)
 
 
-@_kept_run
-def masked(asked: Asked, position: int) -> vm.Trace:
+@cached(size=bytes_of)
+def masked(asked: RunKey, position: int) -> vm.Trace:
     """The trace of a text in which the mask token stands at ``position``.
 
     Raises:
@@ -446,20 +426,20 @@ def masked(asked: Asked, position: int) -> vm.Trace:
     if lm.tokenizer.mask_id is None:
         raise ValueError(f"{asked.model}: its vocabulary has no mask token")
     ids[position] = lm.tokenizer.mask_id
-    with _RUNNING:
+    with run_lock.RUNNING:
         return lm.trace(ids=ids, edits=vm.edits.parse(asked.edits))
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def covered(asked: Asked, start: int, stop: int) -> Covered:
+@cached()
+def covered(asked: RunKey, start: int, stop: int) -> Covered:
     """Each token from ``start`` to ``stop`` covered alone, of a model whose vocabulary has a mask token."""
     run = trace(asked)
     assert run.tokenizer.mask_id is not None
-    with _RUNNING:
+    with run_lock.RUNNING:
         return cover(run, range(start, stop), run.tokenizer.mask_id)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@cached()
 def embedding_geometry(name: str) -> Geometry:
     """Nearest rows and principal directions of a model's embedding table."""
     return geometry(model(name).model.embedding.weight.detach().numpy())

@@ -7,13 +7,18 @@ it asks for that does not exist becomes a default and a notice. Nothing from a U
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from viz_model.app.choices import Choice
 from viz_model.app.texts import LANGUAGES
 from viz_model.config import ModelConfig, Side
 from viz_model.runs import edits
@@ -23,6 +28,8 @@ from viz_model.runs.generation import Sampling
 
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
+
+V = TypeVar("V")
 
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
@@ -36,13 +43,16 @@ _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS = "view.parts"
+_INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "frame.ask", "frame.drawer"
 """The parts of a page that run alone: all below the sentence; layer and head, link and question in the sidebar;
 the derivation."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
-    BODY: frozenset({"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary"}),
+    BODY: frozenset(
+        {"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary", "choices"}
+    ),
     PLACE: frozenset({"layer", "head"}),
     ASK: frozenset({"token"}),
     DRAWER: frozenset({"cell"}),
@@ -63,6 +73,9 @@ class ViewState:
     ``temperature``, ``top_k`` (None: off), ``top_p`` and ``seed`` say how tokens are drawn. ``compare`` is a
     second model to stand beside the first, ``vocabulary`` a second vocabulary; None is the page's own choice.
     ``cell`` is the number whose derivation is open: of a value, or of a weight.
+
+    ``page`` is the page that is open, and ``choices`` what was chosen on it and on others, under
+    ``page.choice``, as an address says it (:mod:`viz_model.app.choices`). The address of a page has its own.
     """
 
     model: str
@@ -82,6 +95,13 @@ class ViewState:
     vocabulary: str | None = None
     cell: Cell | None = None
     lang: str = "en"
+    page: str = ""
+    choices: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    def chosen(self, page: str, choice: Choice[V]) -> V:
+        """What is chosen on a page."""
+        written = self.choices.get(f"{page}.{choice.name}")
+        return choice.default if written is None else choice.read(written)
 
     @property
     def sampling(self) -> Sampling:
@@ -117,7 +137,10 @@ class ViewState:
                 plain[name] = value
         if self.cell is not None:
             plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
-        return plain
+        prefix = f"{self.page}."
+        return plain | {
+            name.removeprefix(prefix): text for name, text in self.choices.items() if name.startswith(prefix)
+        }
 
     def stack(self, config: ModelConfig) -> Side:
         """The stack of a model that is looked at: of a model with one stack, that one."""
@@ -139,9 +162,19 @@ class Notice:
 
 
 def parse(
-    query: Mapping[str, str], models: Sequence[str], configs: Mapping[str, ModelConfig], language: str
+    query: Mapping[str, str],
+    models: Sequence[str],
+    configs: Mapping[str, ModelConfig],
+    language: str,
+    page: str = "",
+    choices: Sequence[Choice[Any]] = (),
 ) -> tuple[ViewState, list[Notice]]:
-    """URL parameters -> the view they describe, and a notice for each that describes none."""
+    """URL parameters -> the view they describe, and a notice for each that describes none.
+
+    Args:
+        page: the page that the address opens.
+        choices: what can be chosen there.
+    """
     notices: list[Notice] = []
     model = query.get("model", models[0])
     if model not in models:
@@ -200,6 +233,17 @@ def parse(
             cell = Cell(written[1], tuple(map(int, written[2].split(","))))
         else:
             notices.append(Notice("derivation.unknown", {"asked": query["cell"][:80]}))
+    chosen: dict[str, str] = {}
+    for choice in choices:
+        if choice.name not in query:
+            continue
+        try:
+            value = choice.read(query[choice.name])
+        except ValueError:
+            notices.append(Notice("common.unknown_beside", {"name": choice.name, "asked": query[choice.name][:80]}))
+            continue
+        if value != choice.default:
+            chosen[f"{page}.{choice.name}"] = choice.write(value)
     view = ViewState(
         model=model,
         text=query.get("text"),
@@ -218,22 +262,31 @@ def parse(
         vocabulary=named("vocabulary", (CL100K, *models)),
         cell=cell,
         lang=lang,
+        page=page,
+        choices=MappingProxyType(chosen),
     )
     return view, notices
 
 
-def begin(models: Sequence[str], configs: Mapping[str, ModelConfig]) -> ViewState:
+def begin(
+    models: Sequence[str], configs: Mapping[str, ModelConfig], page: str, choices: Sequence[Choice[Any]]
+) -> ViewState:
     """The view of this run: the session's, unless the address is one that we did not write.
 
-    A click on a page in the navigation empties the query; that keeps the session's view.
+    A click on a page in the navigation empties the query; that keeps the session's view. What was chosen on
+    other pages is kept in any case.
     """
     query = st.query_params.to_dict()
     if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
         preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
-        view, notices = parse(query, models, configs, preferred)
+        view, notices = parse(query, models, configs, preferred, page, choices)
+        before: ViewState | None = st.session_state.get(_SESSION)
+        elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
+        view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
         st.session_state.update({_SESSION: view, _NOTICES: notices, _FROM_ADDRESS: True})
-    found: ViewState = st.session_state[_SESSION]
-    return found
+    if current().page != page:
+        st.session_state[_SESSION] = replace(current(), page=page)
+    return current()
 
 
 def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
@@ -298,17 +351,34 @@ def now(shown: ViewState) -> ViewState:
     return replace(shown, **{field: getattr(current(), field) for field in _NARROW})
 
 
+def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Mapping[str, str]]:
+    """The change of the view that makes values what is chosen on a page: for :func:`put` and :func:`update`."""
+    choices = dict(current().choices)
+    for choice, value in chosen:
+        choices.pop(f"{page}.{choice.name}", None)
+        if value != choice.default:
+            choices[f"{page}.{choice.name}"] = choice.write(value)
+    return {"choices": MappingProxyType(choices)}
+
+
 def put(**changes: Any) -> None:
     """Change the view, for what runs from here on."""
     view = replace(current(), **changes)
     st.session_state.update({_SESSION: view, _NOTICES: [], _FROM_ADDRESS: False})
 
 
-def update(**changes: Any) -> None:
-    """Change the view and run the parts of the page that show it; for widget callbacks, as the last thing they do."""
+def update(*, within: str | None = None, **changes: Any) -> None:
+    """Change the view and run the parts of the page that show it; for widget callbacks, as the last thing they do.
+
+    Args:
+        within: the fragment that alone shows the choices of the page that change.
+    """
     before = current()
     put(**changes)
-    if changed := {field for field, value in changes.items() if getattr(before, field) != value}:
+    changed = {field for field, value in changes.items() if getattr(before, field) != value}
+    if within is not None and changed <= {"choices"}:
+        run_alone(within)
+    elif changed:
         run_again(changed)
 
 
@@ -326,6 +396,27 @@ def run_again(changed: Collection[str] | None = None) -> None:
     if without.issuperset(changed):
         wanted.remove(BODY)
     st.rerun([*wanted, LINK])
+
+
+def run_alone(fragment: str) -> None:
+    """Have one fragment of the page run, and the link, as the last thing that a callback does."""
+    if has_browser():
+        st.rerun([fragment, LINK])
+
+
+@contextmanager
+def fragment(key: str) -> Iterator[None]:
+    """What is drawn inside stands in the fragment of that key."""
+    before = _INSIDE.set(key)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(before)
+
+
+def inside() -> str | None:
+    """The fragment below the page's own in which is being drawn, if there is one."""
+    return _INSIDE.get()
 
 
 def has_parts(without: Collection[str] | None) -> None:

@@ -22,15 +22,6 @@ _GREEK = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\varepsilon": "ε", r"\kappa": "κ", r"\mu": "μ",
     r"\sigma": "σ", r"\omega": "ω",
 }  # fmt: skip
-    r"\alpha": "α",
-    r"\beta": "β",
-    r"\gamma": "γ",
-    r"\omega": "ω",
-    r"\kappa": "κ",
-    r"\varepsilon": "ε",
-    r"\mu": "μ",
-    r"\sigma": "σ",
-}
 
 Dims = list["Index | None"]
 """The letter of each axis of a tensor; None is an axis of a single entry."""

@@ -93,7 +93,7 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
         before = len(figures(app))
         length = len(opened.trace().at(side))
         for mask in masks.options(config, side, length):
-            app.button_group(key="attention.masks").set_value(mask).run()
+            app.button_group(key="attention.mask").set_value(mask).run()
             assert not app.exception, app.exception[0].message
             choice = masks.MaskChoice(mask)
             # The head under the mask, the predictions where there are some, and the change by position.
@@ -139,32 +139,60 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
 
 def test_a_mask_that_an_edit_can_make_is_in_the_address(opened: Opened) -> None:
     app = opened(next(c for c in SAMPLE if c.kind == "decoder" and not c.windows), edits="flip.2.0")
-    assert app.session_state["attention.masks"] == "drawn" and app.session_state["attention.flipped.decoder"] == (
-        (2, 0),
-    )
-    app.button_group(key="attention.masks").set_value("none").run()
-    assert not app.exception and app.query_params["edits"] == "no-mask"
-    app.button_group(key="attention.masks").set_value("own").run()
+    assert app.session_state["attention.mask"] == "drawn" and app.button(key="attention.draw_again").disabled is False
+    app.button_group(key="attention.mask").set_value("none").run()
+    assert not app.exception and app.query_params["edits"] == "no-mask" and "mask" not in app.query_params
+    app.button_group(key="attention.mask").set_value("own").run()
     assert not app.exception and "edits" not in app.query_params
+    app.button_group(key="attention.mask").set_value("drawn").run()  # the drawing was kept
+    assert app.query_params["edits"] == "flip.2.0" and not {"mask", "flipped"} & set(app.query_params)
+    app.button(key="attention.draw_again").click().run()
+    assert "edits" not in app.query_params and app.query_params["mask"] == "drawn"
 
 
 def test_a_drawn_row_that_sees_nothing_is_refused_by_name(opened: Opened) -> None:
     config = next(c for c in SAMPLE if c.kind == "decoder")
-    app = opened(config)
-    app.button_group(key="attention.masks").set_value("drawn").run()
-    before = len(figures(app))
-    app.session_state["attention.flipped.decoder"] = ((0, 0),)
-    app.run()
-    assert not app.exception
+    before = len(figures(opened(config, mask="drawn")))
+    app = opened(config, mask="drawn", flipped="0.0")
     assert "`the`" in app.error[0].value and len(figures(app)) == before
-    app.session_state["attention.flipped.decoder"] = ((2, 0),)
-    app.run()
+    app = opened(config, mask="drawn", flipped="2.0")
     assert not app.error and len(figures(app)) > before
+
+
+def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "encoder")
+    app = opened(config)
+    own = set(app.query_params)
+    app.button_group(key="attention.matrix").set_value("scores").run()
+    app.button_group(key="attention.mask").set_value("global").run()
+    app.slider(key="attention.size").set_value(4).run()
+    app.multiselect(key="attention.chosen").set_value([2, 1]).run()
+    query = {name: app.query_params[name] for name in set(app.query_params) - own}
+    assert query == {"matrix": "scores", "mask": "global", "size": "4", "chosen": "1.2"}
+    again = opened(config, **query, section="what_if", tab="code")
+    assert frames(again).keys() == frames(app).keys() and not again.warning
+    assert again.slider(key="attention.size").value == 4
+    assert again.session_state["attention.sections"] == "Another mask, heads off"
+    assert again.session_state["attention.tabs"] == "Code"
+    # Elsewhere the address has none of it, and back here it is as it was.
+    again.switch_page("pages/cost.py").run()
+    assert not {*query, "tab", "section"} & set(again.query_params)
+    again.switch_page("pages/attention.py").run()
+    assert {name: again.query_params[name] for name in query} == query
+
+
+def test_what_there_is_not_is_the_default_and_is_said(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder" and type(c.position).__name__ == "Rope")
+    wrong = {"matrix": "<b>", "mask": "eval", "size": "0", "chosen": "1.a", "flipped": "1", "tab": "x", "section": ""}
+    app = opened(config, **wrong)
+    assert len(app.warning) == len(wrong) and not wrong.keys() & set(app.query_params)
+    app = opened(config, matrix="bias")  # no model of this scheme has one
+    assert len(app.warning) == 1 and app.session_state["attention.matrix"] == "pattern"
 
 
 def test_controls_follow_a_sentence_that_becomes_shorter(opened: Opened) -> None:
     app = opened(next(c for c in SAMPLE if c.kind == "encoder"))
-    app.button_group(key="attention.masks").set_value("global").run()
+    app.button_group(key="attention.mask").set_value("global").run()
     app.slider(key="attention.size").set_value(5).run()
     app.multiselect(key="attention.chosen").set_value([0, 5]).run()
     app.text_input(key="frame.text").set_value("the cat").run()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.app import components, controls, frame
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.app.texts import literal
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.pictures import cache, diagram, formulas, parts, tree, where

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.topics.attribution.sections import attribution
 
 

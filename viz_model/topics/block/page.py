@@ -1,7 +1,7 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
 from viz_model.app import runs
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.topics.block.pictures import lengths, neurons, norm, strips, weights
 from viz_model.topics.block.sections import block
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.topics.cost import numbers as counting
 from viz_model.topics.cost.numbers import by_hand
 from viz_model.topics.cost.pictures.times import TimesView

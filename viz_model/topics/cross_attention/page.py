@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.app import components, controls
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.drawing import lines
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import cross_attention as figures

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_model.app import runs
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.app.texts import literal
 from viz_model.topics.embedding.pictures import embedding
 

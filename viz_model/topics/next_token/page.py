@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.config import ModelConfig
 from viz_model.topics.next_token.sections import masked_token, next_token, sentence_vectors
 
@@ -17,7 +17,7 @@ def told_as(config: ModelConfig) -> str:
 def draw(stage: Stage) -> None:
     """The page under its heading, of a stage that was opened as :func:`told_as` says."""
     stories = {"next_token": next_token, "masked_token": masked_token, "sentence_vectors": sentence_vectors}
-    stories[stage.name].show(stage)
+    stories[stage.text_key].show(stage)
 
 
 def run() -> None:

@@ -5,7 +5,7 @@ Then what the place of the norm does in any model: before its first step, and in
 
 import streamlit as st
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.topics.norm_placement.pictures import twins
 from viz_model.topics.norm_placement.sections import norm_lab, norm_placement
 

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import components, derivation, frame, runs, state, texts
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.topics.overview.pictures import overview
 from viz_model.topics.overview.sections import overview as parts
 
@@ -51,7 +51,7 @@ def draw(stage: Stage) -> None:
     st.subheader(stage.words("try"), anchor=False)
     cards: list[tuple[str, dict[str, str], dict[str, Any]]] = []
     if lm.twin in runs.names() and trace.text is not None:
-        guess, chance = runs.trace(runs.Asked(lm.twin, trace.text)).next_tokens(stage.token, 1)[0]
+        guess, chance = runs.trace(runs.RunKey(lm.twin, trace.text)).next_tokens(stage.token, 1)[0]
         twin = {"twin": lm.twin, "guess": texts.literal(guess.label), "chance": f"{chance:.0%}"}
         cards.append(("twin", twin, {"model": lm.twin}))
     for name, change in overview.things_to_try(trace, stage.token).items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.config import Alibi, Learned, NoPosition, Rope, Sinusoidal, T5Bias
 from viz_model.topics.position.sections import alibi, buckets, learned, nothing, rotation, schemes, waves
 

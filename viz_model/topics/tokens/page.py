@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_model.app.page import Stage, show
+from viz_model.app.stage import Stage, show
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import ByteLevel
 from viz_model.topics.tokens.numbers import facts

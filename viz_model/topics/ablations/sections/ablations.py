@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import controls, interventions, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.runs.trace import Trace

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.runs.edits import Edit
@@ -129,7 +129,7 @@ class Lab:
 
     def once(self, name: Hashable, trace: Trace, make: Callable[[], T]) -> T:
         """A number of a run that takes reading all of its patterns, or all of its stream: computed once."""
-        run = runs.Asked.of(self.stage.view.model, trace), trace.stack.side, name
+        run = runs.RunKey.of(self.stage.view.model, trace), trace.stack.side, name
         return _kept(run, lambda: iter((make(),)))[0]
 
     def allow(self, key: Hashable) -> None:

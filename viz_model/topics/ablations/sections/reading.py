@@ -285,7 +285,7 @@ class Sentence(Experiment):
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _near(asked: runs.Asked, position: int, _plain: Trace) -> str | None:
+def _near(asked: runs.RunKey, position: int, _plain: Trace) -> str | None:
     with runs.alone():
         return breaking.neighbour(_plain, position)
 

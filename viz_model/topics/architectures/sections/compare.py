@@ -9,7 +9,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, controls, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal, quoting
 from viz_model.config import Side
 from viz_model.topics.architectures.numbers import architectures
@@ -81,9 +81,9 @@ def _run(lm: vm.LanguageModel, name: str, stage: Stage) -> vm.Trace:
     """The visitor's sentence through the second model; an encoder–decoder says its own target to it."""
     text = stage.trace.text or ""
     if lm.config.kind != "encoder_decoder":
-        return runs.trace(runs.Asked(name, text))
+        return runs.trace(runs.RunKey(name, text))
     to = stage.view.to if stage.view.to in lm.tokenizer.languages else None
-    return runs.trace(runs.Asked(name, text, runs.said(name, text, to), to))
+    return runs.trace(runs.RunKey(name, text, runs.greedy_target(name, text, to), to))
 
 
 def ribbons(stage: Stage, other: Beside) -> None:
@@ -101,7 +101,7 @@ def ribbons(stage: Stage, other: Beside) -> None:
             [chip(token, position, under=token.id) for position, token in enumerate(other.trace.at(side).tokens)],
             selected=other.token if in_view else None,
             label=label,
-            key=f"{stage.name}.ribbon.{side}",
+            key=f"{stage.text_key}.ribbon.{side}",
             on_pick=functools.partial(_follow, asked if in_view else None),
         )
 

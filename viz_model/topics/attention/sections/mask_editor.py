@@ -6,15 +6,16 @@ are off, no mask, and cells turned over by hand. Other masks belong to this page
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sequence
-from typing import TypeGuard
+from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, controls, runs, state, texts
-from viz_model.app.page import Stage
+from viz_model.app import components, elements, runs, state, texts
+from viz_model.app.cache import cached
+from viz_model.app.choices import Choice
+from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.config import Side
 from viz_model.drawing import strips, theme
@@ -22,6 +23,7 @@ from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.topics.ablations.pictures import change
+from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.numbers import masks
 from viz_model.topics.attention.pictures import attention
 
@@ -29,298 +31,275 @@ DRAWN = 16
 """Positions along a side of the square that can be drawn in."""
 
 
-def section(stage: Stage) -> None:
+def section(page: Page) -> None:
     """The controls, and below them what the run with them changed."""
-    words, view = stage.words, stage.view
+    words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
-    stage.see("what_if", layer=view.layer)
-    mask, before, changed = run(stage)
+    elements.see(page, "what_if", layer=view.layer)
+    mask, before, changed = run(page)
     if changed is None:
         return
     names = {name: words(name) for name in ("before", "after")}
     left, right = st.columns(2, gap="large")
     with left:
         if not mask.is_own:
-            _pattern(stage, changed)
-        if heads_off(view, stage):
-            written = change.WrittenView.of(before, changed, view.layer, stage.token)
-            axes = {"head": stage.t("common.axis_head"), "length": words("written_length")}
-            stage.figure(change.draw_written(written, names | axes, view.head), "written", words("written_alt"))
-            stage.source(stage.at("attn.head_out"))
-            stage.see("change_off")
+            _pattern(page, changed)
+        if heads_off(view, page):
+            written = change.WrittenView.of(before, changed, view.layer, page.token)
+            axes = {"head": page.t("common.axis_head"), "length": words("written_length")}
+            elements.figure(
+                page, change.draw_written(written, names | axes, view.head), "written", words("written_alt")
+            )
+            elements.source(page, page.at("attn.head_out"))
+            elements.see(page, "change_off")
     with right:
-        if stage.lm.config.has_logits:
-            _guesses(stage, before, changed, names)
-    places = change.PlacesView.of(before, changed, stage.token)
-    facts = {"token": stage.token_name(), **places.facts()}
-    with st.container() if stage.lm.config.has_logits else right:
+        if page.lm.config.has_logits:
+            _guesses(page, before, changed, names)
+    places = change.PlacesView.of(before, changed, page.token)
+    facts = {"token": page.token_name(), **places.facts()}
+    with st.container() if page.lm.config.has_logits else right:
         st.markdown(f"**{words('places_title', **facts)}**")
         measure = words(f"places_{places.measure}")
-        stage.figure(change.draw_places(places, measure), "places", words("places_alt"))
-        stage.source(places.site)
+        elements.figure(page, change.draw_places(places, measure), "places", words("places_alt"))
+        elements.source(page, places.site)
         if places.measure == "turn":
-            stage.see("change_source" if stage.lm.config.has_logits else "change_vectors", **facts)
+            elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
 
 
-def _pattern(stage: Stage, changed: vm.Trace) -> None:
-    view = stage.view
-    st.markdown(f"**{stage.words('under_mask', head=view.head, layer=view.layer)}**")
-    axes = stage.t("common.axis_query"), stage.t("common.axis_key")
-    large = attention.head_view(changed, view.layer, view.head, stage.token, axes)
-    alt = stage.words("head_alt", head=view.head, layer=view.layer)
-    stage.strips(strips.matrix(large), "under_mask", alt, own=False)
-    stage.source(stage.at("attn.pattern"))
+def _pattern(page: Page, changed: vm.Trace) -> None:
+    view = page.view
+    st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer)}**")
+    axes = page.t("common.axis_query"), page.t("common.axis_key")
+    large = attention.head_view(changed, view.layer, view.head, page.token, axes)
+    alt = page.words("head_alt", head=view.head, layer=view.layer)
+    elements.heat_rows(page, strips.matrix(large), "under_mask", alt, own=False)
+    elements.source(page, page.at("attn.pattern"))
 
 
-def _guesses(stage: Stage, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
+def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
     """The predictions at the selected token; of an encoder that feeds a decoder, the decoder's last."""
-    position = stage.token
+    position = page.token
     if "logits" not in before:
         before, after = before.at("decoder"), after.at("decoder")
         position = len(before) - 1
     found = change.GuessesView.of(before, after, position)
     token = texts.literal(before.tokens[position].label)
-    said = {
-        "where": stage.words("where_at" if stage.lm.config.kind == "encoder" else "where_after", token=token),
+    values = {
+        "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
         "before": texts.literal(found.labels[found.best[0]]),
         "after": texts.literal(found.labels[found.best[1]]),
         **found.facts(),
     }
-    st.markdown(f"**{stage.words(f'title_{found.outcome}', **said)}**")
-    stage.figure(change.draw_guesses(found, names), "guesses", stage.words("guesses_alt"))
-    st.caption(f"{stage.t.site_label(before.site('probs'))} {texts.literal('probs')}")
-    stage.see("change_same" if found.outcome == "same" else "change_guesses", **said)
+    st.markdown(f"**{page.words(f'title_{found.outcome}', **values)}**")
+    elements.figure(page, change.draw_guesses(found, names), "guesses", page.words("guesses_alt"))
+    st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
+    elements.see(page, "change_same" if found.outcome == "same" else "change_guesses", **values)
 
 
-def run(stage: Stage) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:
+def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:
     """The mask that a visitor chose; the run without what is chosen here, and with it, seen from the page's stack.
 
     The latter is None where nothing is chosen, or where a drawn mask leaves a token with nothing to see,
-    which is then said.
+    which is then values.
     """
-    mask = _mask(stage)
-    _off(stage)
-    before = _before(stage)
-    if mask.is_own or _is_edit(mask, stage):
-        return mask, before, None if before is stage.trace else stage.trace
-    side, trace = stage.view.stack(stage.lm.config), stage.trace
+    mask, is_edit = _mask(page)
+    _off(page)
+    before = _before(page)
+    if mask.is_own or is_edit:
+        return mask, before, None if before is page.trace else page.trace
+    side, trace = page.view.stack(page.lm.config), page.trace
     visible = masks.build(mask, side, len(trace))
     if visible is not None and (blind := masks.blind(visible)):
-        names = ", ".join(f"{position} {stage.token_name(position)}" for position in blind[:5])
-        st.error(stage.words("blind", tokens=names), icon=":material/visibility_off:")
+        names = ", ".join(f"{position} {page.token_name(position)}" for position in blind[:5])
+        st.error(page.words("blind", tokens=names), icon=":material/visibility_off:")
         return mask, before, None
-    return mask, before, runs.changed(stage.asked, side, mask, stage.view.layer, ()).at(side)
+    return mask, before, _under(page.run_key, side, mask).at(side)
 
 
-def _before(stage: Stage) -> vm.Trace:
+@cached(size=runs.bytes_of)
+def _under(run: runs.RunKey, side: Side, mask: masks.MaskChoice) -> vm.Trace:
+    """The same run with another mask in all layers of a stack."""
+    visible = masks.build(mask, side, len(runs.trace(run).at(side)))
+    return runs.run(run, None if visible is None else {side: visible})
+
+
+def _before(page: Page) -> vm.Trace:
     """The run without the edits that are made here."""
-    rest = [edit for edit in stage.trace.edits if not _is_made_here(edit, stage)]
-    if len(rest) == len(stage.trace.edits):
-        return stage.trace
+    rest = [edit for edit in page.trace.edits if not _is_made_here(edit, page)]
+    if len(rest) == len(page.trace.edits):
+        return page.trace
     try:
-        run = runs.trace(stage.asked._replace(edits=edits.write(rest)))
+        run = runs.trace(page.run_key._replace(edits=edits.write(rest)))
     except ValueError:  # an edit that could only be made after one of these
-        run = runs.trace(stage.asked.plain)
-    return run.at(stage.trace.stack.side)
+        run = runs.trace(page.run_key.plain)
+    return run.at(page.trace.stack.side)
 
 
-def _is_made_here(edit: Edit, stage: Stage) -> bool:
+def _is_made_here(edit: Edit, page: Page) -> bool:
     """Whether the controls of this section say so too."""
-    return _is_head(edit, stage) or _is_cell(edit, stage) or _opens(edit, stage)
+    return _is_head(edit, page) or _is_cell(edit, page) or _opens(edit, page)
 
 
-def _is_here(edit: AblateHead | FlipMask | NoMask, stage: Stage) -> bool:
+def _is_here(edit: AblateHead | FlipMask | NoMask, page: Page) -> bool:
     """Whether an edit is of the stack that the page shows."""
-    return (edit.side or stage.lm.config.sides[-1]) == stage.view.stack(stage.lm.config)
+    return (edit.side or page.lm.config.sides[-1]) == page.view.stack(page.lm.config)
 
 
-def _is_head(edit: Edit, stage: Stage) -> TypeGuard[AblateHead]:
+def _is_head(edit: Edit, page: Page) -> TypeGuard[AblateHead]:
     own = isinstance(edit, AblateHead) and edit.attention == "attn" and edit.to == "zero"
-    return own and edit.layer == stage.view.layer and _is_here(edit, stage)  # type: ignore[arg-type, attr-defined]
+    return own and edit.layer == page.view.layer and _is_here(edit, page)  # type: ignore[arg-type, attr-defined]
 
 
-def _is_cell(edit: Edit, stage: Stage) -> TypeGuard[FlipMask]:
-    return isinstance(edit, FlipMask) and edit.layer is None and edit.key is not None and _is_here(edit, stage)
+def _is_cell(edit: Edit, page: Page) -> TypeGuard[FlipMask]:
+    return isinstance(edit, FlipMask) and edit.layer is None and edit.key is not None and _is_here(edit, page)
 
 
-def _opens(edit: Edit, stage: Stage) -> bool:
-    return isinstance(edit, NoMask) and (edit.side is None or _is_here(edit, stage))
+def _opens(edit: Edit, page: Page) -> bool:
+    return isinstance(edit, NoMask) and (edit.side is None or _is_here(edit, page))
 
 
-def _side(stage: Stage) -> Side | None:
+def _side(page: Page) -> Side | None:
     """The page's stack for an edit; None is the one that the output comes from."""
-    side = stage.view.stack(stage.lm.config)
-    return None if side == stage.lm.config.sides[-1] else side
+    side = page.view.stack(page.lm.config)
+    return None if side == page.lm.config.sides[-1] else side
 
 
-def _windowed(stage: Stage) -> bool:
+def _windowed(page: Page) -> bool:
     """Whether some layer has a mask of its own: drawing starts from a mask that all layers share."""
-    config, side = stage.lm.config, stage.view.stack(stage.lm.config)
+    config, side = page.lm.config, page.view.stack(page.lm.config)
     return any(config.window(side, layer) for layer in range(config.depth(side)))
 
 
-def _is_edit(mask: masks.MaskChoice, stage: Stage) -> bool:
-    """Whether the chosen mask is one that the view's edits have made already."""
-    if mask.name == "none":
-        return any(_opens(edit, stage) for edit in stage.trace.edits)
-    cells = tuple(sorted((edit.query, edit.key) for edit in stage.trace.edits if _is_cell(edit, stage)))
-    return mask.name == "drawn" and bool(cells) and cells == mask.flipped
+def _cells(page: Page) -> tuple[tuple[int, int], ...]:
+    """The cells of a drawn mask that the run's edits turn over."""
+    flips = [edit for edit in page.trace.edits if _is_cell(edit, page)]
+    return tuple(sorted((edit.query, edit.key) for edit in flips if edit.key is not None))
 
 
-def _put(stage: Stage, name: str, cells: Sequence[tuple[int, int]]) -> bool:
-    """Make the view's edits say which mask it is, as far as edits can; whether that changed them."""
-    rest = [edit for edit in stage.view.edits if not (_opens(edit, stage) or _is_cell(edit, stage))]
-    side = _side(stage)
+def _change(page: Page, name: masks.Mask, cells: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """The change of the view that makes it this mask: edits as far as they can say so, or else this page's choices."""
+    now = state.current().edits
+    rest = [edit for edit in now if not (_opens(edit, page) or _is_cell(edit, page))]
+    made: list[Edit] = []
     if name == "none":
-        rest.append(NoMask(side=stage.view.stack(stage.lm.config) if len(stage.lm.config.sides) > 1 else None))
-    if name == "drawn" and not _windowed(stage) and len(rest) + len(cells) <= edits.MOST_EDITS:
-        visible = masks.build(masks.MaskChoice("drawn", flipped=tuple(cells)), stage.trace.stack.side, len(stage.trace))
+        made.append(NoMask(side=page.view.stack(page.lm.config) if len(page.lm.config.sides) > 1 else None))
+    if name == "drawn" and not _windowed(page) and len(rest) + len(cells) <= edits.MOST_EDITS:
+        visible = masks.build(masks.MaskChoice("drawn", flipped=tuple(cells)), page.trace.stack.side, len(page.trace))
         if visible is not None and not masks.blind(visible):
-            rest += [FlipMask(query=query, key=key, side=side) for query, key in cells]
-    if tuple(rest) == stage.view.edits:
-        return False
-    state.put(edits=tuple(rest))
-    return True
+            made += [FlipMask(query=query, key=key, side=_side(page)) for query, key in cells]
+    kept = () if made and name == "drawn" else tuple(cells)
+    chosen = state.choose(page.name, (MASK, "own" if made else name), (FLIPPED, kept))
+    return {"edits": (*rest, *made), **chosen}
 
 
-def _mask(stage: Stage) -> masks.MaskChoice:
-    length, side = len(stage.trace), stage.view.stack(stage.lm.config)
-    key, drawn = f"{stage.name}.masks", f"{stage.name}.flipped.{side}"
-    _follow(stage, key, drawn)
-
-    def chosen() -> None:
-        if _put(stage, st.session_state[key], st.session_state.get(drawn, ())):
-            state.run_again()
-
-    name = controls.choose(stage, "masks", masks.options(stage.lm.config, side, length), "own", on_change=chosen)
+def _mask(page: Page) -> tuple[masks.MaskChoice, bool]:
+    """The mask, and whether the view's edits have made it already."""
+    length, side, drawn = len(page.trace), page.view.stack(page.lm.config), _cells(page)
+    cells = drawn or tuple(cell for cell in page.chosen(FLIPPED) if max(cell) < length)
+    made: masks.Mask | None = (
+        "none" if any(_opens(edit, page) for edit in page.trace.edits) else "drawn" if drawn else None
+    )
+    options = masks.options(page.lm.config, side, length)
+    name = made if made in options else elements.on_offer(page, MASK, options)
+    elements.control(
+        page,
+        MASK,
+        st.segmented_control,
+        options,
+        value=name,
+        change=lambda name: _change(page, name, cells),
+        required=True,
+        wrap=True,
+        format_func=lambda name: page.words(f"mask_{name}"),
+    )
     choice = masks.MaskChoice(name)
     if name == "padding":
-        choice = choice._replace(n_padding=_slider(stage, "n_padding", 1, length - 1, choice.n_padding))
+        choice = choice._replace(n_padding=_slider(page, N_PADDING, length - 1))
     if name in ("window", "global"):
-        choice = choice._replace(size=_slider(stage, "size", 1, length, choice.size))
+        choice = choice._replace(size=_slider(page, SIZE, length))
     if name == "global":
-        choice = choice._replace(chosen=_positions(stage, choice.chosen))
+        choice = choice._replace(chosen=_positions(page))
     if name == "drawn":
-        choice = choice._replace(flipped=_draw(stage))
-    st.caption(stage.words(f"masks_{name}_note"))
-    return choice
+        choice = choice._replace(flipped=cells)
+        _draw(page, cells)
+    st.caption(page.words(f"mask_{name}_note"))
+    return choice, name == made
 
 
-def _follow(stage: Stage, key: str, drawn: str) -> None:
-    """The controls as the view's edits have them, where those were changed elsewhere: in the address, by a chip."""
-    opened = any(_opens(edit, stage) for edit in stage.trace.edits)
-    cells = tuple(sorted((edit.query, edit.key) for edit in stage.trace.edits if _is_cell(edit, stage)))
-    seen, now = f"{drawn}.seen", (opened, cells)
-    if st.session_state.get(seen, (False, ())) == now:
-        return
-    st.session_state[seen] = now
-    if cells:
-        st.session_state[drawn] = cells
-    name = "none" if opened else "drawn" if cells else None
-    if name is not None:
-        st.session_state[key] = name
-    elif st.session_state.get(key) in ("none", "drawn"):
-        st.session_state[key] = "own"
-
-
-def heads_off(view: ViewState, stage: Stage) -> tuple[int, ...]:
+def heads_off(view: ViewState, page: Page) -> tuple[int, ...]:
     """The heads of the shown layer that the view has switched off."""
-    return tuple(sorted({edit.head for edit in view.edits if _is_head(edit, stage)}))
+    return tuple(sorted({edit.head for edit in view.edits if _is_head(edit, page)}))
 
 
-def _off(stage: Stage) -> None:
+def _off(page: Page) -> None:
     """Heads of the shown layer; every layer has its own choice, and all of them are made."""
-    view = stage.view
-    side = view.stack(stage.lm.config)
+    view = page.view
+    side = view.stack(page.lm.config)
     key = f"attention.off.{view.model}.{side}.{view.layer}"
-    state.follow(key, list(heads_off(view, stage)))
+    state.follow(key, list(heads_off(view, page)))
 
     def chosen() -> None:
-        rest = tuple(edit for edit in view.edits if not _is_head(edit, stage))
+        rest = tuple(edit for edit in view.edits if not _is_head(edit, page))
         heads = sorted(st.session_state[key])[: edits.MOST_EDITS - len(rest)]
-        off = (AblateHead(layer=view.layer, head=head, side=_side(stage)) for head in heads)
+        off = (AblateHead(layer=view.layer, head=head, side=_side(page)) for head in heads)
         state.update(edits=(*rest, *off))
 
     st.pills(
-        stage.words("off_heads", layer=view.layer),
-        list(range(stage.lm.config.n_heads)),
+        page.words("off_heads", layer=view.layer),
+        list(range(page.lm.config.n_heads)),
         selection_mode="multi",
         wrap=True,
         key=key,
-        help=stage.words("off_heads_help"),
+        help=page.words("off_heads_help"),
         on_change=chosen,
     )
 
 
-def _slider(stage: Stage, name: str, low: int, high: int, default: int) -> int:
-    if low == high:
-        return low
-    key = f"{stage.name}.{name}"
-    fitted = min(max(st.session_state.get(key, default), low), high)  # the sentence may have become shorter
-    if st.session_state.get(key) != fitted:
-        st.session_state[key] = fitted
-    return int(controls.setting(stage, st.slider, name, low, high))
+def _slider(page: Page, choice: Choice[int], high: int) -> int:
+    if high == 1:
+        return 1
+    return elements.control(page, choice, st.slider, 1, high, value=min(page.chosen(choice), high))
 
 
-def _positions(stage: Stage, default: Iterable[int]) -> tuple[int, ...]:
-    key, labels = f"{stage.name}.chosen", stage.token_labels
-    fitted = [position for position in st.session_state.get(key, default) if position < len(labels)]
-    if st.session_state.get(key) != fitted:
-        st.session_state[key] = fitted
-    every = list(range(len(labels)))
-    chosen = controls.setting(
-        stage, st.multiselect, "chosen", every, format_func=lambda position: f"{position}: {labels[position]}"
+def _positions(page: Page) -> tuple[int, ...]:
+    labels = page.token_labels
+    return elements.control(
+        page,
+        CHOSEN,
+        st.multiselect,
+        list(range(len(labels))),
+        value=tuple(position for position in page.chosen(CHOSEN) if position < len(labels)),
+        read=lambda held: tuple(sorted(held)),
+        write=list,
+        format_func=lambda position: f"{position}: {labels[position]}",
     )
-    return tuple(sorted(chosen))
 
 
-def _draw(stage: Stage) -> tuple[tuple[int, int], ...]:
+def _draw(page: Page, flipped: tuple[tuple[int, int], ...]) -> None:
     """The cells turned over by hand, in a square of the mask around the selected token."""
-    side, length = stage.view.stack(stage.lm.config), len(stage.trace)
-    key = f"{stage.name}.flipped.{side}"
-    flipped = tuple(cell for cell in st.session_state.get(key, ()) if max(cell) < length)
+    side, length, within = page.view.stack(page.lm.config), len(page.trace), state.inside()
     visible = masks.build(masks.MaskChoice("drawn", flipped=flipped), side, length)
     assert visible is not None  # only the model's own mask is not built
-    shown = around(stage.token, length, DRAWN)
-    words = {name: stage.words(f"draw_{name}") for name in ("label", "corner", "hint", "sees", "hidden")}
+    shown = around(page.token, length, DRAWN)
+    words = {name: page.words(f"draw_{name}") for name in ("label", "corner", "hint", "sees", "hidden")}
     data = {
-        "labels": stage.token_labels[shown],
+        "labels": page.token_labels[shown],
         "seen": ["".join("01"[cell] for cell in row) for row in visible[shown, shown].tolist()],
         "blind": [position - shown.start for position in masks.blind(visible)],
         "first": shown.start,
         "colours": {"sees": theme.ROLES["pattern"], "hidden": theme.MASKED},
         "words": words,
     }
-    components.mask(data, key="attention.mask", on_pick=functools.partial(_turn, stage, key, length))
+
+    def turn(cells: list[list[int]]) -> None:
+        asked = [(query, key) for query, key in cells if 0 <= query < length and 0 <= key < length]
+        state.update(within=within, **_change(page, "drawn", masks.flip(flipped, asked)))
+
+    def again() -> None:
+        state.update(within=within, **_change(page, "drawn", ()))
+
+    components.mask(data, key="attention.mask_cells", on_pick=turn)
     row = st.container(horizontal=True, vertical_alignment="center")
-    row.button(
-        stage.words("draw_again"),
-        key="attention.draw_again",
-        on_click=_again,
-        args=(stage, key),
-        disabled=not flipped,
-    )
+    row.button(page.words("draw_again"), key="attention.draw_again", on_click=again, disabled=not flipped)
     if length > DRAWN:
-        row.caption(stage.words("draw_part", first=shown.start, last=shown.stop - 1))
-    return flipped
-
-
-def _turn(stage: Stage, key: str, length: int, cells: list[list[int]]) -> None:
-    asked = [(query, key_) for query, key_ in cells if 0 <= query < length and 0 <= key_ < length]
-    st.session_state[key] = masks.flip(st.session_state.get(key, ()), asked)
-    _drawn(stage, key)
-
-
-def _again(stage: Stage, key: str) -> None:
-    st.session_state[key] = ()
-    _drawn(stage, key)
-
-
-def _drawn(stage: Stage, key: str) -> None:
-    """A drawing that is empty, or cannot be run for now, is still a drawing."""
-    changed = _put(stage, "drawn", st.session_state[key])
-    edits = state.current().edits
-    cells = tuple(sorted((e.query, e.key) for e in edits if isinstance(e, FlipMask) and e.key is not None))
-    st.session_state[f"{key}.seen"] = (False, cells)
-    if changed:
-        state.run_again()
+        row.caption(page.words("draw_part", first=shown.start, last=shown.stop - 1))

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import controls, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.config import LayerNorm, RMSNorm
 from viz_model.drawing.writing import percent, signed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import interventions, runs, state, texts
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.config import NoNorm
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit, SetNeuron, Skip

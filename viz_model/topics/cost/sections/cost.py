@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 
 from viz_model.app import controls, frame, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing.writing import big, small
@@ -213,14 +213,14 @@ def _layer(stage: Stage, length: int) -> int:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _shuffled(asked: runs.Asked, side: Side) -> counting.Shuffled | None:
+def _shuffled(asked: runs.RunKey, side: Side) -> counting.Shuffled | None:
     run = runs.trace(asked).at(side)
     with runs.alone():
         return counting.shuffled(run)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _kinds(asked: runs.Asked, side: Side) -> tuple[tuple[heads.HeadSummary, ...], ...]:
+def _kinds(asked: runs.RunKey, side: Side) -> tuple[tuple[heads.HeadSummary, ...], ...]:
     run = runs.trace(asked).at(side)
     with runs.alone():
         return counting.kinds(run)

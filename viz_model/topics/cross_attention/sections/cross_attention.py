@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import components, derivation, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing import strips
@@ -44,7 +44,7 @@ def follow(position: int) -> None:
 
 def stepper(stage: Stage) -> None:
     """A slider over the steps of decoding; the step is the selected token."""
-    last, key = len(stage.trace) - 1, f"{stage.name}.step"
+    last, key = len(stage.trace) - 1, f"{stage.text_key}.step"
     if last == 0:
         return  # nothing to choose
     state.follow(key, stage.token)
@@ -110,7 +110,7 @@ def maps(stage: Stage, every: np.ndarray, pattern: np.ndarray, shown: str) -> No
         components.cross_grid(
             header,
             patterns,
-            key=f"{stage.name}.grid",
+            key=f"{stage.text_key}.grid",
             on_pick=lambda head: state.update(head=head),
             on_ask=derivation.picked,
         )
@@ -267,7 +267,7 @@ def by_hand(stage: Stage, said: dict[str, object]) -> None:
 def missing(stage: Stage) -> None:
     """The page of a model without cross-attention: what it has instead, and where to find one that has it."""
     config, model = stage.lm.config, literal(stage.view.model)
-    st.info(stage.t.prose(f"{stage.name}.missing_{config.kind}", model=model), icon=":material/info:")
+    st.info(stage.t.prose(f"{stage.text_key}.missing_{config.kind}", model=model), icon=":material/info:")
     picture, see = stage.split()
     site = stage.at("attn.pattern")
     row = stage.trace.head(site, stage.view.head)[stage.token].numpy()
@@ -286,7 +286,7 @@ def missing(stage: Stage) -> None:
             for name in found:
                 st.button(
                     name,
-                    key=f"{stage.name}.model.{name}",
+                    key=f"{stage.text_key}.model.{name}",
                     on_click=state.update,
                     kwargs={"model": name, "side": "decoder", "token": None},
                 )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from viz_model.app import frame, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.topics.mistakes import numbers as slips
 from viz_model.topics.mistakes.numbers import SLIPS, Bars, Matrix, Outcome, Place, Result, Said, Slip
@@ -80,7 +80,7 @@ def choose(stage: Stage) -> Page:
     if said:
         right.button(
             stage.words("reset"),
-            key=f"{stage.name}.reset",
+            key=f"{stage.text_key}.reset",
             type="tertiary",
             icon=":material/restart_alt:",
             on_click=_reset,
@@ -158,7 +158,7 @@ def _candidates(stage: Stage) -> Iterator[tuple[Literal["own", "other_side", "st
 
 def _other(stage: Stage, name: str, text: str) -> Stage:
     """The stage on a run of a model on a text, without interventions."""
-    lm, run = runs.model(name), runs.trace(runs.Asked(name, text))
+    lm, run = runs.model(name), runs.trace(runs.RunKey(name, text))
     other = replace(stage, lm=lm, view=replace(stage.view, model=name, edits=()))
     return _moved(other, run.at(lm.config.sides[-1]))
 
@@ -211,7 +211,7 @@ def pair(page: Page) -> Outcome | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)
-def _outcome(asked: runs.Asked, side: str, slip: str, layer: int, head: int, position: int, _place: Place) -> Outcome:
+def _outcome(asked: runs.RunKey, side: str, slip: str, layer: int, head: int, position: int, _place: Place) -> Outcome:
     with runs.alone():
         return slips.outcome(SLIPS[slip], _place)
 

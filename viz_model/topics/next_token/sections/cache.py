@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from viz_model.app import runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
@@ -27,7 +27,7 @@ def section(stage: Stage, sampling: Sampling) -> None:
     place = (stage.asked, sampling, stage.view.seed)
     at, count = st.session_state.get("next_token.count", (place, 0))
     steps = runs.drawn(*place, count) if at == place and count else ()
-    stage = replace(stage, name="kv_cache")
+    stage = replace(stage, text_key="kv_cache")
     trace, config = stage.trace, stage.lm.config
     keeps = not any(edit.reads_whole_text for edit in trace.edits)
     held = runs.held(*place, len(steps)) if steps else _held_after(stage.asked, trace)
@@ -42,7 +42,7 @@ def section(stage: Stage, sampling: Sampling) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _held_after(asked: runs.Asked, _trace: Trace) -> kv_cache.Held:
+def _held_after(asked: runs.RunKey, _trace: Trace) -> kv_cache.Held:
     with runs.alone():
         return kv_cache.held_after(_trace)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.runs.trace import Trace
 from viz_model.topics.next_token.numbers.output import logit_scale, read_site, read_sites
@@ -68,4 +68,4 @@ def numbers(stage: Stage, choice: ChoiceView, said: Mapping[str, str]) -> None:
     """The most probable tokens as a table."""
     columns = ("logit", "model", "before", "after")
     headings = [stage.t(f"next_token.number_{name}", n=len(choice.tokens), **said) for name in columns]
-    stage.table(stage.name, choice.table(), [token.label for token in choice.tokens], headings, "choice")
+    stage.table(stage.text_key, choice.table(), [token.label for token in choice.tokens], headings, "choice")

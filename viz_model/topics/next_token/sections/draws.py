@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import components, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.pictures import sampling as figures

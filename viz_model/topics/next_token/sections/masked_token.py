@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_model.app import controls, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.pictures import next_token
@@ -25,7 +25,7 @@ def show(stage: Stage) -> None:
     trace = runs.masked(stage.asked, stage.token) if covers else seen
     mask = literal(stage.lm.tokenizer.token(mask_id).label) if mask_id is not None else ""
 
-    sampling = controls.sampling(replace(stage, name="next_token"))
+    sampling = controls.sampling(replace(stage, text_key="next_token"))
     choice = next_token.ChoiceView.of(trace, stage.token, sampling, marked_id=own_id if covers else None)
     said = {**chosen.facts(choice), "token": stage.token_name(), "mask": mask, "position": str(stage.token)}
     how = "typed" if is_typed else "visible" if not covers else "first" if choice.marked == 0 else "later"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_model.app import controls, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
@@ -69,7 +69,7 @@ def show(stage: Stage) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _arrivals(asked: runs.Asked, _trace: Trace) -> next_token.ArrivalsView:
+def _arrivals(asked: runs.RunKey, _trace: Trace) -> next_token.ArrivalsView:
     with runs.alone():
         return next_token.ArrivalsView.of(_trace)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import frame, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.next_token.numbers.sentences import token_vectors
@@ -80,7 +80,7 @@ def _others(stage: Stage) -> list[vm.Trace]:
         )
         readable, _ = runs.readable(typed)
         try:
-            found += [runs.trace(runs.Asked(stage.view.model, readable))] if readable else []
+            found += [runs.trace(runs.RunKey(stage.view.model, readable))] if readable else []
         except vm.TextError as error:
             column.caption(literal(str(error)))
     return found

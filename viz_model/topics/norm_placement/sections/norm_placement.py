@@ -11,7 +11,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.topics.norm_placement.numbers import gradients
 from viz_model.topics.norm_placement.numbers.twins import ends_in_logits

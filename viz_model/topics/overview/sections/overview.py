@@ -7,28 +7,28 @@ import functools
 import streamlit as st
 
 from viz_model.app import runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.config import Side
 from viz_model.topics.overview import numbers as story
 from viz_model.topics.overview.pictures import overview
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def _block(asked: runs.Asked, side: Side, layer: int, pool: int) -> overview.BlockView:
+def _block(asked: runs.RunKey, side: Side, layer: int, pool: int) -> overview.BlockView:
     run = runs.trace(asked).at(side)
     with runs.alone():
         return overview.BlockView.of(run, layer, pool)
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def _look(asked: runs.Asked, side: Side, token: int, attention: str) -> story.Look | None:
+def _look(asked: runs.RunKey, side: Side, token: int, attention: str) -> story.Look | None:
     run = runs.trace(asked).at(side)
     with runs.alone():
         return story.strongest_look(run, token, attention)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _along(asked: runs.Asked, side: Side) -> overview.Along:
+def _along(asked: runs.RunKey, side: Side) -> overview.Along:
     run = runs.trace(asked).at(side)
     with runs.alone():
         return overview.Along.of(run)

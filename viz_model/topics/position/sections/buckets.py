@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.pictures import bias
 from viz_model.topics.position.sections import common

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.pictures import bias

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.topics.position.numbers import by_hand as worked
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.pictures.matrix import draw_matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.pictures import order
 from viz_model.topics.position.sections import common

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model import config
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.pictures import rotation
 from viz_model.topics.position.pictures.matrix import draw_matrix

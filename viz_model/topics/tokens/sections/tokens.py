@@ -6,7 +6,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, controls, runs
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.state import CL100K
 from viz_model.app.texts import literal, quoting, row
 from viz_model.drawing.writing import percent

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from viz_model.app import components, controls, jobs, runs, state
-from viz_model.app.page import Stage
+from viz_model.app.stage import Stage
 from viz_model.app.texts import literal, row
 from viz_model.topics.training_lab.pictures import training
 from viz_model.topics.training_lab.pictures.training import RunView
@@ -228,7 +228,7 @@ def keep(stage: Stage) -> None:
     now = run()
     if now is None or now.job.ended is None or not now.experiment.reports:
         return
-    stage.see("keep", most=runs.MOST_KEPT)
+    stage.see("keep", most=runs.MOST_OWN)
     done = st.session_state.get(_KEPT, ())
     with st.container(horizontal=True):
         for which in ("trained", "untrained"):

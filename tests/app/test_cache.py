@@ -1,48 +1,48 @@
-"""Caches that are bounded in bytes."""
+"""Values that are kept, within so many bytes."""
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
+import numpy as np
 import pytest
 import streamlit as st
+import torch
 
 import viz_model as vm
-from viz_model.app import runs, store
-from viz_model.app.store import Call, Store
+from viz_model.app import cache, runs
+from viz_model.app.cache import MISSING, Call, Store
 
 
 def test_what_was_used_least_recently_leaves_first() -> None:
     held = Store(100)
-    left: list[Call] = []
     keys = [Call("f", (n,)) for n in range(4)]
-    for key in keys[:3]:
-        held.get(key, lambda: "value", lambda _: 40, left.append)
-    assert left == [keys[0]] and held.nbytes == 80
-    held.get(keys[1], lambda: pytest.fail("it was kept"), lambda _: 40)
-    held.get(keys[3], lambda: "value", lambda _: 40, left.append)
-    assert left == [keys[0], keys[2]] and len(held) == 2
+    assert [held.put(key, "value", 40) for key in keys[:3]] == [[], [], [keys[0]]] and held.nbytes == 80
+    assert held.get(keys[1]) == "value" and held.get(keys[0]) is MISSING
+    assert held.put(keys[3], "value", 40) == [keys[2]] and len(held) == 2
 
 
 def test_one_value_may_be_larger_than_all_the_room() -> None:
     held = Store(100)
-    assert held.get(Call("f", ()), lambda: "large", lambda _: 1000) == "large"
-    assert held.get(Call("f", ()), lambda: pytest.fail("it was kept"), lambda _: 1000) == "large"
-    held.get(Call("g", ()), lambda: "small", lambda _: 1)
+    held.put(Call("f", ()), "large", 1000)
+    assert held.get(Call("f", ())) == "large"
+    held.put(Call("g", ()), "small", 1)
     assert held.nbytes == 1
 
 
 def test_threads_that_ask_for_the_same_compute_it_once() -> None:
-    held, made, found = Store(100), [], []
+    made, found = [], []
     begun, go_on = threading.Event(), threading.Event()
 
-    def make() -> str:
+    @cache.cached(where=("test", 100))
+    def value() -> str:
         begun.set()
         go_on.wait(10)
         made.append(1)
         return "value"
 
-    ask = [threading.Thread(target=lambda: found.append(held.get(Call("f", ()), make, len))) for _ in range(3)]
+    ask = [threading.Thread(target=lambda: found.append(value())) for _ in range(3)]
     ask[0].start()
     begun.wait(10)
     for thread in ask[1:]:
@@ -54,19 +54,45 @@ def test_threads_that_ask_for_the_same_compute_it_once() -> None:
 
 
 def test_what_failed_is_tried_again() -> None:
-    held = Store(100)
+    answers = iter(("", "value"))
 
-    def fail() -> str:
-        raise ValueError("no")
+    @cache.cached(where=("test", 100))
+    def value() -> str:
+        if not (answer := next(answers)):
+            raise ValueError("no")
+        return answer
 
     with pytest.raises(ValueError, match="no"):
-        held.get(Call("f", ()), fail, len)
-    assert held.get(Call("f", ()), lambda: "value", len) == "value"
+        value()
+    assert value() == "value"
+
+
+def test_what_is_kept_may_ask_for_what_is_kept() -> None:
+    @cache.cached(where=("test", 100))
+    def inner(n: int) -> int:
+        return n + 1
+
+    @cache.cached(where=("test", 100))
+    def outer(n: int) -> int:
+        return 2 * inner(n)
+
+    assert outer(3) == 8
+
+
+def test_bytes_of_a_value_are_those_of_its_arrays() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class View:
+        values: np.ndarray
+        more: tuple[torch.Tensor, ...]
+        names: dict[str, np.ndarray]
+
+    size = cache.nbytes(View(np.zeros(1000), (torch.zeros(500),), {"a": np.zeros(250)}))
+    assert 12_000 <= size < 13_000
 
 
 def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches() -> None:
     calls: list[str] = []
-    where = store.kept("test", most=100, size=len)
+    where = cache.cached(where=("test", 100), size=len)
 
     @where
     def first(n: int, *, more: int = 0) -> str:
@@ -80,7 +106,7 @@ def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches
 
     st.cache_resource.clear()
     assert [first(3), first(3), second(3), first(3, more=1), second(3)] == ["aaa", "aaa", "bbb", "aaa", "bbb"]
-    assert calls == ["first", "second", "first"] and store.store("test", 100).nbytes == 9
+    assert calls == ["first", "second", "first"] and cache.store("test", 100).nbytes == 9
     first.clear()
     assert (first(3), second(3), calls) == ("aaa", "bbb", ["first", "second", "first", "first"])
     st.cache_resource.clear()
@@ -90,18 +116,18 @@ def test_functions_share_a_store_and_are_cleared_alone_or_with_streamlits_caches
 
 def test_all_runs_share_one_bound_and_leave_with_their_model(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_resource.clear()
-    held = store.store("runs", runs.MOST_KEPT_RUNS)
+    held = cache.store("runs", cache.MOST_KEPT)
     for name in ("story-pre-ln", "story-bert"):
-        runs.trace(runs.Asked(name, "the cat"))
+        runs.trace(runs.RunKey(name, "the cat"))
     kept = held.nbytes
-    assert len(held) == 2 and 0 < kept < runs.MOST_KEPT_RUNS
-    runs.gradients(runs.Asked("story-pre-ln", "the cat"), "decoder")
+    assert len(held) == 2 and 0 < kept < cache.MOST_KEPT
+    runs.gradients(runs.RunKey("story-pre-ln", "the cat"), "decoder")
     assert len(held) == 3 and held.nbytes > kept
     monkeypatch.setattr(runs.loaded, "_where", ("models", 1))  # room for one model
     st.cache_resource.clear()
-    held = store.store("runs", runs.MOST_KEPT_RUNS)
-    runs.trace(runs.Asked("story-pre-ln", "the cat"))
-    runs.trace(runs.Asked("story-bert", "the cat"))
+    held = cache.store("runs", cache.MOST_KEPT)
+    runs.trace(runs.RunKey("story-pre-ln", "the cat"))
+    runs.trace(runs.RunKey("story-bert", "the cat"))
     assert len(held) == 1
     st.cache_resource.clear()
 

@@ -1,0 +1,27 @@
+"""What a section puts on its page: functions of a :class:`viz_model.app.page.Page`."""
+
+from viz_model.app.elements.code import code
+from viz_model.app.elements.controls import choose, control, on_offer
+from viz_model.app.elements.figure import figure, heat_rows, source
+from viz_model.app.elements.formula import formula
+from viz_model.app.elements.prose import question, see, split
+from viz_model.app.elements.tables import records, table
+from viz_model.app.elements.tabs import four_tabs, tabs
+
+__all__ = [
+    "choose",
+    "code",
+    "control",
+    "figure",
+    "formula",
+    "four_tabs",
+    "heat_rows",
+    "on_offer",
+    "question",
+    "records",
+    "see",
+    "source",
+    "split",
+    "table",
+    "tabs",
+]

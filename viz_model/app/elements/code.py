@@ -1,0 +1,78 @@
+"""Code of a page that runs as it stands, and the whole run as a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import runs, texts
+from viz_model.app.choices import CODE
+from viz_model.app.elements.controls import control
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.model import sites as sites_of
+from viz_model.runs import notebook
+
+OWN = "page"
+"""The choice of the page's own code."""
+
+
+def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **values: object) -> None:
+    """A few lines that run as they stand for this sentence and model, and the whole run as a notebook.
+
+    Args:
+        own: the name of a snippet of the page; without ``sites`` it is that of the page itself. In it
+            ``{{run}}`` is the call that gives the page's trace, for a model called ``lm``.
+        sites: values that are made in plain PyTorch, each in its own lines
+            (:mod:`viz_model.runs.notebook`); a visitor chooses one, the first is shown unasked.
+        values: what fills the other places of ``own``.
+    """
+    t, run, layer = page.t, runs.trace(page.run_key.plain), page.view.layer
+    start = "\n".join(notebook.preamble(run, page.view.model))
+    labels, code_of = {}, {}
+    if own is not None or not sites:
+        values = {"model": page.view.model, "text": page.trace.text, "side": page.trace.side, **values}
+        labels[OWN] = t("common.code_own")
+        code_of[OWN] = texts.snippet(own or page.text_key, run=_call(page.trace), **values)
+    written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
+    for name in map(page.trace.full_name, sites):
+        if name in written:
+            _, short = sites_of.split_name(sites_of.split_side(name)[1])
+            labels[short] = f"{t.site_label(sites_of.find(name, run.config))} · {name}"
+            code_of[short] = f"{start}\n{written[name].code}\n"
+    shown = page.chosen(CODE) if page.chosen(CODE) in labels else next(iter(labels))
+    if len(labels) > 1:
+        options: dict[str, Any] = {"label": t("common.code_of"), "help": None, "format_func": labels.__getitem__}
+        control(page, CODE, st.selectbox, list(labels), value=shown, **options)
+    st.code(code_of[shown], language="python")
+    if page.trace.edits and shown != OWN:
+        st.caption(t("common.code_plain"))
+    st.download_button(
+        t("common.notebook"),
+        data=lambda: _notebook(page, run),
+        file_name=f"{page.view.model}.ipynb",
+        mime="application/x-ipynb+json",
+        key=f"{page.text_key}.notebook",
+        help=t("common.notebook_help"),
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _notebook(page: Page, run: vm.Trace) -> str:
+    model, text = literal(page.view.model), literal(run.text or "")
+    opening = page.t("common.notebook_opening", model=model, text=text)
+    return notebook.notebook(run, page.view.model, page.view.layer, opening=opening, label=page.t.site_label)
+
+
+def _call(run: vm.Trace) -> str:
+    """Python that gives a run, for a model called ``lm``."""
+    to = run.target_language
+    arguments = [repr(run.text)]
+    arguments += [repr(run.target)] if run.prefix else []
+    arguments += [f"target_language={to!r}"] if to is not None else []
+    arguments += [f"edits=vm.edits.parse({vm.edits.write(run.edits)!r})"] if run.edits else []
+    return f"lm.trace({', '.join(arguments)})" + (f".at({run.side!r})" if run.prefix else "")

@@ -1,0 +1,85 @@
+"""Pictures of a page, each with what it shows in words; a click on a cell asks how its number was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from viz_model.app import components, derivation
+from viz_model.app.elements.formula import shape
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.drawing import cells as cells_of
+from viz_model.drawing.cells import Cells
+from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.strips import StripsView
+from viz_model.drawing.strips import scene as strips_scene
+from viz_model.model import sites
+
+
+def figure(
+    page: Page,
+    figure: go.Figure,
+    key: str,
+    alt: str,
+    *,
+    own: bool = True,
+    on_pick: Callable[[Any], object] | None = None,
+) -> None:
+    """Draw a figure; ``alt`` says in words what it shows.
+
+    A click on a cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the
+    derivation of that number. Without ``own`` the figure is of another run than the page's. ``on_pick``
+    is called with the ``customdata`` of a point that is clicked.
+    """
+    key = f"{page.text_key}.{key}"
+    for part in figure.data:
+        cells = _known(page, cells_of.read(part.meta))
+        if cells is not None and own:
+            part.meta = cells.meta
+        elif cells is not None:
+            part.meta = None
+            part.hoverinfo = "skip" if part.hoverinfo == "none" else part.hoverinfo
+
+    def picked() -> None:
+        points = st.session_state[key]["selection"]["points"]
+        if on_pick is not None and points and "customdata" in points[0]:
+            on_pick(points[0]["customdata"])
+
+    select: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if on_pick else {}
+    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **select)
+    notes = figure.layout.meta or {}
+    if part := notes.get("part"):
+        st.caption(page.t("common.tokens_part", **part))
+    if pool := notes.get("pool"):
+        st.caption(page.t("common.pooled", **pool))
+
+
+def heat_rows(page: Page, view: StripsView, key: str, alt: str, *, own: bool = True) -> None:
+    """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :func:`figure`."""
+    rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in view.strips)
+    words = {"alt": alt, "masked": page.t("common.masked")}
+    header, numbers = strips_scene(view._replace(strips=rows), words)
+    components.strips(header, numbers, key=f"{page.text_key}.{key}", on_ask=derivation.picked)
+    if view.pool != Pool():
+        st.caption(page.t("common.pooled", **view.pool._asdict()))
+
+
+def source(page: Page, *names: str) -> None:
+    """Under a picture: which sites it shows, their shapes, and how to get them."""
+    lines = []
+    for name in names:
+        sizes = " × ".join(map(str, shape(page, name)))
+        label = page.t.site_label(page.trace.site(name))
+        lines.append(f"{label} {literal(page.trace.full_name(name))} [{sizes}]")
+    st.caption(" · ".join(lines))
+
+
+def _known(page: Page, cells: Cells | None) -> Cells | None:
+    """Cells of a site by its full name."""
+    if cells is None or cells.site in sites.table(page.trace.config):
+        return cells
+    return cells._replace(site=page.trace.full_name(cells.site))

@@ -1,0 +1,28 @@
+"""Prose of a page beside its pictures, and the question at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app.page import Page
+
+
+def split() -> tuple[Any, Any]:
+    """Two thirds for a picture, one for what you see."""
+    picture, see = st.columns([2, 1], gap="large")
+    return picture, see
+
+
+def see(page: Page, section: str = "see", /, **values: object) -> None:
+    """What a picture shows, in this sentence's own tokens and numbers."""
+    st.markdown(page.t.prose(f"{page.text_key}.{section}", **values))
+
+
+def question(page: Page, section: str = "question", answer: str = "answer", /, **values: object) -> None:
+    """Something to find out by trying, with the answer folded away."""
+    st.divider()
+    st.markdown(f"**{page.t('common.try_it')}** {page.t.prose(f'{page.text_key}.{section}', **values)}")
+    with st.expander(page.t("common.answer")):
+        see(page, answer, **values)

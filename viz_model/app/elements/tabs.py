@@ -1,0 +1,45 @@
+"""Tabs of which only the open one is drawn; which one that is, is a choice of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import state
+from viz_model.app.choices import TAB, Choice
+from viz_model.app.page import Page
+
+Draw = Callable[[], None]
+
+
+def four_tabs(page: Page, formula: Draw, hand: Draw, code: Draw, numbers: Draw) -> None:
+    """Formula, By hand, Code, Numbers."""
+    drawn = {"formula": formula, "hand": hand, "code": code, "numbers": numbers}
+    _tabs(page, TAB, {name: page.t(f"common.tab_{name}") for name in drawn}, drawn)
+
+
+def tabs(page: Page, choice: Choice[Any], draw: Mapping[str, Draw]) -> None:
+    """Parts of the page of which a visitor looks at one, each labelled with the page's ``name_part``."""
+    _tabs(page, choice, {name: page.words(f"{choice.name}_{name}") for name in draw}, draw)
+
+
+def _tabs(page: Page, choice: Choice[Any], labels: Mapping[str, str], draw: Mapping[str, Draw]) -> None:
+    """In a fragment, so that another tab draws itself and nothing else."""
+    key = f"{page.text_key}.{choice.name}s"
+    names = {label: name for name, label in labels.items()}
+
+    def changed() -> None:
+        state.put(**state.choose(page.name, (choice, names[st.session_state[key]])))
+        state.run_alone(key)
+
+    def draw_open() -> None:
+        state.follow(key, labels.get(page.chosen(choice), next(iter(labels.values()))))
+        places = st.tabs(list(names), key=key, on_change=changed)
+        for place, name in zip(places, names.values(), strict=True):
+            if place.open or not state.has_browser():
+                with place, state.fragment(key):
+                    draw[name]()
+
+    st.fragment(draw_open, key=key)()

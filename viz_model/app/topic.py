@@ -1,0 +1,189 @@
+"""A page as a list: its sections in order, its four tabs, its question, and what a visitor may choose on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import derivation, elements, frame, interventions, runs, state
+from viz_model.app.choices import CODE, TAB, Choice
+from viz_model.app.page import Page
+from viz_model.app.texts import Texts, literal
+from viz_model.config import ModelConfig
+
+C = TypeVar("C")
+
+
+class Tabs(NamedTuple, Generic[C]):
+    """What takes a page apart: each is drawn when it is open."""
+
+    formula: Callable[[C], None]
+    hand: Callable[[C], None]
+    code: Callable[[C], None]
+    numbers: Callable[[C], None]
+
+
+@dataclass(frozen=True)
+class Layout(Generic[C]):
+    """What stands on a page below its lead.
+
+    Attributes:
+        of: makes of the page what its sections and tabs are given, once each time it is drawn; the page itself
+            for one whose sections share nothing.
+        sections: from above to below.
+        tabs: after the sections.
+        question: at the end, where it is not the page's ``question`` and ``answer``.
+    """
+
+    of: Callable[[Page], C]
+    sections: tuple[Callable[[C], None], ...]
+    tabs: Tabs[C] | None = None
+    question: Callable[[C], None] | None = None
+
+    def draw(self, page: Page) -> None:
+        given = self.of(page)
+        for section in self.sections:
+            section(given)
+        if self.tabs is not None:
+            elements.four_tabs(page, *(partial(tab, given) for tab in self.tabs))
+        if self.question is not None:
+            self.question(given)
+        elif self.tabs is not None:
+            elements.question(page)
+
+
+def itself(page: Page) -> Page:
+    """The ``of`` of a layout whose sections are given the page."""
+    return page
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A page.
+
+    Attributes:
+        name: of its room, its door in ``pages/``, its address and its texts.
+        layout: what it shows; a function where that depends on the model.
+        choices: all that a visitor chooses on it; the open tab is always one.
+        without: fields of the view that make no difference to it.
+        text_key: names the texts of a page that has another story to tell of another kind of model.
+    """
+
+    name: str
+    layout: Layout[Any] | Callable[[Page], Layout[Any]]
+    choices: tuple[Choice[Any], ...] = ()
+    without: frozenset[str] = frozenset()
+    text_key: Callable[[ModelConfig], str] | None = None
+
+    def draw(self, page: Page) -> None:
+        """All below the lead."""
+        (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What a page was opened on. The run itself is kept by :mod:`viz_model.app.runs`, which bounds what all take."""
+
+    topic: Topic
+    text_key: str
+    run_key: runs.RunKey
+    example: str
+    t: Texts
+    pages: dict[str, Any]
+
+
+def show(topic: Topic) -> None:
+    """Open the frame and, below the sentence, draw the page; nothing below where there is no text to run.
+
+    What is below runs again alone when only that can change (:func:`viz_model.app.state.update`).
+    """
+    pages = frame.navigation().pages
+    state.has_parts(None)
+    view = state.begin(runs.names(), runs.offered(), topic.name, (TAB, CODE, *topic.choices))
+    t = Texts(view.lang)
+    try:
+        # Said only where it takes long: Streamlit waits a moment before it draws this.
+        with st.spinner(t("common.loading", model=literal(view.model))):
+            lm = runs.model(view.model)
+    except vm.ModelError as error:
+        runs.leave_out(view.model, error)
+        state.write(view)
+        del st.session_state["view"]  # so that the address is read again, which still asks for it
+        st.rerun()
+    example = frame.examples(lm)[0]
+    view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
+    if destination := st.session_state.pop("frame.go", None):
+        st.switch_page(pages[destination])
+    frame.sidebar(view, lm, t)
+    for notice in state.notices():
+        st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
+    run = frame.sentence(view, lm, t)
+    if run is None:
+        st.stop()
+    text_key = topic.text_key(lm.config) if topic.text_key else topic.name
+    opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
+    state.has_parts(topic.without)
+    with st.sidebar:
+        _ask(opened)
+    _body(opened)
+
+
+@st.fragment(key=state.ASK)
+def _ask(opened: _Opened) -> None:
+    page = _now(opened)
+    derivation.offer(page.trace, page.token, page.t)
+
+
+@st.fragment(key=state.BODY)
+def _body(opened: _Opened) -> None:
+    """All below the sentence."""
+    page, t = _now(opened), opened.t
+    last = len(page.trace) - 1
+    if page.view.token is not None and page.view.token > last:
+        if state.from_address():
+            st.warning(t("common.token_beyond", asked=page.view.token, last=last))
+        else:  # the sentence was shortened under the chosen token
+            state.put(token=None)
+            page = _now(opened)
+    view, trace = page.view, page.trace
+    frame.ribbons(trace, page.token, t, key="frame.ribbon")
+    frame.machine_map(page.name, view, page.lm, t)
+    if trace.edits:
+        own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
+        interventions.banner(page.run_key, own_token, t)
+    derivation.watch(page.name, view, trace, t)
+    own = page.text_key == page.name
+    st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False)
+    elements.see(page, "lead")
+    opened.topic.draw(page)
+
+
+def _now(opened: _Opened) -> Page:
+    """The page at this moment: layer, head and token may be others than when it was opened."""
+    lm, run = runs.model(opened.run_key.model), runs.trace(opened.run_key)
+    view = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
+    trace = run.at(view.stack(lm.config))
+    token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
+    if trace.model is not lm.model:  # an edit has taken a part out of it
+        lm = replace(lm, model=trace.model)
+    return Page(opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages)
+
+
+def _asked_about(trace: vm.Trace, is_own: bool) -> int:
+    """The position to tell of where none was chosen: a mask that was typed, or else the last one of the text.
+
+    After the text an encoder may read control tokens. A target that the model said by itself
+    (``is_own``) ends where nothing more is to be said: of that, the last one with a letter.
+    """
+    controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
+    if mask in trace.own_ids:
+        return trace.own_ids.index(mask)
+    written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
+    if trace.prefix and trace.side == "decoder" and is_own:
+        written = [i for i in written if any(map(str.isalpha, trace.tokens[i].text))] or written
+    return written[-1] if written else len(trace) - 1

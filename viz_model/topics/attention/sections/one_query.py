@@ -1,0 +1,48 @@
+"""What becomes of one query and its keys, step by step."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.sections.query import Query
+
+
+def section(query: Query) -> None:
+    _forms(query)
+    _steps(query)
+
+
+def _forms(query: Query) -> None:
+    """The query and the key before and after norm and rotation, and what that does to the products.
+
+    Nothing where neither is changed before they meet.
+    """
+    page, words = query.page, query.page.words
+    view = attention.FormsView.of(page.trace, page.view.layer, page.view.head, page.token, query.strongest)
+    if not view.notes:
+        return
+    st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
+    names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
+    lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
+    elements.heat_rows(page, attention.form_strips(view, names, lengths), "forms", words("forms_alt"))
+    elements.source(page, *(page.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
+    st.caption(words("forms_note"))
+    tokens = {"token": page.token_name(view.query), "key": page.token_name(view.key)}
+    for form, note in view.notes.items():
+        elements.see(page, f"form{note}", **tokens, **view.facts(form))
+
+
+def _steps(query: Query) -> None:
+    """The way from dot products to a mixed value, as this model takes it."""
+    page, view, words = query.page, query.steps, query.page.words
+    st.subheader(words("steps_title", token=page.token_name()), anchor=False)
+    names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
+    elements.heat_rows(page, attention.step_strips(view, names), "steps", words("steps_alt"))
+    sites = (*attention.matrices(page.trace, page.view.layer), "z")
+    elements.source(page, *(page.at(f"attn.{name}") for name in sites))
+    if len(view.shown()) < len(page.trace):
+        st.caption(words("steps_part", shown=len(view.shown()), n=len(page.trace)))
+    if not view.scaled:
+        st.caption(words("no_scale"))
