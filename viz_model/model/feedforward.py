@@ -89,7 +89,13 @@ def _steps(activation: Activation, x: Expression) -> Expression:
 
 
 class FeedForward(nn.Module, ABC):
-    """[B, T, D] -> [B, T, D], position by position."""
+    """[B, T, D] -> [B, T, D], position by position.
+
+    ``up`` reads the stream, ``down`` writes what the hidden neurons ``act`` [T, F] hold.
+    """
+
+    up: nn.Linear
+    down: nn.Linear
 
     @abstractmethod
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
