@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 
 class ConfigError(ValueError):
@@ -40,8 +40,29 @@ ActsOn: TypeAlias = Literal["embedding", "queries", "scores", "nothing"]
 """Where a position scheme enters: added to the embedding, turning queries and keys, or added to the scores."""
 
 
+class Variant:
+    """What every member of a union says. A member with parameters of its own checks their ranges."""
+
+    def check(self, model: ModelConfig) -> None:
+        """Raises ConfigError where a parameter is out of its range, or does not fit the sizes of the model.
+
+        Types are checked from the annotations.
+        """
+
+
 @dataclass(frozen=True, kw_only=True)
-class LayerNorm:
+class _WithEps(Variant):
+    """A norm that divides by a root, which ε keeps from being 0."""
+
+    eps: float
+
+    def check(self, model: ModelConfig) -> None:
+        if not 0 < self.eps < 1:
+            raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.eps!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerNorm(_WithEps):
     """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016)."""
 
     eps: float = 1e-5
@@ -50,7 +71,7 @@ class LayerNorm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RMSNorm:
+class RMSNorm(_WithEps):
     """Divide by the root of the mean square, then scale; no mean, no shift (Zhang & Sennrich 2019)."""
 
     eps: float = 1e-6
@@ -58,15 +79,27 @@ class RMSNorm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoNorm:
+class NoNorm(Variant):
     """Nothing is measured and nothing is changed: what a norm does is seen best where it is missing."""
 
     eps: ClassVar[float] = 0.0
     centred: ClassVar[bool] = False
 
 
+class PositionScheme(Variant):
+    """A position scheme: where it enters, and what it is called."""
+
+    acts_on: ClassVar[ActsOn]
+    label: ClassVar[str]
+
+
+def _check_base(base: float) -> None:
+    if not 1 < base < math.inf:
+        raise ConfigError(f"position: base must be a number above 1, got {base!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Sinusoidal:
+class Sinusoidal(PositionScheme):
     """Fixed sine and cosine waves added to the embedding (Vaswani et al. 2017, section 3.5).
 
     ``layout`` says where the cosines stand: after each sine as in the paper, or all of them in
@@ -78,19 +111,20 @@ class Sinusoidal:
     acts_on: ClassVar[ActsOn] = "embedding"
     label: ClassVar[str] = "position waves"
 
-    @property
-    def formula(self) -> str:
-        sine, cosine = ("2i", "2i+1") if self.layout == "interleaved" else ("i", "D/2+i")
-        return rf"p_{{t,{sine}}}=\sin\frac{{t}}{{b^{{2i/D}}}},\; p_{{t,{cosine}}}=\cos\frac{{t}}{{b^{{2i/D}}}}"
+    def check(self, model: ModelConfig) -> None:
+        _check_base(self.base)
+        if model.d_model % 2:
+            raise ConfigError(f"d_model: sine and cosine come in pairs, {model.d_model} is odd")
+        if model.n_context * model.d_model > MAX_POSITION_TABLE:
+            raise ConfigError(f"n_context: {model.n_context} positions of {model.d_model} are too large a table")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learned:
+class Learned(PositionScheme):
     """A trained vector for every position, added to the embedding (Radford et al. 2018; Devlin et al. 2019)."""
 
     acts_on: ClassVar[ActsOn] = "embedding"
     label: ClassVar[str] = "learned positions"
-    formula: ClassVar[str] = r"\mathbf{p}_t = \mathbf{P}[t]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +160,7 @@ RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rope:
+class Rope(PositionScheme):
     """Rotary position embedding: pairs of q and k turned by an angle that grows with position (Su et al. 2021).
 
     ``pairing`` says which two values form a pair: neighbours (2i, 2i+1) as in the paper and in
@@ -140,20 +174,30 @@ class Rope:
     scaling: RopeScaling | None = None
     acts_on: ClassVar[ActsOn] = "queries"
     label: ClassVar[str] = "rotary positions"
-    formula: ClassVar[str] = r"\mathbf{R}_t"
+
+    def rotated(self, d_head: int) -> int:
+        """R, how many of a head's K values are turned."""
+        return int(d_head * self.fraction)
+
+    def check(self, model: ModelConfig) -> None:
+        _check_base(self.base)
+        if not 0 < self.fraction <= 1:
+            raise ConfigError(f"position: fraction must lie between 0 and 1, got {self.fraction!r}")
+        if (rotated := self.rotated(model.d_head)) % 2 or rotated == 0:
+            raise ConfigError(f"position: rotation takes pairs, {rotated} of {model.d_head} values are not")
+        _check_scaling(self.scaling)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alibi:
+class Alibi(PositionScheme):
     """Each head subtracts its slope times the distance from the scores (Press et al. 2022)."""
 
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "distance penalty"
-    formula: ClassVar[str] = r"B_{hij} = -m_h\,\lvert i-j \rvert"
 
 
 @dataclass(frozen=True, kw_only=True)
-class T5Bias:
+class T5Bias(PositionScheme):
     """A trained number for each head and bucket of distances, added to the scores (Raffel et al. 2020).
 
     Half of the buckets hold one distance each, the rest grow logarithmically up to ``max_distance``.
@@ -163,16 +207,21 @@ class T5Bias:
     max_distance: int = 128
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "learned distance bias"
-    formula: ClassVar[str] = r"B_{hij} = b_{h,\mathrm{bucket}(j-i)}"
+
+    def check(self, model: ModelConfig) -> None:
+        n, reach = self.buckets, self.max_distance
+        if not (4 <= n <= 2**16 and n % 4 == 0 and n < reach <= 2**20):
+            raise ConfigError(
+                f"position: expected a multiple of 4 buckets and a larger max_distance, got {n} and {reach}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoPosition:
+class NoPosition(PositionScheme):
     """Nothing tells the positions apart, save what the mask hides."""
 
     acts_on: ClassVar[ActsOn] = "nothing"
     label: ClassVar[str] = "no positions"
-    formula: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +294,15 @@ DEFAULTED: dict[str, Callable[[ModelConfig], int]] = {
 MAX_POSITION_TABLE = 2**26
 
 
+class Layer(NamedTuple):
+    """What a block has that another block of the same stack need not have."""
+
+    window: int
+    """How many positions a query of its self-attention sees, itself included; 0 is all."""
+    position: Position
+    ffn: FeedForward
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """One Transformer, complete.
@@ -280,6 +338,10 @@ class ModelConfig:
     kind: Kind = "decoder"
     windows: tuple[int, ...] = ()
     """For each of ``n_layers``, how many positions a query sees, itself included; 0 is all, empty is all everywhere."""
+    positions: tuple[Position, ...] = ()
+    """For each of ``n_layers``, its scheme, where layers differ (Gemma 3); empty is ``position`` everywhere."""
+    ffns: tuple[FeedForward, ...] = ()
+    """For each of ``n_layers``, its feed-forward, where layers differ; empty is ``ffn`` everywhere."""
     attention_bias: bool = True
     qk_norm: bool = False
     """Normalise every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
@@ -319,36 +381,21 @@ class ModelConfig:
             raise ConfigError(f"n_kv_heads: {self.n_kv_heads} do not divide n_heads = {self.n_heads}")
         if not 0 <= self.n_segments <= 2**10:
             raise ConfigError(f"n_segments: expected a whole number from 0 to 1024, got {self.n_segments}")
-        if self.windows and len(self.windows) != self.n_layers:
-            raise ConfigError(f"windows: expected one for each of {self.n_layers} layers, got {len(self.windows)}")
+        for field in ("windows", "positions", "ffns"):
+            if (given := len(getattr(self, field))) not in (0, self.n_layers):
+                raise ConfigError(f"{field}: expected one for each of {self.n_layers} layers, got {given}")
         if any(window < 0 for window in self.windows):
             raise ConfigError(f"windows: expected whole numbers of at least 0, got {min(self.windows)}")
         if self.start_id is not None and not 0 <= self.start_id < self.n_vocab:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
-        if self.n_context * self.d_model > MAX_POSITION_TABLE and isinstance(self.position, Sinusoidal):
-            raise ConfigError(f"n_context: {self.n_context} positions of {self.d_model} are too large a table")
 
     def _check_choices(self) -> None:
-        if not isinstance(self.norm, NoNorm) and not 0 < self.norm.eps < 1:
-            raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.norm.eps!r}")
-        match self.position:
-            case Sinusoidal() | Rope():
-                if not 1 < self.position.base < math.inf:
-                    raise ConfigError(f"position: base must be a number above 1, got {self.position.base!r}")
-            case T5Bias(buckets=buckets, max_distance=distance):
-                if not (4 <= buckets <= 2**16 and buckets % 4 == 0 and buckets < distance <= 2**20):
-                    raise ConfigError(
-                        f"position: expected a multiple of 4 buckets and a larger max_distance, "
-                        f"got {buckets} and {distance}"
-                    )
-        if isinstance(self.position, Sinusoidal) and self.d_model % 2:
-            raise ConfigError(f"d_model: sine and cosine come in pairs, {self.d_model} is odd")
-        if isinstance(self.position, Rope):
-            if not 0 < self.position.fraction <= 1:
-                raise ConfigError(f"position: fraction must lie between 0 and 1, got {self.position.fraction!r}")
-            if (rotated := int(self.d_head * self.position.fraction)) % 2 or rotated == 0:
-                raise ConfigError(f"position: rotation takes pairs, {rotated} of {self.d_head} values are not")
-            _check_scaling(self.position.scaling)
+        for choice in (self.norm, self.position, *self.positions):
+            choice.check(self)
+        if wrong := [
+            p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
+        ]:
+            raise ConfigError(f"positions: {wrong[0].label}: what is added to the embedding is alike for all layers")
         if self.kind != "encoder" and not isinstance(self.head, LanguageHead):
             raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
         if self.n_segments and self.kind != "encoder":
@@ -363,9 +410,21 @@ class ModelConfig:
         """The number of blocks in a stack."""
         return self.n_encoder_layers if self.kind == "encoder_decoder" and side == "encoder" else self.n_layers
 
+    def layer(self, side: Side, layer: int) -> Layer:
+        """What one block has that its neighbours need not have. The encoder of a pair has the same in all."""
+        if side != self.sides[-1]:
+            return Layer(0, self.position, self.ffn)
+        window = self.windows[layer] if self.windows else 0
+        position = self.positions[layer] if self.positions else self.position
+        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn)
+
     def window(self, side: Side, layer: int) -> int:
         """How many positions a query of this layer's self-attention sees; 0 is all."""
-        return self.windows[layer] if self.windows and side == self.sides[-1] else 0
+        return self.layer(side, layer).window
+
+    def kv_head(self, head: int) -> int:
+        """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
+        return head * self.n_kv_heads // self.n_heads
 
     @property
     def has_logits(self) -> bool:
@@ -479,13 +538,14 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         inner = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__, **inner}
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _rich(field: str, plain: Any, kind: Any) -> Any:
     """A JSON value as its annotation wants it: lists become tuples, typed objects their variant."""
     if isinstance(plain, list):
-        return tuple(plain)
+        inner = typing.get_args(kind)[0] if typing.get_origin(kind) is tuple else None
+        return tuple(_rich(field, item, inner) for item in plain) if inner is not None else tuple(plain)
     if not (members := _members(kind)) or plain is None:
         return plain
     if not isinstance(plain, dict) or "type" not in plain:

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 import viz_model as vm
-from viz_model.runs.recompute import Replay
+from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Keep, record
 
 LONGEST_PAGE = 64
@@ -76,7 +76,7 @@ def ours(lm: vm.LanguageModel) -> list[Subject]:
         return lambda ids: record(lm.model, lm.tokenizer, ids, keep=keep)
 
     def kept(trace: vm.Trace) -> Iterable[Tensor]:
-        return (trace.values.kept if isinstance(trace.values, Replay) else trace.values).values()
+        return (trace.values.kept if isinstance(trace.values, Recomputed) else trace.values).values()
 
     def untraced(ids: list[int]) -> Tensor:
         return lm.model.vectors(torch.tensor([ids]))

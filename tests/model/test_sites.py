@@ -34,7 +34,7 @@ def test_every_site_has_the_shape_of_its_axes(lm: vm.LanguageModel) -> None:
     trace = lm.trace("Once upon a time")
     assert len(trace) > 3
     for name, site in sites.in_order(lm.config):
-        assert tuple(trace[name].shape) == site.shape(lm.config, len(trace)), name
+        assert tuple(trace[name].shape) == site.shape(len(trace)), name
         assert trace[name].isfinite().all() or name.endswith(("mask", "masked")), name
 
 

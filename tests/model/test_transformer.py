@@ -14,8 +14,10 @@ from torch import Tensor, nn
 import viz_model as vm
 from viz_model.config import Kind, LanguageHead, LayerNorm, MaskedHead, ModelConfig, NoHead, Sinusoidal, T5Bias
 from viz_model.model import positions
+from viz_model.model.attention import Given
+from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.model.transformer import Block, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import record
 
 
@@ -277,7 +279,7 @@ def test_dropout_keeps_the_expected_value() -> None:
     attn = model.stack("decoder").block(0).attn
     position: positions.Position = model.stack("decoder").position
     layers: list[Callable[[Tensor], Tensor]] = [
-        lambda y: attn(y, position, None),
+        lambda y: attn(y, Given(position)),
         model.stack("decoder").dropout,
         model.stack("decoder").block(0).dropout,
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from identities import check_identities, value_or_0, views
@@ -11,7 +13,7 @@ import viz_model as vm
 from viz_model.config import ModelConfig, Side
 from viz_model.config import variants as members
 from viz_model.model import masks, sites
-from viz_model.model.transformer import RESIDUALS, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
@@ -22,7 +24,8 @@ every = pytest.mark.parametrize("config", EVERY, ids=describe)
 def test_all_members_of_every_choice_are_tried() -> None:
     for field in ("norm", "position", "ffn", "head"):
         assert {type(getattr(config, field)) for config in EVERY} == set(members(field))
-    assert {(config.norm_at, config.residual) for config in EVERY} == set(RESIDUALS)
+    places = itertools.product(("pre", "post"), (True, False))
+    assert {(config.norm_at, config.residual) for config in EVERY} == set(places)
 
 
 @every
@@ -33,7 +36,7 @@ def test_every_site_has_the_shape_of_its_axes(config: ModelConfig) -> None:
         side, rest = sites.split_side(name)
         n_queries = len(trace.at(side)) if side else len(views(trace)[-1])
         n_keys = len(trace.ids) if ".cross." in rest else n_queries
-        assert tuple(trace[name].shape) == site.shape(config, n_queries, n_keys), name
+        assert tuple(trace[name].shape) == site.shape(n_queries, n_keys), name
         assert trace[name].isfinite().all() or name.endswith(("mask", "masked")), name
 
 
@@ -70,9 +73,9 @@ def test_norms_are_rebuilt_from_their_statistics(config: ModelConfig) -> None:
     for name in names:
         mean = value_or_0(trace, f"{name}.mean")
         standard = (trace.norm_input(name) - mean) / trace[f"{name}.scale"]
-        norm, _ = trace._norm(name)
-        shift = getattr(norm, "bias", 0)
-        close(standard * norm.weight + shift, trace[f"{name}.out"])
+        named = [trace.model.get_parameter(weight.name) for weight in sites.find(f"{name}.out", config).weights]
+        gain, shift = (*named, torch.zeros(()))[:2] if named else (torch.ones(()), torch.zeros(()))
+        close(standard * gain + shift, trace[f"{name}.out"])
 
 
 @every

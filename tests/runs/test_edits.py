@@ -19,7 +19,7 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, norms, ops, positions, sites
 from viz_model.model.attention import Attention
-from viz_model.model.transformer import Block
+from viz_model.model.block import Block
 from viz_model.runs.edits import (
     AblateHead,
     Edit,
@@ -428,8 +428,10 @@ def test_derived_values_are_those_of_the_edited_run(config: ModelConfig) -> None
             if name.endswith("norm.scale"):
                 norm = name.removesuffix(".scale")
                 mean = edited[f"{norm}.mean"] if f"{norm}.mean" in edited else 0.0  # noqa: SIM401
-                module, read = edited._norm(norm)
-                expected = module.weight * (read - mean) / value + getattr(module, "bias", 0.0)
+                named = sites.find(edited.full_name(f"{norm}.out"), edited.config).weights
+                weights = [edited.model.get_parameter(weight.name) for weight in named]
+                gain, shift = (*weights, torch.zeros(()))[:2] if weights else (torch.ones(()), torch.zeros(()))
+                expected = gain * (edited.norm_input(norm) - mean) / value + shift
                 close(edited[f"{norm}.out"], expected)
 
 

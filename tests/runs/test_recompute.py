@@ -35,7 +35,7 @@ def _has_heads(trace: Trace, name: str) -> bool:
 
 def held(trace: Trace) -> int:
     """Bytes of the storages behind what a trace keeps."""
-    values = trace.values.kept if isinstance(trace.values, recompute.Replay) else trace.values
+    values = trace.values.kept if isinstance(trace.values, recompute.Recomputed) else trace.values
     storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in values.values()}
     return sum(storages.values())
 
@@ -73,7 +73,7 @@ def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
 @pytest.mark.parametrize("config", CONFIGS, ids=describe)
 def test_what_was_noted_is_true_of_the_vectors(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
-    assert isinstance(stream.values, recompute.Replay) and stream.values.noted
+    assert isinstance(stream.values, recompute.Recomputed) and stream.values.noted
     for name in everything.sites:
         if everything.site(name).axes == ("T", "D"):
             for seen, expected in zip(stream.noted(name), recompute.note(everything[name]), strict=True):
@@ -82,7 +82,7 @@ def test_what_was_noted_is_true_of_the_vectors(config: ModelConfig) -> None:
 
 def test_rows_of_a_decoder_run_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = run(next(config for config in variants() if config.kind == "decoder"), "stream")
-    monkeypatch.setattr(recompute.Replay, "block", None)
+    monkeypatch.setattr(recompute.Recomputed, "block", None)
     for name in ("attn.z", "attn.pattern", "attn.norm.scale", "ffn.act", "resid.mid"):
         trace.row(f"blocks.1.{name}", 3)
     trace.noted("blocks.1.resid.mid")
@@ -128,7 +128,7 @@ def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPa
     lengths = {config.sides[0]: len(IDS)}
     assert isinstance(run(config, None).values, dict)
     monkeypatch.setattr("viz_model.runs.trace.MOST_KEPT", bytes_kept(config, lengths) - 1)
-    assert isinstance(run(config, None).values, recompute.Replay)
+    assert isinstance(run(config, None).values, recompute.Recomputed)
 
 
 def test_threads_read_one_trace() -> None:

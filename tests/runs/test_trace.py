@@ -11,7 +11,7 @@ from tiny_models import close, language_model, tiny_config
 
 import viz_model as vm
 from viz_model.model import sites
-from viz_model.model.transformer import Block
+from viz_model.model.block import Block
 from viz_model.runs.recorder import Recorder
 from viz_model.runs.trace import Trace, record
 

@@ -481,4 +481,4 @@ def _shape(trace: vm.Trace, name: str) -> tuple[int, ...]:
     config = trace.config
     side, _ = sites.split_side(name)
     length = len(trace.at(side or config.sides[-1]))
-    return sites.find(name, config).shape(config, length, len(trace.ids) if ".cross." in name else None)
+    return sites.find(name, config).shape(length, len(trace.ids) if ".cross." in name else None)

@@ -26,7 +26,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.generation import Decoder, Step, steps
-from viz_model.runs.recompute import Replay
+from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import bytes_kept
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.tokenizers.tokenizer import cl100k_base as cl100k_base
@@ -235,7 +235,7 @@ def trace(asked: RunKey) -> vm.Trace:
 def bytes_of(run: vm.Trace) -> int:
     """What a run keeps, and of a long one the block that may be computed again beside it."""
     lengths: dict[Side, int] = {side: len(run.at(side)) for side in run.config.sides}
-    if not isinstance(run.values, Replay):
+    if not isinstance(run.values, Recomputed):
         return bytes_kept(run.config, lengths)
     blocks = sum(run.config.depth(side) for side in run.config.sides)
     storages = [value.untyped_storage() for value in run.values.kept.values()]
@@ -282,7 +282,7 @@ def most_tokens(config: ModelConfig) -> int:
     own = recompute.kept(config)
     # The stream that enters a block is the one that left the block below: one tensor under two names.
     rows = [(name, site) for name, site in sites.rows(config) if name in own and not name.endswith("resid.in")]
-    vectors = sum(math.prod(site.shape(config, 1)) for _, site in rows)
+    vectors = sum(math.prod(site.shape(1)) for _, site in rows)
     return max(1, min(config.n_context, MOST_RUN // (4 * vectors)))
 
 

@@ -10,16 +10,20 @@ k,v 1  2  3  4              1     2                    1
 from __future__ import annotations
 
 import math
-from typing import Literal
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import ModelConfig
-from viz_model.model import masks, norms, ops
+from viz_model.config import Layer, ModelConfig, Side
+from viz_model.model import masks, norms, ops, positions
 from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector, inlined
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Index, Setting, Value
+from viz_model.values.operations import Softmax, Sum
 
 
 class LayerCache:
@@ -39,6 +43,40 @@ class LayerCache:
         return self.k, self.v
 
 
+class BlockCache:
+    """What a decoder's block keeps between tokens: its own past, and the source it attends to."""
+
+    def __init__(self) -> None:
+        self.attn = LayerCache()
+        self.cross = LayerCache()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a decoder reads of an encoder: its vectors [B, Ts, D], and where its text is padding, [B, Ts]."""
+
+    vectors: Tensor
+    padding: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the attention layers of a block are given besides the stream.
+
+    Attributes:
+        position: turns queries and keys, where its scheme does.
+        attn_bias: position bias + mask [.., Tq, Tk], added to the scores of self-attention; None is the causal
+            mask alone, which the fused kernel knows without a matrix.
+        source: what cross-attention reads.
+        cache: the past of the block, extended by a run.
+    """
+
+    position: Position
+    attn_bias: Tensor | None = None
+    source: Source | None = None
+    cache: BlockCache | None = None
+
+
 def scale(config: ModelConfig) -> float:
     """What q·k is multiplied by: 1/√K, or 1 in a model that does not divide."""
     return 1 / math.sqrt(config.d_head) if config.scale_scores else 1.0
@@ -47,89 +85,103 @@ def scale(config: ModelConfig) -> float:
 class Attention(nn.Module):
     """Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 
-    [B, T, D] -> [B, T, D]. The T×T steps run fused; :mod:`viz_model.model.ops` holds them one by one
-    for whoever looks. ``dropout`` is the share of attention weights left out while training.
+    [B, T, D] -> [B, T, D]. The T×T steps run fused; :func:`steps` holds them one by one for whoever
+    looks. ``dropout`` is the share of attention weights left out while training.
     """
 
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.n_heads, self.n_kv_heads = config.n_heads, config.n_kv_heads
-        self.d_head = d_head = config.d_head
+        self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale = scale(config)
-        self.q = nn.Linear(config.d_model, self.n_heads * d_head, bias=config.attention_bias)
-        self.k = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
-        self.v = nn.Linear(config.d_model, self.n_kv_heads * d_head, bias=config.attention_bias)
-        self.o = nn.Linear(self.n_heads * d_head, config.d_model, bias=config.attention_bias)
-        self.qk_norm = norms.QKNorm(config.norm, d_head) if config.qk_norm else norms.NoQKNorm()
+        self.q = nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
+        self.k = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
+        self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
+        self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.attention_bias)
+        self.qk_norm = norms.QKNorm(config.norm, self.d_head) if config.qk_norm else None
 
-    def forward(
-        self,
-        x: Tensor,
-        position: Position,
-        added: Tensor | None,
-        tap: Tap = NO_TAP,
-        cache: LayerCache | None = None,
-    ) -> Tensor:
-        """Run the layer.
-
-        Args:
-            x: [B, T, D].
-            position: turns queries and keys, where its scheme does.
-            added: bias + mask [.., Tq, Tk]; None is the causal mask alone, which the fused
-                kernel knows without a matrix.
-            cache: the past of this layer, extended by this call.
-        """
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        cache = given.cache.attn if given.cache is not None else None
         start = len(cache) if cache is not None else 0
-        q = tap("q", ops.split_heads(self.q(x), self.n_heads))  # [B, H, Tq, K]
-        k = tap("k", ops.split_heads(self.k(x), self.n_kv_heads))  # [B, G, Tq, K]
-        v = tap("v", ops.split_heads(self.v(x), self.n_kv_heads))
-        q, k = self.qk_norm(q, k, tap)
-        q, k = position.rotate(q, k, start, tap)
+        q = self.queries(x, given.position, start, tap)  # [B, H, Tq, K]
+        k = self.keys(x, given.position, start, tap)  # [B, G, Tq, K]
+        v = self.values(x, tap)
         if cache is not None:
             k, v = cache.extend(k, v)  # [B, G, Tk, K]
-        return self._mix(q, k, v, added, tap)
+        return self.mix(q, k, v, given.attn_bias, tap)
 
-    def project(self, letter: Literal["q", "k", "v"], x: Tensor, head: int) -> Tensor:
-        """Queries, keys or values of one head alone: [.., T, D] -> [.., 1, T, K].
+    def queries(
+        self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
+    ) -> Tensor:
+        """Queries as the scores read them: [.., T, D] of positions start … -> [.., H, T, K], or [.., 1, T, K]."""
+        q = tap("q", _heads(self.q, x, self.d_head, head))
+        q = tap("q_normed", self.qk_norm.q(q)) if self.qk_norm is not None else q
+        return tap("q_rotated", position.rotate(q, start)) if rotates(position) else q
 
-        ``head`` counts the heads of that letter: of keys and values there may be fewer.
-        """
-        layer: nn.Linear = getattr(self, letter)
-        rows = slice(head * self.d_head, (head + 1) * self.d_head)
-        bias = None if layer.bias is None else layer.bias[rows]
-        return F.linear(x, layer.weight[rows], bias).unsqueeze(-3)
+    def keys(self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
+        """Keys as the scores read them: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
+        k = tap("k", _heads(self.k, x, self.d_head, head))
+        k = tap("k_normed", self.qk_norm.k(k)) if self.qk_norm is not None else k
+        return tap("k_rotated", position.rotate(k, start)) if rotates(position) else k
 
-    def project_pair(self, x: Tensor, head: int) -> tuple[Tensor, Tensor]:
-        """Queries of one head and the keys that it reads, in one product: [.., T, D] -> two of [.., 1, T, K]."""
-        group = head * self.n_kv_heads // self.n_heads
-        rows = [slice(n * self.d_head, (n + 1) * self.d_head) for n in (head, group)]
-        weight = torch.cat([layer.weight[own] for layer, own in zip((self.q, self.k), rows, strict=True)])
-        bias = None
-        if self.q.bias is not None and self.k.bias is not None:
-            bias = torch.cat((self.q.bias[rows[0]], self.k.bias[rows[1]]))
-        q, k = F.linear(x, weight, bias).unsqueeze(-3).split(self.d_head, dim=-1)
-        return q, k
+    def values(self, x: Tensor, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
+        """Values: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
+        return tap("v", _heads(self.v, x, self.d_head, head))
 
-    def _mix(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, attn_bias: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
+        """softmax(scale · q·kᵀ + bias + mask) · v, the heads side by side through W_O: -> [B, Tq, D]."""
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
-        dropout = self.dropout.p if self.training else 0.0
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
-        added = None if added is None else added.to(q.dtype)
+        bias = None if attn_bias is None else attn_bias.to(q.dtype)
         if tap.changes("pattern") or _is_kernel_slow(q):
-            z = self._mix_by_steps(q, k, v, added, tap)
+            z = self._mix_by_steps(q, k, v, bias, tap)
         else:
-            z = F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=added is None, scale=self.scale)
+            dropout = self.dropout.p if self.training else 0.0
+            z = F.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None, scale=self.scale)
         z = tap("z", z)  # [B, H, Tq, K]
         return tap("out", self.o(ops.merge_heads(z)))
 
-    def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap) -> Tensor:
+    def _mix_by_steps(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, tap: Tap) -> Tensor:
         """What the fused kernel computes, one step after the other."""
-        if added is None:
-            added = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
-        masked = tap("masked", ops.scores(q, k, self.scale) + added)  # [B, H, Tq, Tk]
+        if bias is None:
+            bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
+        masked = tap("masked", ops.scores(q, k, self.scale) + bias)  # [B, H, Tq, Tk]
         pattern = tap("pattern", ops.pattern(masked))
         return ops.mix(self.dropout(pattern), v)
+
+
+class CrossAttention(Attention):
+    """Queries from the decoder, keys and values from the encoder's last layer (Vaswani et al. 2017, 3.2.3)."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        """[B, Tq, D] -> [B, Tq, D]. A cache is filled on the first call: a source's keys and values never change."""
+        assert given.source is not None
+        source, nowhere = given.source.vectors, positions.NOWHERE
+        q = self.queries(x, nowhere, tap=tap)  # [B, H, Tq, K]
+        cache = given.cache.cross if given.cache is not None else None
+        if cache is not None and cache.k is not None and cache.v is not None:
+            k, v = cache.k, cache.v
+        else:
+            k, v = self.keys(source, nowhere, tap=tap), self.values(source, tap)  # [B, G, Tk, K]
+            if cache is not None:
+                cache.extend(k, v)
+        visible = masks.everything(x.shape[-2], source.shape[-2]).to(x.device)
+        if given.source.padding is not None:
+            visible = masks.padding(x.shape[-2], given.source.padding)[:, None]
+        return self.mix(q, k, v, ops.additive(visible), tap)
+
+
+def rotates(position: Position) -> bool:
+    return type(position).rotate is not Position.rotate
+
+
+def _heads(layer: nn.Linear, x: Tensor, width: int, head: int | None) -> Tensor:
+    """[.., T, D] -> [.., n, T, K], all heads of a projection or one alone."""
+    if head is None:
+        return ops.split_heads(layer(x), layer.out_features // width)
+    rows = slice(head * width, (head + 1) * width)
+    bias = None if layer.bias is None else layer.bias[rows]
+    return F.linear(x, layer.weight[rows], bias).unsqueeze(-3)
 
 
 def _is_kernel_slow(q: Tensor) -> bool:
@@ -137,32 +189,120 @@ def _is_kernel_slow(q: Tensor) -> bool:
     return q.requires_grad and q.device.type == "cpu" and q.dtype == torch.bfloat16
 
 
-class CrossAttention(Attention):
-    """Queries from the decoder, keys and values from the encoder's last layer (Vaswani et al. 2017, 3.2.3)."""
+# What is declared
 
-    def forward(  # type: ignore[override]
-        self,
-        x: Tensor,
-        source: Tensor,
-        added: Tensor,
-        tap: Tap = NO_TAP,
-        cache: LayerCache | None = None,
-    ) -> Tensor:
-        """Run the layer.
 
-        Args:
-            x: [B, Tq, D] of the decoder.
-            source: [B, Tk, D], what the encoder made of the source.
-            added: mask [.., Tq, Tk], which hides the padding of the source.
-            cache: filled on the first call with the source's keys and values, which never change.
-        """
-        q = tap("q", ops.split_heads(self.q(x), self.n_heads))  # [B, H, Tq, K]
-        if cache is not None and cache.k is not None and cache.v is not None:
-            k, v = cache.k, cache.v
-        else:
-            k = tap("k", ops.split_heads(self.k(source), self.n_kv_heads))  # [B, G, Tk, K]
-            v = tap("v", ops.split_heads(self.v(source), self.n_kv_heads))
-            if cache is not None:
-                cache.extend(k, v)
-        q, k = self.qk_norm(q, k, tap)
-        return self._mix(q, k, v, added, tap)
+def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector, scheme: str) -> Value:
+    """Declare the self-attention of a layer that reads ``x``; ``scheme`` is the module of its position scheme."""
+    h, i, j = at.index("H"), at.index("Tq"), at.index("Tk")
+    kind, of = positions.kind(layer.position), at.of(scheme)
+    q, k, v = _projections(config, at, x, x)
+    q = kind.declare_rotated(layer.position, of, q, "q", (h, i, at.index("K")))
+    k = kind.declare_rotated(layer.position, of, k, "k", (at.index("G"), j, at.index("K")))
+    scores = _scores(config, at, q, k, (h, i, j))
+    bias = kind.declare_bias(layer.position, of, (h, i, j), two_way=side == "encoder")
+    mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
+    return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j))
+
+
+def declare_cross(config: ModelConfig, at: Scope, x: Vector, source: Vector) -> Value:
+    """Declare a cross-attention whose queries read ``x``, and whose keys and values read ``source``."""
+    h, i, j = at.index("H"), at.index("Tq"), at.index("Tk", stack="encoder.")
+    q, k, v = _projections(config, at, x, source, "encoder.")
+    scores = _scores(config, at, q, k, (h, i, j))
+    mask, label = masks.declared(i, j, window=0, two_way=True)
+    return _from_scores(config, at, scores, None, mask, label, v, (h, i, j))
+
+
+_PLURAL = {"q": "queries", "k": "keys", "v": "values"}
+
+
+def _projections(
+    config: ModelConfig, at: Scope, x: Vector, source: Vector, keys_of: str | None = None
+) -> tuple[Value, Value, Value]:
+    """Queries of ``x``, keys and values of ``source``, normalised where the model does."""
+    made = []
+    for letter, head, axis, read, stack in (
+        ("q", "H", "Tq", x, None),
+        ("k", "G", "Tk", source, keys_of),
+        ("v", "G", "Tk", source, keys_of),
+    ):
+        n, t, c, d = at.index(head), at.index(axis, stack=stack), at.index("K"), at.index("D")
+        weight = at.weight(f"{letter}.weight", f"W^{letter.upper()}", (head, "K"), "D")
+        total: Expression = Sum(d, read[t, d] * weight[n, c, d])
+        if config.attention_bias:
+            total = total + at.weight(f"{letter}.bias", f"b^{letter.upper()}", (head, "K"))[n, c]
+        role = {"q": "query", "k": "key", "v": "value"}[letter]
+        value = at.value(letter, (n, t, c), total, symbol=letter, label=_PLURAL[letter], role=role)  # type: ignore
+        if config.qk_norm and letter != "v":
+            value = _normed(config, at, value, letter, (n, t, c))
+        made.append(value)
+    q, k, v = made
+    return q, k, v
+
+
+def _normed(config: ModelConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
+    scratch = at.apart(module=f"qk_norm.{letter}")
+    out = norms.declare(config.norm, scratch, x, index)
+    role = "query" if letter == "q" else "key"
+    return at.value(
+        f"{letter}_normed", index, inlined(out, scratch.sites),
+        symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalised", role=role,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _scores(config: ModelConfig, at: Scope, q: Value, k: Value, index: tuple[Index, ...]) -> Value:
+    h, i, j = index
+    c = at.index("K")
+    # Query head h reads the key–value head of its group (Ainslie et al. 2023, figure 2).
+    product: Expression = Sum(c, q[h, i, c] * k[group(config, h), j, c])
+    if config.scale_scores:
+        product = product / Setting(r"\sqrt{K}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
+    return at.value(
+        "scores", index, product, symbol="S", label="attention scores", role="pattern", derived=True
+    )  # fmt: skip
+
+
+def group(config: ModelConfig, head: Expression) -> Expression:
+    """The key–value head that a query head reads."""
+    return head if config.n_kv_heads == config.n_heads else head // (config.n_heads // config.n_kv_heads)
+
+
+def _from_scores(
+    config: ModelConfig,
+    at: Scope,
+    scores: Value,
+    bias: Value | None,
+    mask: Expression,
+    mask_label: str,
+    v: Value,
+    index: tuple[Index, ...],
+) -> Value:
+    """From the scores to what attention writes."""
+    h, i, j = index
+    c, t, d = at.index("K"), at.index("Tq"), at.index("D")
+    m = at.value("mask", index, mask, symbol="M", label=mask_label, role="pattern", derived=True)
+    total: Expression = scores[index]
+    for term in (bias, m):
+        total = total if term is None else total + term[index]
+    masked = at.value(
+        "masked", index, total, symbol=r"\tilde{S}", label="masked scores", role="pattern", derived=True
+    )  # fmt: skip
+    pattern = at.value(
+        "pattern", index, Softmax(j, masked[index]),
+        symbol="A", label="attention pattern", role="pattern", derived=True,
+    )  # fmt: skip
+    z = at.value(
+        "z", (h, i, c), Sum(j, pattern[index] * v[group(config, h), j, c]),
+        symbol="z", label="values mixed by attention", role="value",
+    )  # fmt: skip
+    w_o = at.weight("o.weight", "W^O", "D", ("H", "K"))
+    head_out = at.value(
+        "head_out", (h, i, d), Sum(c, z[h, i, c] * w_o[d, h, c]),
+        symbol="o", label="what each head writes", role="value", derived=True,
+    )  # fmt: skip
+    written: Expression = Sum(h, head_out[h, t, d].with_rounding())
+    if config.attention_bias:
+        written = written + at.weight("o.bias", "b^O", "D")[d]
+    symbol = "c" if at.own == "cross." else "a"
+    return at.value("out", (t, d), written, symbol=symbol, label="attention output", role="pattern")

@@ -1,60 +1,96 @@
-"""From the last vector of every position to a number for every token of the vocabulary."""
+"""From the last vector of every position to what a model says: a number for every token, or nothing."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, assert_never
 
 from torch import Tensor, nn
 
 from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import norms
-from viz_model.model.feedforward import ACTIVATIONS
+from viz_model.model.feedforward import ACTIVATIONS, activated, linear
 from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Setting
+from viz_model.values.operations import Between, Softmax, Sum
 
 
-class LanguageHead(nn.Module):
+class Head(nn.Module, ABC):
+    """[B, T, D] -> [B, T, V].
+
+    ``unembedding`` is the matrix of the logits, where there are any; ``scale`` is what vectors are multiplied by first.
+    """
+
+    unembedding: nn.Linear | None
+    scale: float = 1.0
+
+    @abstractmethod
+    def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """What the unembedding reads: [.., D] -> [.., D]."""
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        assert self.unembedding is not None
+        return self.unembedding(self.before(x, tap))
+
+    @staticmethod
+    @abstractmethod
+    def declare(head: Any, model: ModelConfig, at: Scope, x: Vector) -> None:
+        """Declare what the head makes of the vectors ``x``."""
+
+
+class LanguageHead(Head):
     """Logits x·Eᵀ: [B, T, D] -> [B, T, V] (Vaswani et al. 2017, section 3.4).
 
     T5 multiplies x by D^−½ first, because it ties an unembedding to embeddings it never scaled up.
     """
 
-    def __init__(self, head: config.LanguageHead, d_model: int, n_vocab: int) -> None:
+    def __init__(self, head: config.LanguageHead, model: ModelConfig) -> None:
         super().__init__()
-        self.unembedding = nn.Linear(d_model, n_vocab, bias=head.bias)
-        self.scale = d_model**-0.5 if head.scale else 1.0
+        self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
+        self.scale = model.d_model**-0.5 if head.scale else 1.0
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """What the unembedding reads: [.., D] -> [.., D]."""
         return x * self.scale
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return self.unembedding(self.before(x, tap))
+    @staticmethod
+    def declare(head: config.LanguageHead, model: ModelConfig, at: Scope, x: Vector) -> None:
+        _logits(model, at, x, scale=head.scale, bias=head.bias)
 
 
-class MaskedHead(nn.Module):
+class MaskedHead(Head):
     """A layer and a norm, then logits with a bias: [B, T, D] -> [B, T, V] (Devlin et al. 2019, as released)."""
 
-    scale = 1.0
-
-    def __init__(self, head: config.MaskedHead, norm: config.Norm, d_model: int, n_vocab: int) -> None:
+    def __init__(self, head: config.MaskedHead, model: ModelConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(d_model, d_model)
+        self.dense = nn.Linear(model.d_model, model.d_model)
         self.activation = ACTIVATIONS[head.activation]
-        self.norm = norms.build(norm, d_model)
-        self.unembedding = nn.Linear(d_model, n_vocab)
+        self.norm = norms.build(model.norm, model.d_model)
+        self.unembedding = nn.Linear(model.d_model, model.n_vocab)
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """What the unembedding reads: [.., D] -> [.., D]."""
         return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
 
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return self.unembedding(self.before(x, tap))
+    @staticmethod
+    def declare(head: config.MaskedHead, model: ModelConfig, at: Scope, x: Vector) -> None:
+        t, d = at.index("T"), at.index("D")
+        of = at.at("head", "head")
+        act = of.value(
+            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=True))),
+            symbol="y", label="the head's own layer", role="output",
+        )  # fmt: skip
+        normed = norms.declare(model.norm, of.at("norm", "norm"), act, (t, d))
+        _logits(model, at, normed, scale=False, bias=True)
 
 
-class NoHead(nn.Module):
+class NoHead(Head):
     """The vectors themselves: [B, T, D] -> [B, T, D]."""
 
-    unembedding = None
-    scale = 1.0
+    def __init__(self, head: config.NoHead, model: ModelConfig) -> None:
+        super().__init__()
+        self.unembedding = None
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return x
@@ -62,12 +98,41 @@ class NoHead(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return x
 
+    @staticmethod
+    def declare(head: config.NoHead, model: ModelConfig, at: Scope, x: Vector) -> None:
+        """Nothing follows the vectors."""
 
-def build(config_: ModelConfig) -> LanguageHead | MaskedHead | NoHead:
-    match config_.head:
-        case config.LanguageHead() as head:
-            return LanguageHead(head, config_.d_model, config_.n_vocab)
-        case config.MaskedHead() as head:
-            return MaskedHead(head, config_.norm, config_.d_model, config_.n_vocab)
+
+def _logits(model: ModelConfig, at: Scope, x: Vector, *, scale: bool, bias: bool) -> None:
+    t, d, w = at.index("T"), at.index("D"), at.index("V")
+    name, letter = ("embedding.weight", "E") if model.tie_embeddings else ("head.unembedding.weight", "U")
+    total: Expression = Sum(d, x[t, d] * at.weight(name, letter, "V", "D")[w, d])
+    if scale:
+        total = total * Setting("D^{-1/2}", model.d_model**-0.5, "size", f"{model.d_model}**-0.5")
+    if bias:
+        total = total + at.weight("head.unembedding.bias", "b", "V")[w]
+    logits = at.value("logits", (t, w), total, symbol=r"\ell", label="logits", role="output", derived=True)
+    label = "token probabilities" if model.kind == "encoder" else "next-token probabilities"
+    at.value("probs", (t, w), Softmax(w, logits[t, w]), symbol="p", label=label, role="output", derived=True)
+
+
+def kind(head: config.Head) -> type[Head]:
+    """The class of a head."""
+    match head:
+        case config.LanguageHead():
+            return LanguageHead
+        case config.MaskedHead():
+            return MaskedHead
         case config.NoHead():
-            return NoHead()
+            return NoHead
+        case _:
+            assert_never(head)
+
+
+def build(model: ModelConfig) -> Head:
+    return kind(model.head)(model.head, model)
+
+
+def declare(model: ModelConfig, at: Scope, x: Vector) -> None:
+    """Declare what the model's head makes of ``x``."""
+    kind(model.head).declare(model.head, model, at, x)

@@ -6,12 +6,16 @@ to the scores a mask becomes 0 and −∞ (:func:`viz_model.model.ops.additive`)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import torch
 from torch import Tensor
 
 from viz_model.model import ops
+from viz_model.values.expression import Expression, Number
+from viz_model.values.leaves import Index
+from viz_model.values.operations import absolute, where
 
 
 def everything(n_queries: int, n_keys: int) -> Tensor:
@@ -54,6 +58,17 @@ def padding(n_queries: int, is_padding: Tensor) -> Tensor:
 def of_layer(visible: Tensor, layer: int) -> Tensor:
     """The mask [T, T] of one layer, of a mask for all of them [T, T] or of one for each [L, T, T]."""
     return visible if visible.dim() == 2 else visible[layer]
+
+
+def declared(i: Index, j: Index, *, window: int, two_way: bool) -> tuple[Expression, str]:
+    """What a mask adds to the scores at [i, j] in index notation, and what it is called."""
+    if two_way and not window:
+        return Number(0, "mask"), "mask"
+    if two_way:
+        seen = absolute(j - i) < window
+    else:
+        seen = (j > i - window) & (j <= i) if window else j <= i
+    return where(seen, 0, -math.inf, "mask"), "sliding-window mask" if window else "causal mask"
 
 
 def check(visible: Tensor, length: int, n_layers: int) -> Tensor:

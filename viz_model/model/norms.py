@@ -3,73 +3,156 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, assert_never
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_model import config
-from viz_model.model import ops
 from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector
+from viz_model.values.expression import Number
+from viz_model.values.leaves import Index, Setting, Value
+from viz_model.values.operations import Sum, sqrt
+
+
+class Held(NamedTuple):
+    """A norm at one vector, what it measured of it held fixed: x -> factor ⊙ (x − mean) + shift.
+
+    The mean is only taken off where ``centred``; ``factor`` is [D].
+    """
+
+    factor: Tensor
+    centred: bool
+    shift: Tensor | None
 
 
 class Norm(nn.Module, ABC):
     """[..., T, D] -> [..., T, D]."""
 
-    weight: Tensor  # γ
-
-    def __init__(self, width: int, eps: float) -> None:
-        super().__init__()
-        self.eps = eps
-        self._init_gain(width)
-
-    def _init_gain(self, width: int) -> None:
-        self.weight = nn.Parameter(torch.ones(width))
-
     @abstractmethod
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor: ...
 
+    def held(self, x: Tensor) -> Held:
+        """The norm as a linear map at x [D]: number by number what it multiplies with, unless a norm knows better."""
+        shift = self(torch.zeros_like(x))
+        return Held(torch.where(x == 0, torch.zeros_like(x), (self(x) - shift) / x), False, shift)
+
+    @staticmethod
     @abstractmethod
-    def statistics(self, x: Tensor) -> dict[str, Tensor]:
-        """What ``forward`` measures of x, by name: each [..., T, 1]."""
+    def declare(norm: Any, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        """Declare what the norm makes of ``x`` read at ``index``, whose last letter runs along the vector."""
 
 
 class LayerNorm(Norm):
-    """γ · (x − mean) / √(variance + ε) + β over the D values of one position (Ba et al. 2016)."""
+    """γ · (x − mean) / √(variance + ε) + β over the D values of one position (Ba et al. 2016).
 
-    def __init__(self, width: int, eps: float) -> None:
-        super().__init__(width, eps)
+    The variance is the biased one, divided by D, and ε stands inside the root, as in the definition and in PyTorch.
+    """
+
+    def __init__(self, norm: config.LayerNorm, width: int) -> None:
+        super().__init__()
+        self.eps = norm.eps
+        self.weight = nn.Parameter(torch.ones(width))  # γ
         self.bias = nn.Parameter(torch.zeros(width))  # β
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps))
 
-    def statistics(self, x: Tensor) -> dict[str, Tensor]:
-        mean, scale = ops.layer_norm_moments(x, self.eps)
-        return {"mean": mean, "scale": scale}
+    def held(self, x: Tensor) -> Held:
+        scale = (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
+        return Held(self.weight.detach() / scale, True, self.bias.detach())
+
+    @staticmethod
+    def declare(norm: config.LayerNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        *where, d = index
+        width, eps = at.size(d.axis), Setting(r"\varepsilon", norm.eps, "config")
+        gain, shift = at.weight("weight", r"\gamma", d.axis), at.weight("bias", r"\beta", d.axis)
+        mean = at.value(
+            "mean", where, Sum(d, x[index]) / width,
+            symbol=r"\mu", label="mean over the vector", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        scale = at.value(
+            "scale", where, sqrt(Sum(d, (x[index] - mean[*where]) ** 2) / width + eps),
+            symbol=r"\sigma", label="standard deviation over the vector", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        return at.value(
+            "out", index, gain[d] * ((x[index] - mean[*where]) / scale[*where]) + shift[d],
+            symbol="n", label="normalised vector", role="norm",
+        )  # fmt: skip
 
 
 class RMSNorm(Norm):
     """γ · x / √(mean of squares + ε) (Zhang & Sennrich 2019, equation 4): no mean, no shift."""
 
+    def __init__(self, norm: config.RMSNorm, width: int) -> None:
+        super().__init__()
+        self.eps = norm.eps
+        self.weight = nn.Parameter(torch.ones(width))  # γ
+
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.rms_norm(x, self.weight.shape, self.weight, self.eps))
 
-    def statistics(self, x: Tensor) -> dict[str, Tensor]:
-        return {"scale": ops.rms(x, self.eps)}
+    def held(self, x: Tensor) -> Held:
+        scale = (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return Held(self.weight.detach() / scale, False, None)
+
+    @staticmethod
+    def declare(norm: config.RMSNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        *where, d = index
+        gain, eps = at.weight("weight", r"\gamma", d.axis), Setting(r"\varepsilon", norm.eps, "config")
+        scale = at.value(
+            "scale", where, sqrt(Sum(d, x[index] ** 2) / at.size(d.axis) + eps),
+            symbol=r"\sigma", label="root mean square of the vector", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        return at.value(
+            "out", index, gain[d] * (x[index] / scale[*where]),
+            symbol="n", label="normalised vector", role="norm",
+        )  # fmt: skip
 
 
 class NoNorm(Norm):
-    """The vector as it is: a norm that divides by 1, with gains of 1 that nobody learns."""
+    """The vector as it is: what a norm does is seen best where it is missing."""
 
-    def _init_gain(self, width: int) -> None:
-        self.register_buffer("weight", torch.ones(width), persistent=False)
+    def __init__(self, norm: config.NoNorm, width: int) -> None:
+        super().__init__()
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", x)
 
-    def statistics(self, x: Tensor) -> dict[str, Tensor]:
-        return {"scale": torch.ones_like(x[..., :1])}
+    def held(self, x: Tensor) -> Held:
+        return Held(torch.ones_like(x), False, None)
+
+    @staticmethod
+    def declare(norm: config.NoNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        at.value(
+            "scale", index[:-1], Number(1),
+            symbol=r"\sigma", label="divisor where there is no norm", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        return at.value("out", index, x[index], symbol="n", label="vector, not normalised", role="norm")
+
+
+def kind(norm: config.Norm) -> type[Norm]:
+    """The class of a norm."""
+    match norm:
+        case config.LayerNorm():
+            return LayerNorm
+        case config.RMSNorm():
+            return RMSNorm
+        case config.NoNorm():
+            return NoNorm
+        case _:
+            assert_never(norm)
+
+
+def build(norm: config.Norm, width: int) -> Norm:
+    return kind(norm)(norm, width)
+
+
+def declare(norm: config.Norm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+    """Declare a norm of ``x``."""
+    return kind(norm).declare(norm, at, x, index)
 
 
 class QKNorm(nn.Module):
@@ -79,20 +162,3 @@ class QKNorm(nn.Module):
         super().__init__()
         self.q = build(norm, d_head)
         self.k = build(norm, d_head)
-
-    def forward(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
-        return tap("q_normed", self.q(q)), tap("k_normed", self.k(k))
-
-
-class NoQKNorm(nn.Module):
-    """Queries and keys as they are."""
-
-    def forward(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
-        return q, k
-
-
-NORMS: dict[type, type[Norm]] = {config.LayerNorm: LayerNorm, config.RMSNorm: RMSNorm, config.NoNorm: NoNorm}
-
-
-def build(norm: config.Norm, width: int) -> Norm:
-    return NORMS[type(norm)](width, norm.eps)

@@ -1,13 +1,14 @@
 """How a model knows the order of its tokens.
 
 A scheme may act in three places: add a vector to the embedding, rotate queries and keys, or add a
-number to the scores. Each does nothing unless a scheme says otherwise, so that whoever calls all
-three branches on none.
+number to the scores. Each does nothing unless a scheme says otherwise.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -15,22 +16,51 @@ from torch import Tensor, nn
 from viz_model import config
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops
-from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope
+from viz_model.values.expression import Expression, Names, Point, Sized, exact
+from viz_model.values.leaves import Index, Setting, Table, Value
+from viz_model.values.operations import absolute, cos, sin, where
+
+if TYPE_CHECKING:
+    from viz_model.values.code import Code
+    from viz_model.values.steps import Operand
+    from viz_model.values.working import Working
 
 
 class Position(nn.Module):
-    """Nothing tells positions apart: the neutral scheme, and the base of the others."""
+    """Nothing tells positions apart: the neutral scheme, and the base of the others.
 
-    def add(self, x: Tensor, start: int, tap: Tap = NO_TAP) -> Tensor:
-        """Embeddings [B, T, D] of positions start … start + T − 1 -> the same with position in them."""
+    Every scheme is made from its choice in the config, the model's config and the stack it serves.
+    """
+
+    def __init__(self, position: Any, model: ModelConfig, side: Side) -> None:
+        super().__init__()
+
+    def add(self, start: int, length: int) -> Tensor | None:
+        """The vectors [T, D] that are added to the embeddings of positions start …, or None for nothing."""
+        return None
+
+    def rotate(self, x: Tensor, start: int) -> Tensor:
+        """Queries or keys [.., T, K] of positions start … -> the same, turned."""
         return x
-
-    def rotate(self, q: Tensor, k: Tensor, start: int, tap: Tap = NO_TAP) -> tuple[Tensor, Tensor]:
-        """Queries [B, H, T, K] and keys [B, G, T, K] of positions start … -> the same, turned."""
-        return q, k
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor | None:
         """[H, Tq, Tk], to be added to the scores, or None for nothing. The queries are the last positions."""
+        return None
+
+    @staticmethod
+    def declare_added(position: Any, at: Scope) -> Value | None:
+        """Declare ``position``, the vectors that are added to the embedding."""
+        return None
+
+    @staticmethod
+    def declare_rotated(position: Any, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
+        """Declare ``q_rotated`` or ``k_rotated``: queries or keys ``x``, read at ``index``, turned by position."""
+        return x
+
+    @staticmethod
+    def declare_bias(position: Any, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value | None:
+        """Declare ``bias``, what is added to the scores at [h, i, j]. Weights are named from the stack on."""
         return None
 
 
@@ -39,27 +69,55 @@ class Sinusoidal(Position):
 
     waves: Tensor
 
-    def __init__(self, position: config.Sinusoidal, n_context: int, d_model: int) -> None:
-        super().__init__()
+    def __init__(self, position: config.Sinusoidal, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
         # Not a weight: it is recomputed from the config, never stored in a checkpoint.
         interleaved = position.layout == "interleaved"
-        table = ops.sinusoid(torch.arange(n_context), d_model, position.base, interleaved=interleaved)
+        table = ops.sinusoid(torch.arange(model.n_context), model.d_model, position.base, interleaved=interleaved)
         self.register_buffer("waves", table, persistent=False)
 
-    def add(self, x: Tensor, start: int, tap: Tap = NO_TAP) -> Tensor:
+    def add(self, start: int, length: int) -> Tensor:
         # A copy, because a trace keeps what it is given and the table belongs to the model.
-        return x + tap("position", self.waves[None, start : start + x.shape[-2]].clone())
+        return self.waves[start : start + length].clone()
+
+    @staticmethod
+    def declare_added(position: config.Sinusoidal, at: Scope) -> Value:
+        t, d = at.index("T"), at.index("D")
+        base, width = Setting("b", position.base, "config"), at.size("D")
+        half = at.sizes["D"] // 2
+        pair, is_sine = (d // 2, (d % 2).equals(0)) if position.layout == "interleaved" else (d % half, d < half)
+        angle = t * base ** (-2 * pair / width)
+        return at.value(
+            "position", (t, d), where(is_sine, sin(angle), cos(angle)),
+            symbol="p", label=position.label, role="position", lines=lambda code: _waves(code, position, half, t),
+        )  # fmt: skip
+
+
+def _waves(code: Code, position: config.Sinusoidal, half: int, t: Index) -> str:
+    code.lines += [
+        f"t = torch.arange({code.length(t)}, dtype=torch.float64)[:, None]",
+        f"angle = t / {position.base} ** (torch.arange({half}) / {half})  # [T, D/2]",
+    ]
+    if position.layout == "interleaved":
+        return "torch.stack((angle.sin(), angle.cos()), -1).flatten(1).float()"
+    return "torch.cat((angle.sin(), angle.cos()), -1).float()"
 
 
 class Learned(Position):
     """A trained row for every position, added to the embedding (Devlin et al. 2019, figure 2)."""
 
-    def __init__(self, n_context: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(n_context, d_model)
+    def __init__(self, position: config.Learned, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.table = nn.Embedding(model.n_context, model.d_model)
 
-    def add(self, x: Tensor, start: int, tap: Tap = NO_TAP) -> Tensor:
-        return x + tap("position", self.table(torch.arange(start, start + x.shape[-2], device=x.device))[None])
+    def add(self, start: int, length: int) -> Tensor:
+        return self.table(torch.arange(start, start + length, device=self.table.weight.device))
+
+    @staticmethod
+    def declare_added(position: config.Learned, at: Scope) -> Value:
+        t, d = at.index("T"), at.index("D")
+        table = at.weight("table.weight", "P", "C", "D")
+        return at.value("position", (t, d), table[t, d], symbol="p", label=position.label, role="position")
 
 
 class Rope(Position):
@@ -68,9 +126,9 @@ class Rope(Position):
     Su et al. 2021, section 3.2.2.
     """
 
-    def __init__(self, position: config.Rope, d_head: int) -> None:
-        super().__init__()
-        frequencies = ops.rotary_frequencies(int(d_head * position.fraction), position.base)
+    def __init__(self, position: config.Rope, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        frequencies = ops.rotary_frequencies(position.rotated(model.d_head), position.base)
         self.frequencies, self.stretch = scale_frequencies(frequencies, position)  # [R/2] radians a position
         self.interleaved = position.pairing == "interleaved"
 
@@ -78,11 +136,59 @@ class Rope(Position):
         """[T, R/2] radians, float64: single precision loses the fast waves at far positions."""
         return torch.arange(start, start + length, dtype=torch.float64)[:, None] * self.frequencies
 
-    def rotate(self, q: Tensor, k: Tensor, start: int, tap: Tap = NO_TAP) -> tuple[Tensor, Tensor]:
-        angles = self.angles(start, q.shape[-2])
-        q = ops.rotate(q, angles, interleaved=self.interleaved, stretch=self.stretch)
-        k = ops.rotate(k, angles, interleaved=self.interleaved, stretch=self.stretch)
-        return tap("q_rotated", q), tap("k_rotated", k)
+    def rotate(self, x: Tensor, start: int) -> Tensor:
+        angles = self.angles(start, x.shape[-2])
+        return ops.rotate(x, angles, interleaved=self.interleaved, stretch=self.stretch)
+
+    @staticmethod
+    def declare_rotated(position: config.Rope, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
+        head, t, k = index
+        n, half = position.rotated(at.sizes["K"]), position.rotated(at.sizes["K"]) // 2
+        interleaved = position.pairing == "interleaved"
+        pair = k // 2 if interleaved else k % half
+        is_first = (k % 2).equals(0) if interleaved else k < half
+        after, before = (k + 1, k - 1) if interleaved else (k + half, k - half)
+        turns = Setting("b", position.base, "config") ** (-2 * pair / Setting("R", n, "config"))
+        stretch = 1.0
+        if position.scaling is not None:
+            frequencies, stretch = scale_frequencies(ops.rotary_frequencies(n, position.base), position)
+            slower = frequencies / ops.rotary_frequencies(n, position.base)
+            turns = turns * Table(r"\kappa", slower, "scheme", "")[pair]
+        angle = t * turns
+        own = x[index]
+        turned = where(
+            is_first,
+            own * cos(angle) - x[head, t, after] * sin(angle),
+            own * cos(angle) + x[head, t, before] * sin(angle),
+        )
+        if stretch != 1:
+            turned = Setting("m", stretch, "scheme") * turned
+        if n < at.sizes["K"]:
+            turned = where(k < n, turned, own)
+        which = {"q": "queries", "k": "keys"}[letter]
+        return at.value(
+            f"{letter}_rotated", index, turned,
+            symbol=f"{letter}'", label=f"{which}, rotated by position", role="position",
+            lines=lambda code: _turned(code, position, n, at, x, t),
+        )  # fmt: skip
+
+
+def _turned(code: Code, position: config.Rope, n: int, at: Scope, x: Value, t: Index) -> str:
+    shape, axis = (f"({n // 2}, 2)", "-1") if position.pairing == "interleaved" else (f"(2, {n // 2})", "-2")
+    theta, stretch = f"{float(position.base)} ** -(torch.arange(0, {n}, 2, dtype=torch.float64) / {n})", ""
+    if position.scaling is not None:
+        code.lines.append(
+            f"rope = lm.model.get_submodule({at.module.rstrip('.')!r})  # {type(position.scaling).__name__}"
+        )
+        theta, stretch = "rope.frequencies", " * rope.stretch"
+    code.lines += [
+        f"angle = torch.arange({code.length(t)})[:, None] * {theta}  # [T, {n // 2}]",
+        f"cos, sin = (angle.cos(){stretch}).float(), (angle.sin(){stretch}).float()",
+        f'x = trace["{x.site}"]',
+        f"a, b = x[..., :{n}].unflatten(-1, {shape}).unbind({axis})",
+    ]
+    turned = f"torch.stack((a * cos - b * sin, a * sin + b * cos), {axis}).flatten(-2)"
+    return turned if n == at.sizes["K"] else f"torch.cat(({turned}, x[..., {n}:]), -1)"
 
 
 def scale_frequencies(frequencies: Tensor, position: config.Rope) -> tuple[Tensor, float]:
@@ -121,12 +227,30 @@ def scale_frequencies(frequencies: Tensor, position: config.Rope) -> tuple[Tenso
 class Alibi(Position):
     """Each head lowers a score by its slope times the distance (Press et al. 2022, section 3)."""
 
-    def __init__(self, n_heads: int) -> None:
-        super().__init__()
-        self.slopes = ops.alibi_slopes(n_heads)
+    def __init__(self, position: config.Alibi, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.slopes = ops.alibi_slopes(model.n_heads)
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
         return -self.slopes[:, None, None] * ops.distances(n_queries, n_keys).abs()
+
+    @staticmethod
+    def declare_bias(position: config.Alibi, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
+        h, i, j = index
+        slopes = Table("m", ops.alibi_slopes(at.sizes["H"]), "scheme", _slopes(at.sizes["H"]))
+        return at.value(
+            "bias", index, -slopes[h] * absolute(j - i),
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
+def _slopes(n_heads: int) -> str:
+    """Python for the slopes (:func:`viz_model.model.ops.alibi_slopes`)."""
+    below = 2 ** (n_heads.bit_length() - 1)
+    own = f"torch.tensor([2 ** (-8 * (h + 1) / {below}) for h in range({below})]"
+    if n_heads > below:
+        own += f" + [2 ** (-4 * (h + 1) / {below}) for h in range(0, {2 * (n_heads - below)}, 2)]"
+    return own + ")"
 
 
 class T5Bias(Position):
@@ -135,38 +259,125 @@ class T5Bias(Position):
     One table serves all blocks of a stack.
     """
 
-    def __init__(self, position: config.T5Bias, n_heads: int, *, two_way: bool) -> None:
-        super().__init__()
-        self.buckets = nn.Embedding(position.buckets, n_heads)
+    def __init__(self, position: config.T5Bias, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.buckets = nn.Embedding(position.buckets, model.n_heads)
         self.max_distance = position.max_distance
-        self.two_way = two_way
+        self.two_way = side == "encoder"
 
     def bucket(self, distance: Tensor) -> Tensor:
         """The bucket of each distance, key − query: any shape -> the same shape."""
         return ops.t5_buckets(
-            distance,
-            two_way=self.two_way,
-            n_buckets=self.buckets.num_embeddings,
-            max_distance=self.max_distance,
+            distance, two_way=self.two_way, n_buckets=self.buckets.num_embeddings, max_distance=self.max_distance
         )
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
-        return self.buckets(self.bucket(ops.distances(n_queries, n_keys)).to(self.buckets.weight.device)).permute(
-            2, 0, 1
+        buckets = self.bucket(ops.distances(n_queries, n_keys)).to(self.buckets.weight.device)
+        return self.buckets(buckets).permute(2, 0, 1)
+
+    @staticmethod
+    def declare_bias(position: config.T5Bias, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
+        h, i, j = index
+        of = at.with_axis("B", position.buckets)
+        table = of.weight("buckets.weight", "b", "B", "H")
+        return of.value(
+            "bias", index, table[Bucket(j - i, position, two_way), h],
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bucket(Expression):
+    """The bucket of a distance (:func:`viz_model.model.ops.t5_buckets`)."""
+
+    distance: Expression
+    scheme: config.T5Bias
+    two_way: bool
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.distance,)
+
+    @property
+    def is_number(self) -> bool:
+        return False
+
+    def of(self, distance: Tensor) -> Tensor:
+        scheme = self.scheme
+        return ops.t5_buckets(
+            distance, two_way=self.two_way, n_buckets=scheme.buckets, max_distance=scheme.max_distance
         )
 
+    def latex(self, names: Names) -> str:
+        return rf"\mathrm{{bucket}}\left({self.distance.printed(names)}\right)"
 
-def build(config_: ModelConfig, side: Side) -> Position:
-    match config_.position:
-        case config.Sinusoidal() as position:
-            return Sinusoidal(position, config_.n_context, config_.d_model)
+    def evaluate(self, point: Point) -> Sized:
+        return exact(self.of(self.distance.evaluate(point).value.long()))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        away = self.distance.work(cell)
+        bucket = int(self.of(torch.tensor(int(away.value))))
+        # Beyond the largest distance nothing new begins: the outermost buckets have no end.
+        reach = torch.arange(-self.scheme.max_distance, self.scheme.max_distance + 1)
+        shared = reach[self.of(reach) == bucket]
+        least, most = int(shared[0]), int(shared[-1])
+        return cell.sheet.write(
+            "bucket",
+            symbol or r"\beta",
+            r"\mathrm{bucket}(@0)",
+            (away,),
+            bucket,
+            bucket,
+            None,
+            least=least,
+            most=most,
+            open=self.scheme.max_distance in (-least, most),
+        )
+
+    def code(self, python: Code) -> str:
+        n, first, back = self.scheme.buckets, "", "(-distance).clamp(min=0)"
+        if self.two_way:
+            n, first, back = n // 2, f"(distance > 0) * {n // 2} + ", "distance.abs()"
+        exact_ = n // 2
+        grown = f"(back.clamp(min=1) / {exact_}).log() / torch.tensor({self.scheme.max_distance} / {exact_}).log()"
+        python.lines += [
+            f"distance = {self.distance.code(python)}  # key − query",
+            f"back = {back}",
+            f"wide = {exact_} + ({grown} * {n - exact_} + 1e-6).long().clamp(max={n - exact_ - 1})",
+            f"bucket = {first}torch.where(back < {exact_}, back, wide)  # near: one distance each",
+        ]
+        return "bucket"
+
+
+class Nowhere(Position):
+    """No scheme at all, for what has no order of its own: queries that read another sequence."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+
+
+NOWHERE = Nowhere()
+
+
+def kind(position: config.Position) -> type[Position]:
+    """The class of a scheme."""
+    match position:
+        case config.Sinusoidal():
+            return Sinusoidal
         case config.Learned():
-            return Learned(config_.n_context, config_.d_model)
-        case config.Rope() as position:
-            return Rope(position, config_.d_head)
+            return Learned
+        case config.Rope():
+            return Rope
         case config.Alibi():
-            return Alibi(config_.n_heads)
-        case config.T5Bias() as position:
-            return T5Bias(position, config_.n_heads, two_way=side == "encoder")
+            return Alibi
+        case config.T5Bias():
+            return T5Bias
         case config.NoPosition():
-            return Position()
+            return Position
+        case _:
+            assert_never(position)
+
+
+def build(position: config.Position, model: ModelConfig, side: Side) -> Position:
+    """The scheme of a stack, or of those of its layers that have one of their own."""
+    return kind(position)(position, model, side)

@@ -1,205 +1,60 @@
-"""The Transformer, put together from its parts. Assembly only: the arithmetic is in the parts.
-
-        Pre-LN                               Post-LN
-
-    x ──┬──────────────┐                 x ──┬──────────────┐
-        └─ norm ─ attn ┴ + ── mid            └─────── attn ─┴ + ─ norm ── mid
-    mid ┬──────────────┐                 mid ┬──────────────┐
-        └─ norm ─ ffn ─┴ + ── out            └─────── ffn ──┴ + ─ norm ── out
-
-Under Pre-LN the residual stream itself is never normalised, so it gets one norm at the very end;
-under Post-LN every block already ends in one. A decoder that has an encoder attends to it between
-mid and the feed-forward layer.
-"""
+"""The Transformer, put together from its parts. Assembly only: the arithmetic is in the parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from viz_model.config import ModelConfig, Side
-from viz_model.model import feedforward, heads, masks, norms, ops, positions
-from viz_model.model.attention import Attention, CrossAttention, LayerCache
-from viz_model.model.norms import Norm
+from viz_model.model import block, heads, inputs, masks, norms, ops, positions
+from viz_model.model.attention import Attention, BlockCache, Given, Source
+from viz_model.model.block import Block
+from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
-
-SubLayer = Callable[[Tensor], Tensor]
-
-
-class PreNorm:
-    """x + sublayer(norm(x)): the norm reads the stream (Xiong et al. 2020, figure 1b)."""
-
-    @staticmethod
-    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
-        return x + sublayer(norm(x, tap.at("norm")))
-
-    @staticmethod
-    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
-        """What the sub-layer reads, from the stream before it."""
-        return norm(x)
-
-    @staticmethod
-    def norm_input(x: Tensor, out: Tensor) -> Tensor:
-        """What the norm reads, from the stream before the sub-layer and the sub-layer's output."""
-        return x
-
-
-class PostNorm:
-    """norm(x + sublayer(x)): the norm follows each addition (Vaswani et al. 2017, section 3.1)."""
-
-    @staticmethod
-    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
-        return norm(x + sublayer(x), tap.at("norm"))
-
-    @staticmethod
-    def sublayer_input(x: Tensor, norm: Norm) -> Tensor:
-        return x
-
-    @staticmethod
-    def norm_input(x: Tensor, out: Tensor) -> Tensor:
-        return x + out
-
-
-class PreNormAlone(PreNorm):
-    """sublayer(norm(x)): what the sub-layer writes takes the place of what it read."""
-
-    @staticmethod
-    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
-        return sublayer(norm(x, tap.at("norm")))
-
-
-class PostNormAlone(PostNorm):
-    """norm(sublayer(x)): what the sub-layer writes is all that goes on."""
-
-    @staticmethod
-    def add(x: Tensor, norm: Norm, sublayer: SubLayer, tap: Tap) -> Tensor:
-        return norm(sublayer(x), tap.at("norm"))
-
-    @staticmethod
-    def norm_input(x: Tensor, out: Tensor) -> Tensor:
-        return out
-
-
-RESIDUALS: dict[tuple[str, bool], type[PreNorm] | type[PostNorm]] = {
-    ("pre", True): PreNorm,
-    ("post", True): PostNorm,
-    ("pre", False): PreNormAlone,
-    ("post", False): PostNormAlone,
-}
-"""By ``norm_at`` and ``residual``."""
-
-
-class BlockCache:
-    """What a decoder's block keeps between tokens: its own past, and the source it attends to."""
-
-    def __init__(self) -> None:
-        self.attn = LayerCache()
-        self.cross = LayerCache()
-
-
-class Block(nn.Module):
-    """Attention and feed-forward, each added to the residual stream.
-
-    While training, ``dropout`` zeroes a share of what each sub-layer adds (Vaswani et al. 2017,
-    section 5.4), and of its attention weights.
-    """
-
-    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.residual = RESIDUALS[config.norm_at, config.residual]
-        self.attn_norm = norms.build(config.norm, config.d_model)
-        self.attn = Attention(config, dropout)
-        self.ffn_norm = norms.build(config.norm, config.d_model)
-        self.ffn = feedforward.build(config.ffn, config.d_model, config.d_ffn)
-
-    def forward(
-        self,
-        x: Tensor,
-        position: positions.Position,
-        added: Tensor | None,
-        source: Source | None,
-        tap: Tap = NO_TAP,
-        cache: BlockCache | None = None,
-    ) -> Tensor:
-        """[B, T, D] -> [B, T, D]; ``added`` is what attention adds to its scores."""
-        at = tap.at("attn")
-        x = tap("resid.in", x)
-        mid = self.residual.add(
-            x, self.attn_norm, lambda y: self.dropout(self.attn(y, position, added, at, cache and cache.attn)), at
-        )
-        mid = tap("resid.mid", mid)
-        mid = self.attend_source(mid, source, tap, cache)
-        at = tap.at("ffn")
-        return tap("resid.out", self.residual.add(mid, self.ffn_norm, lambda y: self.dropout(self.ffn(y, at)), at))
-
-    def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
-        """The step between attention and feed-forward: none, in a block without an encoder beside it."""
-        return x
-
-
-class CrossBlock(Block):
-    """A block of a decoder that reads an encoder (Vaswani et al. 2017, figure 1, right)."""
-
-    def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
-        super().__init__(config, dropout)
-        self.cross_norm = norms.build(config.norm, config.d_model)
-        self.cross = CrossAttention(config, dropout)
-
-    def attend_source(self, x: Tensor, source: Source | None, tap: Tap, cache: BlockCache | None) -> Tensor:
-        assert source is not None  # Transformer.forward refuses a target without one
-        at = tap.at("cross")
-        vectors, added = source.vectors, source.added(x.shape[-2])
-        return tap(
-            "resid.cross",
-            self.residual.add(
-                x,
-                self.cross_norm,
-                lambda y: self.dropout(self.cross(y, vectors, added, at, cache and cache.cross)),
-                at,
-            ),
-        )
-
-
-class Source:
-    """What a decoder reads of an encoder: its last vectors [B, Ts, D], and which of them are padding [B, Ts]."""
-
-    def __init__(self, vectors: Tensor, padding: Tensor | None = None) -> None:
-        self.vectors = vectors
-        self.padding = padding
-
-    def added(self, n_queries: int) -> Tensor:
-        """The mask that cross-attention adds to its scores: [Tq, Ts], or [B, 1, Tq, Ts] with padding."""
-        if self.padding is None:
-            return ops.additive(masks.everything(n_queries, self.vectors.shape[-2]).to(self.vectors.device))
-        return ops.additive(masks.padding(n_queries, self.padding))[:, None]
 
 
 class Stack(nn.Module):
-    """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder."""
+    """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder.
+
+    Under Pre-LN the residual stream itself is never normalised, so it gets one norm at the very end; under
+    Post-LN every block already ends in one.
+    """
 
     def __init__(self, config: ModelConfig, side: Side, dropout: float = 0.0) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
         self.side = side
-        self.windows = tuple(config.window(side, layer) for layer in range(config.depth(side)))
-        self.position = positions.build(config, side)
-        self.segment = nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
+        self.dropout = nn.Dropout(dropout)
+        self.arrange(config)
+        self.position = positions.build(config.position, config, side)
+        others = block.other_positions(config, side)
+        self.other_positions = nn.ModuleList(positions.build(other, config, side) for other in others)
+        self.segment = inputs.segments(config)
         self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
-        kind = CrossBlock if config.kind == "encoder_decoder" and side == "decoder" else Block
-        self.blocks = nn.ModuleList(kind(config, dropout) for _ in range(config.depth(side)))
+        kind = block.kind(config)
+        self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
         self.final_norm = norms.build(config.norm, config.d_model) if config.norm_at == "pre" else None
+
+    def arrange(self, config: ModelConfig) -> None:
+        """Note what the config says of each layer: its window, and which of the stack's position schemes it has."""
+        self.layers = tuple(config.layer(self.side, layer) for layer in range(config.depth(self.side)))
+        schemes = (config.position, *block.other_positions(config, self.side))
+        self._scheme = tuple(schemes.index(layer.position) for layer in self.layers)
 
     def block(self, layer: int) -> Block:
         return cast(Block, self.blocks[layer])
 
+    def position_of(self, layer: int) -> Position:
+        """The scheme of a layer's self-attention."""
+        which = self._scheme[layer]
+        return cast(Position, self.other_positions[which - 1]) if which else self.position
+
     def visible(self, layer: int, n_queries: int, n_keys: int) -> Tensor:
         """The mask that the config gives this layer's self-attention: boolean [Tq, Tk]."""
-        two_way, window = self.side == "encoder", self.windows[layer]
+        two_way, window = self.side == "encoder", self.layers[layer].window
         if window:
             return masks.window(n_queries, n_keys, window, two_way=two_way)
         return masks.everything(n_queries, n_keys) if two_way else masks.causal(n_queries, n_keys)
@@ -225,49 +80,47 @@ class Stack(nn.Module):
             cache: one a block, extended by this call; ``rows`` are then only the new positions.
         """
         start = len(cache[0].attn) if cache else 0
+        x = self.embed(rows, start, segments, tap)
+        biases: dict[object, Tensor | None] = {}  # layers alike in scheme and window share one matrix
+        for i, layer in enumerate(self.layers):
+            alike = (self._scheme[i], layer.window, i if visible is not None and visible.dim() == 3 else None)
+            if alike not in biases:
+                biases[alike] = self.attn_bias(i, start, x, visible, padding)
+            given = Given(self.position_of(i), biases[alike], source, cache[i] if cache else None)
+            x = self.block(i)(x, given, tap.at(f"blocks.{i}"))
+        return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
+
+    def embed(self, rows: Tensor, start: int, segments: Tensor | None, tap: Tap) -> Tensor:
+        """Rows of the table, with kinds of token and positions added: [B, T, D] -> [B, T, D]."""
         x = tap("embed.token", rows)
         if self.segment is not None:
             segments = torch.zeros_like(x[..., 0], dtype=torch.long) if segments is None else segments
             x = x + tap("embed.segment", self.segment(segments))
-        x = self.position.add(x, start, tap.at("embed"))
+        added = self.position.add(start, x.shape[-2])
+        if added is not None:
+            x = x + tap("embed.position", added[None])
         if self.embed_norm is not None:
             x = self.embed_norm(x, tap.at("embed.norm"))
-        x = self.dropout(tap("embed.out", x))
-        bias = self.position.bias(x.shape[-2], start + x.shape[-2])
-        added: dict[int, Tensor | None] = {}  # layers with the same window share one matrix
-        kinds = self.windows if visible is None or visible.dim() == 2 else range(len(self.blocks))
-        for i, (block, kind) in enumerate(zip(self.blocks, kinds, strict=True)):
-            if kind not in added:
-                added[kind] = self._added(i, start, x, bias, visible, padding)
-            x = block(x, self.position, added[kind], source, tap.at(f"blocks.{i}"), cache[i] if cache else None)
-        if self.final_norm is not None:
-            x = self.final_norm(x, tap.at("final.norm"))
-        return x
+        return self.dropout(tap("embed.out", x))
 
     def run_block(self, layer: int, x: Tensor, *, visible: Tensor | None, source: Source | None, tap: Tap) -> Tensor:
         """One block alone, as :meth:`forward` runs it: the vectors that enter it -> those that leave it, [B, T, D]."""
-        bias = self.position.bias(x.shape[-2], x.shape[-2])
-        added = self._added(layer, 0, x, bias, visible, None)
-        out: Tensor = self.block(layer)(x, self.position, added, source, tap)
+        given = Given(self.position_of(layer), self.attn_bias(layer, 0, x, visible, None), source)
+        out: Tensor = self.block(layer)(x, given, tap)
         return out
 
-    def _added(
-        self,
-        layer: int,
-        start: int,
-        x: Tensor,
-        bias: Tensor | None,
-        visible: Tensor | None,
-        padding: Tensor | None,
+    def attn_bias(
+        self, layer: int, start: int, x: Tensor, visible: Tensor | None = None, padding: Tensor | None = None
     ) -> Tensor | None:
-        """Bias + mask of a layer: [H or 1, Tq, Tk], or [B, H or 1, Tq, Tk] with padding.
+        """Position bias + mask of a layer: [H or 1, Tq, Tk], or [B, H or 1, Tq, Tk] with padding.
 
         None where that is the causal mask alone, for which the fused kernel needs no matrix.
         """
-        is_causal = self.side == "decoder" and not self.windows[layer] and visible is None
+        length = x.shape[-2]
+        bias = self.position_of(layer).bias(length, start + length)
+        is_causal = self.side == "decoder" and not self.layers[layer].window and visible is None
         if is_causal and start == 0 and bias is None and padding is None:
             return None
-        length = x.shape[-2]
         if visible is None:
             visible = self.visible(layer, length, start + length)
         visible = masks.of_layer(visible, layer).to(x.device)
@@ -293,7 +146,7 @@ class Transformer(nn.Module):
         self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = heads.build(config)
-        self.embedding_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.embedding_scale = inputs.scale(config)
         self.apply(_initialise)
         if config.tie_embeddings and self.head.unembedding is not None:
             # After initialising, or the shared table would be drawn twice.

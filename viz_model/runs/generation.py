@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from viz_model.config import Side
+from viz_model.model.attention import Source
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.model.transformer import Source, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs import edits as interventions
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.recorder import recorder

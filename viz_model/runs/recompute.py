@@ -9,7 +9,7 @@ Nets with Sublinear Memory Cost", which does the same between forward and backwa
 from __future__ import annotations
 
 import functools
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
@@ -17,8 +17,9 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites
-from viz_model.model.tap import NO_TAP
-from viz_model.model.transformer import Block, BlockCache, Source, Stack, Transformer
+from viz_model.model.attention import BlockCache, Given, Source
+from viz_model.model.block import Block
+from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits import ValueEdit
 from viz_model.runs.recorder import recorder
 
@@ -64,7 +65,7 @@ class Notes(dict[str, Noted]):
             self[name] = note(value[0])
 
 
-class Replay(Mapping[str, Tensor]):
+class Recomputed(Mapping[str, Tensor]):
     """Every recorded value of a run by its full name, [T, …], from the kept ones.
 
     Reading computes the block that a value belongs to; the block that was read last is held, since
@@ -149,7 +150,7 @@ class Replay(Mapping[str, Tensor]):
         if name in self.kept or layer is None or side == "encoder" or side in self._visible:
             return None
         at, block = f"{name.removesuffix(own)}blocks.{layer}", self._model.stack(side).block(layer)
-        if self._last[0] == at or type(block) is not Block or self._is_changed(at):
+        if self._last[0] == at or block.cross is not None or self._is_changed(at):
             return None
         held, rows = self._rows
         if held != position:
@@ -165,42 +166,39 @@ class Replay(Mapping[str, Tensor]):
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
         block, x, cache = stack.block(layer), self.kept[f"{at}.resid.in"][None], BlockCache()
-        added = None
+        scheme = stack.position_of(layer)
         if position:
-            past = block.residual.sublayer_input(x[:, :position], block.attn_norm)
-            v = ops.split_heads(block.attn.v(past), block.attn.n_kv_heads)
-            cache.attn.extend(_keys(stack, block, past), v)
-            added = ops.additive(stack.visible(layer, 1, position + 1))
-            if (bias := stack.position.bias(1, position + 1)) is not None:
-                added = added + bias
+            past = block.attn_input(x[:, :position])
+            cache.attn.extend(block.attn.keys(past, scheme), block.attn.values(past))
+        row = x[:, position : position + 1]
         tap = recorder(self._model.config)
-        block(x[:, position : position + 1], stack.position, added, None, tap.at(at), cache)
+        block(row, Given(scheme, stack.attn_bias(layer, position, row), None, cache), tap.at(at))
         # Keys and values behind the tap are of this position alone; the cache held the others.
         return {name: value[0] for name, value in tap.values.items()}
 
     @torch.inference_mode()
     def values_of(self, at: str, head: int) -> Tensor:
         """The values that a query head of a self-attention reads, [1, T, K], without the rest of the block."""
-        block = self._block(at)
-        group = head * block.attn.n_kv_heads // block.attn.n_heads
+        group = self._model.config.kv_head(head)
         if self._last[0] == at or self._is_changed(at):
             return self.block(f"{at}.attn.v")[f"{at}.attn.v"][group : group + 1]
-        x = self._read(at, block)
-        return block.attn.project("v", x, group)
+        _, _, block = self._place(at)
+        return block.attn.values(self._read(at, block), head=group)
 
     def _read(self, at: str, block: Block) -> Tensor:
         """What the attention of a block reads, [T, D]: held, since one head is looked at after the other."""
         held, x = self._attended
         if held != at:
-            x = block.residual.sublayer_input(self.kept[f"{at}.resid.in"], block.attn_norm)
+            x = block.attn_input(self.kept[f"{at}.resid.in"])
             self._attended = (at, x)
         return x
 
-    def _block(self, at: str) -> Block:
+    def _place(self, at: str) -> tuple[Stack, int, Block]:
         side, name = sites.split_side(f"{at}.attn")
         layer, _ = sites.split_name(name)
         assert layer is not None
-        return self._model.stack(side or self._model.config.sides[0]).block(layer)
+        stack = self._model.stack(side or self._model.config.sides[0])
+        return stack, layer, stack.block(layer)
 
     @torch.inference_mode()
     def queries_and_keys(self, at: str, head: int | None, rows: slice = slice(None)) -> tuple[Tensor, Tensor]:
@@ -209,40 +207,14 @@ class Replay(Mapping[str, Tensor]):
         They come from the vectors that enter the block, without the rest of it. ``head`` is a query
         head, ``at`` is like ``decoder.blocks.0``, ``rows`` are the queries.
         """
-        side, name = sites.split_side(f"{at}.attn")
-        layer, _ = sites.split_name(name)
-        assert layer is not None
-        stack = self._model.stack(side or self._model.config.sides[0])
-        block = stack.block(layer)
-        group = 0 if head is None else head * block.attn.n_kv_heads // block.attn.n_heads
+        stack, layer, block = self._place(at)
+        group = None if head is None else self._model.config.kv_head(head)
         if self._last[0] == at or self._is_changed(at):
             values = self.block(f"{at}.attn.q")
-            q, k = (values[last_form(values, f"{at}.attn", letter)] for letter in ("q", "k"))
-            return (q[:, rows], k) if head is None else (q[head : head + 1, rows], k[group : group + 1])
-        x = self._read(at, block)
-        start, stop, _ = rows.indices(len(x))
-        if stop - start < len(x):
-            q = ops.split_heads(block.attn.q(x[rows]), block.attn.n_heads)
-            q, _ = block.attn.qk_norm(q, q, NO_TAP)
-            q, _ = stack.position.rotate(q, q, start)
-            k = _keys(stack, block, x)
-            return (q, k) if head is None else (q[head : head + 1], k[group : group + 1])
-        if head is None:
-            q = ops.split_heads(block.attn.q(x), block.attn.n_heads)
-            k = ops.split_heads(block.attn.k(x), block.attn.n_kv_heads)
-        else:
-            q, k = block.attn.project_pair(x, head)
-        q, k = block.attn.qk_norm(q, k, NO_TAP)
-        return stack.position.rotate(q, k, 0)
-
-
-def _keys(stack: Stack, block: Block, x: Tensor) -> Tensor:
-    """Keys of what attention reads, [.., T, D] -> [.., G, T, K], as the scores have them."""
-    k = ops.split_heads(block.attn.k(x), block.attn.n_kv_heads)
-    _, k = block.attn.qk_norm(k, k, NO_TAP)
-    return stack.position.rotate(k, k, 0)[1]
-
-
-def last_form(values: Container[str], at: str, letter: str) -> str:
-    """The name of the queries or keys that scores are made of: rotated, normalised, or plain."""
-    return next(name for form in ("_rotated", "_normed", "") if (name := f"{at}.{letter}{form}") in values)
+            q, k = (values[name] for name in sites.scored(f"{at}.attn", self._model.config))
+            return (
+                (q[:, rows], k) if head is None or group is None else (q[head : head + 1, rows], k[group : group + 1])
+            )
+        x, scheme = self._read(at, block), stack.position_of(layer)
+        start, _, _ = rows.indices(len(x))
+        return block.attn.queries(x[rows], scheme, start, head=head), block.attn.keys(x, scheme, head=group)

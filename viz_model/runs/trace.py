@@ -20,17 +20,16 @@ from torch import Tensor
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
-from viz_model.model.feedforward import Gated
-from viz_model.model.heads import MaskedHead
-from viz_model.model.norms import Norm
 from viz_model.model.sites import Site
-from viz_model.model.transformer import CrossBlock, Stack, Transformer
+from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs import edits as interventions
 from viz_model.runs import recompute
 from viz_model.runs.edits import Edit, ValueEdit
-from viz_model.runs.recompute import Noted, Notes, Replay, last_form
+from viz_model.runs.recompute import Noted, Notes, Recomputed
 from viz_model.runs.recorder import recorder
 from viz_model.tokenizers.tokenizer import Token, Tokenizer
+from viz_model.values.expression import Point, Where
+from viz_model.values.leaves import Index
 
 Keep = Literal["everything", "stream"]
 
@@ -95,6 +94,11 @@ class Trace:
         """
         self.model.stack(side)
         return dataclasses.replace(self, side=side)
+
+    @property
+    def whole(self) -> Trace:
+        """This run, seen from nowhere in particular: names are full names."""
+        return self if self.side is None else dataclasses.replace(self, side=None)
 
     @property
     def prefix(self) -> str:
@@ -191,7 +195,7 @@ class Trace:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         head = self._head_number(head)
         if full in self.values:
-            if isinstance(self.values, Replay) and full.endswith(".attn.v"):
+            if isinstance(self.values, Recomputed) and full.endswith(".attn.v"):
                 return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
             return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
         return self._derive(full, head)[0]
@@ -219,7 +223,7 @@ class Trace:
             if head is None:
                 return found
             head = self._head_number(head)
-            return found[head * self.config.n_kv_heads // self.config.n_heads if site.axes[0] == "G" else head]
+            return found[self.config.kv_head(head) if site.axes[0] == "G" else head]
         number = None if head is None else self._head_number(head)
         found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
         return found if head is None else found[0]
@@ -276,7 +280,7 @@ class Trace:
             KeyError: no such site.
         """
         full = self.full_name(name)
-        if isinstance(self.values, Replay) and full in self.values.noted:
+        if isinstance(self.values, Recomputed) and full in self.values.noted:
             return self.values.noted[full]
         return recompute.note(self[name])
 
@@ -288,45 +292,25 @@ class Trace:
         """
         full = self.full_name(name)
         if position is None:
-            return self._norm(full)[1]
+            return self._norm_input(full)
         count = self._length(full)
         if not -count <= position < count:
             raise IndexError(f"position {position}: there are {count}")
         position %= count
-        return self._norm(full, slice(position, position + 1))[1][0]
+        return self._norm_input(full, slice(position, position + 1))[0]
 
     def _rows(self, full: str, rows: slice) -> Tensor:
         """A recorded value at some positions: [≤ T, …], or with heads before."""
-        if isinstance(self.values, Replay) and rows.stop is not None and rows.stop - rows.start == 1:
+        if isinstance(self.values, Recomputed) and rows.stop is not None and rows.stop - rows.start == 1:
             found = self.values.row(full, rows.start)
             if found is not None:
                 return found
         value = self.values[full]
         return value[:, rows] if sites.find(full, self.config).axes[0] in ("H", "G") else value[rows]
 
-    def _norm(self, full: str, rows: slice = slice(None)) -> tuple[Norm, Tensor]:
-        """A norm and what it read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
-        if full == "head.norm":
-            head = self.model.head
-            assert isinstance(head, MaskedHead)  # or the registry has no such site
-            return head.norm, self.values["head.act"][rows]
-        side, name = sites.split_side(full)
-        prefix, stack = full.removesuffix(name), self._stack(side)
-        layer, rest = sites.split_name(name)
-        if name == "embed.norm":
-            parts = ("embed.token", "embed.segment", "embed.position")
-            read = torch.stack([self.values[prefix + part] for part in parts if prefix + part in self.values]).sum(0)
-            return _existing(stack.embed_norm), read[rows]
-        if layer is None:
-            return _existing(stack.final_norm), self.values[f"{prefix}blocks.{len(stack.blocks) - 1}.resid.out"][rows]
-        block, at = stack.block(layer), f"{prefix}blocks.{layer}."
-        sublayer = rest.removesuffix(".norm")
-        before = {"attn": "resid.in", "cross": "resid.mid", "ffn": "resid.cross"}[sublayer]
-        if at + before not in sites.table(self.config):  # no cross-attention before the feed-forward
-            before = "resid.mid"
-        norm = {"attn": block.attn_norm, "ffn": block.ffn_norm, "cross": getattr(block, "cross_norm", None)}[sublayer]
-        read = block.residual.norm_input(self._rows(at + before, rows), self._rows(f"{at}{sublayer}.out", rows))
-        return _existing(norm), read
+    def _norm_input(self, full: str, rows: slice = slice(None)) -> Tensor:
+        """What a norm read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
+        return torch.stack([self._rows(name, rows) for name in sites.norm_reads(full, self.config)]).sum(0)
 
     def _stack(self, side: Side | None) -> Stack:
         return self.model.stack(side or self.config.sides[0])
@@ -336,49 +320,68 @@ class Trace:
         value = self.values[full]
         if head is None:
             return ops.share_heads(value, self.config.n_heads)
-        group = head * self.config.n_kv_heads // self.config.n_heads
+        group = self.config.kv_head(head)
         return value[group : group + 1]
 
     def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
         """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
-        site, _, last = full.rpartition(".")
+        at, _, last = full.rpartition(".")
         if full == "logits":
             leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
             return self.model.head(leaving[None, rows])[0].detach()
         if full == "probs":
             logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
             return logits.softmax(-1)
-        if site.endswith("norm"):
-            norm, read = self._norm(site, rows)
-            return norm.statistics(read)[last].detach()
-        side, name = sites.split_side(full)
-        layer, _ = sites.split_name(name)
-        assert layer is not None  # all other derived values are in a block
-        stack = self._stack(side)
-        if last == "gate_act":
-            ffn = stack.block(layer).ffn
-            assert isinstance(ffn, Gated)
-            return ffn.activation(self._rows(f"{site}.gate", rows))
-        return self._attention(stack, layer, site, last, head, rows).detach()
+        if at.endswith((".attn", ".cross")) and last in _BY_STEPS:
+            side, name = sites.split_side(full)
+            layer, _ = sites.split_name(name)
+            assert layer is not None
+            return self._attention(self._stack(side), layer, at, last, head, rows).detach()
+        return self._evaluated(sites.find(full, self.config), head, rows)
+
+    def _evaluated(self, site: Site, head: int | None, rows: slice) -> Tensor:
+        """A derived value by its declaration."""
+        where: dict[Index, Tensor] = {}
+        for n, index in enumerate(reversed(site.index)):
+            size = self.reader.length(index.stack) if index.size is None else index.size
+            at = torch.arange(size)
+            if index.axis in ("T", "Tq"):
+                at = at[rows]
+            elif index.axis == "H" and head is not None:
+                at = at[head : head + 1]
+            where[index] = at.view(-1, *(1,) * n)
+        shape = torch.broadcast_shapes(*(at.shape for at in where.values()))
+        value = site.expression.evaluate(Point(where, self.reader, torch.float32)).value.expand(shape)
+        return value.unsqueeze(-1).float() if site.axes[-1] == "1" else value.float()
+
+    @property
+    def reader(self) -> RunReader:
+        """Cells of this run and entries of its weights, for declarations."""
+        return RunReader(self)
 
     def _attention(self, stack: Stack, layer: int, at: str, which: str, head: int | None, rows: slice) -> Tensor:
         """The T×T steps of one attention layer; ``at`` is like ``decoder.blocks.0.cross``."""
-        block = stack.block(layer)
+        block, scheme = stack.block(layer), stack.position_of(layer)
+        attention: Attention = block.attn
         is_cross = at.endswith("cross")
-        attention: Attention = block.cross if is_cross and isinstance(block, CrossBlock) else block.attn
+        if is_cross and block.cross is not None:
+            attention = block.cross
         heads = slice(None) if head is None else slice(head, head + 1)
         if which == "head_out":
             w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
             return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o)
         q, k = self._queries_and_keys(at, head, rows)
         n_queries, n_keys = self._length(at), k.shape[-2]
-        is_causal = stack.side == "decoder" and not is_cross and not stack.windows[layer]
-        is_plain = is_causal and stack.side not in self.visible and stack.position.bias(1, 1) is None
-        if which == "pattern" and is_plain and rows == slice(None):
+        bias = None if is_cross else scheme.bias(n_queries, n_keys)
+        is_causal = stack.side == "decoder" and not is_cross and not stack.layers[layer].window
+        if which == "pattern" and is_causal and stack.side not in self.visible and bias is None and rows == slice(None):
             return ops.causal_pattern(q, k, attention.scale)
         scores = ops.scores(q, k, attention.scale)
         if which == "scores":
             return scores
+        if which == "bias":
+            assert bias is not None  # or the registry has no such site
+            return bias[heads, rows]
         if is_cross:
             visible = masks.everything(n_queries, n_keys)
         elif stack.side in self.visible:
@@ -388,26 +391,64 @@ class Trace:
         visible = visible[rows]
         if which == "mask":
             return ops.additive(visible).expand_as(scores)
-        bias = None if is_cross else stack.position.bias(n_queries, n_keys)
-        if which == "bias":
-            assert bias is not None  # or the registry has no such site
-            return bias[heads, rows]
         masked = ops.hide(scores if bias is None else scores + bias[heads, rows], visible)
         return masked if which == "masked" else ops.pattern(masked)
 
     def _queries_and_keys(self, at: str, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:
         """What scores are made of, queries at ``rows``: of every query head [H, T, K], or of one [1, T, K]."""
-        if isinstance(self.values, Replay) and at.endswith("attn"):
+        if isinstance(self.values, Recomputed) and at.endswith("attn"):
             q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head, rows)
             return q, ops.share_heads(k, self.config.n_heads) if head is None else k
         heads = slice(None) if head is None else slice(head, head + 1)
-        queries, keys = (last_form(self.values, at, letter) for letter in "qk")
+        queries, keys = sites.scored(at, self.config)
         return self.values[queries][heads, rows], self._shared(keys, head)
 
 
-def _existing(norm: Norm | None) -> Norm:
-    assert norm is not None  # or the registry has no such site
-    return norm
+_BY_STEPS = frozenset({"scores", "bias", "mask", "masked", "pattern", "head_out"})
+"""Values of attention that are rebuilt from queries and keys, many cells at once; all other derived values are
+evaluated by their declarations."""
+
+
+class RunReader:
+    """A run as declarations read it: cells of its values, entries of its weights, rows and never whole tables."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def length(self, stack: str) -> int:
+        config = self._trace.config
+        is_target = len(config.sides) > 1 and stack != "encoder."
+        return len(self._trace.target_ids or ()) if is_target else len(self._trace.ids)
+
+    def given(self, name: str, index: tuple[Where, ...]) -> Tensor:
+        trace = self._trace
+        if name == "segments":
+            return torch.tensor(trace.segments or [0] * len(trace.ids))[index]
+        return trace.values[f"{name.removesuffix('ids')}tokens.ids"][index]
+
+    def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
+        return self._trace.model.get_parameter(weight).detach()[index]
+
+    def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
+        trace, axes = self._trace, sites.find(site, self._trace.config).axes
+        axis = 1 if axes[0] in ("H", "G") else 0
+        position, full = index[axis], trace.whole
+        if not isinstance(position, int) and position.numel() == 1:
+            position = int(position)
+        if isinstance(position, int):
+            head = index[0] if axis and isinstance(index[0], int) and axes[0] == "H" else None
+            if site in trace.values and not isinstance(trace.values, Recomputed):
+                return trace.values[site][index]
+            row = full.row(site, position, head)
+            own = (*index[:axis], *index[axis + 1 :]) if head is None else index[2:]
+            return row[own]
+        value = trace.values[site] if site in trace.values else full[site]
+        return value[index]
+
+    def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:
+        declared = sites.find(site, self._trace.config)
+        where = dict(zip(declared.index, index, strict=False))
+        return declared.expression.evaluate(Point(where, self)).size
 
 
 @torch.inference_mode()
@@ -481,7 +522,7 @@ def record(
         ids=source,
         text=text,
         n_dropped=n_dropped,
-        values=values if keep == "everything" else Replay(built, values, notes, run.changes, run.masks),
+        values=values if keep == "everything" else Recomputed(built, values, notes, run.changes, run.masks),
         target_ids=target_read,
         target=target,
         n_target_dropped=n_target_dropped,
@@ -500,7 +541,7 @@ def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
         if not site.derived:
             side = sites.split_side(name)[0] or config.sides[-1]
             keys = lengths["encoder"] if ".cross." in name else None
-            floats += math.prod(site.shape(config, lengths[side], keys))
+            floats += math.prod(site.shape(lengths[side], keys))
     return 4 * floats
 
 

@@ -45,5 +45,5 @@ def test_a_sink_takes_much_weight_and_gives_little() -> None:
 def test_without_cross_attention_there_is_no_cross_head() -> None:
     trace = run_both(language_model(tiny_config("pre")))
     found = attribution.way(trace, 0)
-    with pytest.raises(AttributeError):
+    with pytest.raises(KeyError):
         circuits.reads(trace, found, attribution.of_logit(trace, found, 0), 0, 0, "cross")

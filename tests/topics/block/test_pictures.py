@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.model.transformer import Block
+from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block as analysis
 from viz_model.topics.block.numbers import neurons as hidden

@@ -63,7 +63,7 @@ def test_what_is_written_adds_up(trace: vm.Trace) -> None:
     if trace.config.norm_at == "pre":
         np.testing.assert_allclose(total, written.after, atol=1e-6)
     else:
-        norm = cross.cross_block(trace, LAYER).cross_norm
+        norm = trace.stack.block(LAYER).cross_norm
         close(norm(torch.from_numpy(total)[None])[0], torch.from_numpy(written.after))
 
 
@@ -72,7 +72,7 @@ def test_keys_and_values_come_from_the_encoders_last_vectors(trace: vm.Trace) ->
     assert all(difference < 1e-5 for difference in off)
     # Of any other vectors they do not come.
     source = trace.at("encoder")["blocks.0.resid.in"]
-    made = cross.cross_block(trace, LAYER).cross.k(source).unflatten(-1, (trace.config.n_kv_heads, -1)).transpose(0, 1)
+    made = cross.cross_attention(trace, LAYER).k(source).unflatten(-1, (trace.config.n_kv_heads, -1)).transpose(0, 1)
     assert cross.largest(made.numpy(), trace[AT + "k"].numpy()) > 1e-2
 
 
@@ -126,6 +126,6 @@ def test_a_greedy_target_agrees_with_its_own_words(config: ModelConfig) -> None:
 def test_what_is_spared_is_two_products_of_matrices_a_layer() -> None:
     config = tiny_config(kind="encoder_decoder", n_heads=4, n_kv_heads=2, d_head=5, start_id=0)
     trace = run_both(language_model(config)).at("decoder")
-    layer = cross.cross_block(trace, 0).cross
+    layer = cross.cross_attention(trace, 0)
     weights = layer.k.weight.numel() + layer.v.weight.numel()
     assert cross.spared(config, 9) == 9 * config.n_layers * weights

@@ -28,4 +28,4 @@ def formula(page: Page, *names: str) -> None:
 def shape(page: Page, name: str) -> tuple[int, ...]:
     """The shape of a site in this run; of cross-attention the keys are the source's."""
     n_keys = len(page.trace.ids) if ".cross." in name else None
-    return page.trace.site(name).shape(page.lm.config, len(page.trace), n_keys)
+    return page.trace.site(name).shape(len(page.trace), n_keys)

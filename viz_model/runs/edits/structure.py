@@ -14,9 +14,10 @@ from torch import nn
 
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.model import attention, norms, positions
+from viz_model.model import attention, block, norms, positions
 from viz_model.model.attention import Attention
-from viz_model.model.transformer import RESIDUALS, Block, Stack, Transformer
+from viz_model.model.block import Block
+from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits.base import Edit, Run
 
 
@@ -43,7 +44,7 @@ class NoPosition(StructureEdit):
     """Nothing tells the positions apart, save what the mask hides."""
 
     tag: ClassVar[str] = "no-position"
-    changes: ClassVar[dict[str, Any]] = {"position": config.NoPosition()}
+    changes: ClassVar[dict[str, Any]] = {"position": config.NoPosition(), "positions": ()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class NoNorm(StructureEdit):
     changes: ClassVar[dict[str, Any]] = {"norm": config.NoNorm()}
 
 
-_CHANGEABLE = frozenset({"scale_scores", "position", "residual", "norm"})
+_CHANGEABLE = frozenset({"scale_scores", "position", "positions", "residual", "norm"})
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -82,8 +83,8 @@ def rebuilt(model: Transformer, config_: ModelConfig) -> Transformer:
         return model
     learnt = {
         name
-        for name in changed & {"position", "norm"}
-        if not isinstance(getattr(config_, name), config.NoPosition | config.NoNorm)
+        for name in changed & {"position", "positions", "norm"}
+        if not isinstance(getattr(config_, name), config.NoPosition | config.NoNorm) and getattr(config_, name) != ()
     }
     if refused := sorted(changed - _CHANGEABLE | learnt):
         raise ValueError(f"{refused[0]}: the weights are of a model with {getattr(old, refused[0])!r}")
@@ -95,7 +96,7 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
     if isinstance(module, norms.Norm):
         if config_.norm == old.norm:
             return module
-        return norms.build(config_.norm, module.weight.shape[0]).train(module.training)  # type: ignore[return-value]
+        return norms.build(config_.norm, 0).train(module.training)  # type: ignore[return-value]
     if isinstance(module, positions.Position) or not module._modules:
         return module
     new = module.__new__(type(module))
@@ -109,10 +110,11 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
         case Transformer():
             new.config = config_
         case Stack():
+            new.arrange(config_)
             if config_.position != old.position:
-                new.position = positions.build(config_, new.side)
+                new.position = positions.build(config_.position, config_, new.side)
         case Block():
-            new.residual = RESIDUALS[config_.norm_at, config_.residual]
+            new.__class__ = block.kind(config_)  # type: ignore[assignment]
         case Attention():
             new.scale = attention.scale(config_)
     return new

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig
 from viz_model.model import masks, ops
-from viz_model.model.transformer import CrossBlock
+from viz_model.model.attention import CrossAttention
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 
@@ -96,7 +96,7 @@ def steps(trace: Trace, layer: int, head: int, query: int, *, padded: bool = Fal
         keys=k.numpy(),
         values=v.numpy(),
         products=ops.dot_products(q[None], k)[0].numpy(),
-        scale=cross_block(trace, layer).cross.scale,
+        scale=cross_attention(trace, layer).scale,
         scores=scores.numpy(),
         mask=mask.numpy(),
         masked=masked.numpy(),
@@ -105,11 +105,11 @@ def steps(trace: Trace, layer: int, head: int, query: int, *, padded: bool = Fal
     )
 
 
-def cross_block(trace: Trace, layer: int) -> CrossBlock:
-    block = trace.stack.block(layer)
-    if not isinstance(block, CrossBlock):
+def cross_attention(trace: Trace, layer: int) -> CrossAttention:
+    attention = trace.stack.block(layer).cross
+    if attention is None:
         raise ValueError("only the decoder of an encoder–decoder has cross-attention")
-    return block
+    return attention
 
 
 class Focus(NamedTuple):
@@ -147,7 +147,7 @@ class Written(NamedTuple):
 
 def written(trace: Trace, layer: int, query: int) -> Written:
     at = f"blocks.{layer}."
-    bias = cross_block(trace, layer).cross.o.bias
+    bias = cross_attention(trace, layer).o.bias
     return Written(
         before=trace[at + "resid.mid"][query].numpy(),
         heads=trace.row(at + "cross.head_out", query).numpy(),
@@ -253,7 +253,7 @@ class Differences(NamedTuple):
 
 def differences(trace: Trace, layer: int, head: int, query: int) -> Differences:
     at, found = f"blocks.{layer}.cross.", steps(trace, layer, head, query)
-    cross, parts = cross_block(trace, layer).cross, written(trace, layer, query)
+    cross, parts = cross_attention(trace, layer), written(trace, layer, query)
     source = trace.at("encoder")[encoded_site(trace)]
     made = [ops.split_heads(matrix(source).detach(), trace.config.n_kv_heads).numpy() for matrix in (cross.k, cross.v)]
     scores = found.keys.astype(np.float64) @ found.query.astype(np.float64) * found.scale

@@ -21,7 +21,6 @@ from torch import Tensor
 from viz_model.model import ops
 from viz_model.model.heads import MaskedHead
 from viz_model.model.norms import Norm
-from viz_model.model.transformer import CrossBlock
 from viz_model.runs.trace import Trace
 
 Kind = Literal["token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior"]
@@ -163,12 +162,10 @@ class _Walk:
     def through(self, norm: Norm | None, site: str, shift: Part) -> None:
         if norm is None:
             return
-        read = self.trace.norm_input(site, self.position).double()
-        found = norm.statistics(read)
-        self.maps.append(Scaled(norm.weight.detach().double() / found["scale"], centred="mean" in found))
-        bias = getattr(norm, "bias", None)
-        if bias is not None:
-            self.add(shift, bias.detach())
+        held = norm.held(self.trace.norm_input(site, self.position).double())
+        self.maps.append(Scaled(held.factor, centred=held.centred))
+        if held.shift is not None:
+            self.add(shift, held.shift)
 
 
 @torch.inference_mode()
@@ -193,7 +190,7 @@ def way(trace: Trace, position: int) -> Way:
     for layer in range(trace.n_layers):
         block = stack.block(layer)
         attentions = {"attn": (block.attn, block.attn_norm)}
-        if isinstance(block, CrossBlock):
+        if block.cross is not None:
             attentions["cross"] = (block.cross, block.cross_norm)
         for at, (attention, norm) in attentions.items():
             walk.replace()

@@ -62,9 +62,10 @@ def reads(
     ``at`` is "cross" for the heads by which a decoder reads its encoder; the keys are then the source's.
 
     Raises:
-        AttributeError: this stack has no cross-attention.
+        KeyError: this stack has no cross-attention.
     """
-    attention: Attention = getattr(trace.stack.block(layer), at)
+    block = trace.stack.block(layer)
+    attention: Attention = block.attn if at == "attn" else block.cross  # type: ignore[assignment]
     weights = trace.row(f"blocks.{layer}.{at}.pattern", found.position, head).double()  # [Tk]
     values = trace.head(f"blocks.{layer}.{at}.v", head)  # [Tk, K]
     w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[head]  # [K, D]

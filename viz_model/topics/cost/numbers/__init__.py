@@ -24,7 +24,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from viz_model import config as variants
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, ops
-from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads
@@ -371,18 +370,12 @@ def _repeated(ids: Sequence[int], length: int) -> Tensor:
 def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapping[Part, Callable[[], object]]:
     """What to time, on a text of rows [1, n, D]."""
     attn, length = block.attn, x.shape[-2]
-    visible, bias = stack.visible(layer, length, length), stack.position.bias(length, length)
-    added = ops.additive(visible) if bias is None else ops.additive(visible) + bias
-    added = added if added.dim() > 2 else added[None]
-    causal = stack.side == "decoder" and not stack.windows[layer] and bias is None
+    scheme, attn_bias = stack.position_of(layer), stack.attn_bias(layer, 0, x)
+    causal = attn_bias is None  # which the fused kernel knows without a matrix
+    added = ops.additive(stack.visible(layer, length, length)) if attn_bias is None else attn_bias
 
     def heads() -> tuple[Tensor, Tensor, Tensor]:
-        q = ops.split_heads(attn.q(x), attn.n_heads)  # [1, H, n, K]
-        k = ops.split_heads(attn.k(x), attn.n_kv_heads)  # [1, G, n, K]
-        v = ops.split_heads(attn.v(x), attn.n_kv_heads)
-        q, k = attn.qk_norm(q, k, NO_TAP)
-        q, k = stack.position.rotate(q, k, 0)
-        return q, k, v
+        return attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
 
     q, k, v = heads()
     k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)

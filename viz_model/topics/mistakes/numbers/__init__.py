@@ -236,7 +236,7 @@ class Pattern(Slip):
 
     def given(self, place: Place) -> dict[str, Any]:
         run, layer = place.trace, place.layer
-        q, k = (run.head(swaps.last_form(run, layer, letter), place.head) for letter in "qk")
+        q, k = swaps.queries_and_keys(run, layer, place.head)
         bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
         return swaps.attention_arguments(q, k, bias, place.visible, scale(run.config))
 
@@ -296,7 +296,7 @@ class Padding(Slip):
 
     def given(self, place: Place) -> dict[str, Any]:
         run, is_padding = self._run(place)
-        q, k = (run.head(swaps.last_form(run, place.layer, letter), place.head) for letter in "qk")
+        q, k = swaps.queries_and_keys(run, place.layer, place.head)
         bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
         visible = masks.everything(len(is_padding), len(is_padding))
         return {

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from viz_model.model import ops
-from viz_model.model.attention import Attention
-from viz_model.model.norms import LayerNorm, Norm
+from viz_model.model import ops, sites
+from viz_model.model.attention import Attention, Given
+from viz_model.model.block import Block
+from viz_model.model.norms import LayerNorm
 from viz_model.model.positions import Sinusoidal
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.model.transformer import Block, Transformer
+from viz_model.model.transformer import Transformer
 from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
 
@@ -59,10 +60,11 @@ def visible(run: Trace, layer: int) -> Tensor:
     return run.head(f"blocks.{layer}.attn.mask", 0) == 0
 
 
-def last_form(run: Trace, layer: int, letter: str) -> str:
-    """The name of the queries or keys that the scores are made of: rotated, normalised, or plain."""
-    names = (f"blocks.{layer}.attn.{letter}{form}" for form in ("_rotated", "_normed", ""))
-    return next(name for name in names if name in run)
+def queries_and_keys(run: Trace, layer: int, head: int) -> tuple[Tensor, Tensor]:
+    """What the scores of a head are made of, [T, K] each."""
+    at = run.full_name(f"blocks.{layer}.attn")
+    q, k = (run.head(name.removeprefix(run.prefix), head) for name in sites.scored(at, run.config))
+    return q, k
 
 
 def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor, factor: float) -> dict[str, Any]:
@@ -88,11 +90,17 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Tra
     """The model of a run with another way from q and k to the pattern, in these layers of the run's stack."""
     stack, here = run.stack, f"{run.stack.side}.blocks."
     length = len(run)
-    bias = stack.position.bias(length, length)
 
     def mix(
-        attention: Attention, seen: Tensor, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, tap: Tap
+        attention: Attention,
+        layer: int,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        attn_bias: Tensor | None,
+        tap: Tap = NO_TAP,
     ) -> Tensor:
+        bias, seen = stack.position_of(layer).bias(length, length), visible(run, layer)
         k, v = ops.share_heads(k, attention.n_heads), ops.share_heads(v, attention.n_heads)
         given = attention_arguments(q, k, bias, seen, attention.scale)
         pattern = call(function, given)
@@ -107,7 +115,7 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Tra
         if not (name.startswith(here) and rest == "attn" and int(layer) in layers):
             return None
         assert isinstance(module, Attention)
-        return _with(module, _mix=functools.partial(mix, module, visible(run, int(layer))))
+        return _with(module, mix=functools.partial(mix, module, int(layer)))
 
     return replaced(run.model, swap)
 
@@ -171,23 +179,26 @@ def with_norm(run: Trace, function: Function) -> Transformer:
     return replaced(run.model, swap)
 
 
-class _Addition:
-    """A residual connection whose arithmetic is a function's."""
+def _added(block: Block, function: Function, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+    """A block whose norm, sub-layer and addition are put together by ``function(x, norm, sublayer)``."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def norm(which: str) -> Function:
+        return lambda y: getattr(block, f"{which}_norm")(y, tap.at(f"{which}.norm"))
 
-    def add(self, x: Tensor, norm: Norm, sublayer: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
-        at = tap.at("norm")
-        made: Tensor = self.function(x, lambda y: norm(y, at), sublayer)
-        return made
+    x = tap("resid.in", x)
+    x = tap("resid.mid", function(x, norm("attn"), lambda y: block.attend(y, given, tap)))
+    if block.cross is not None:
+        x = tap("resid.cross", function(x, norm("cross"), lambda y: block.attend_source(y, given, tap)))
+    return tap("resid.out", function(x, norm("ffn"), lambda y: block.feed_forward(y, tap)))
 
 
 def with_addition(run: Trace, function: Function) -> Transformer:
     """Another way to put norm, sub-layer and addition together, in every block."""
 
     def swap(name: str, module: nn.Module) -> nn.Module | None:
-        return _with(module, residual=_Addition(function)) if isinstance(module, Block) else None
+        if not isinstance(module, Block):
+            return None
+        return _with(module, forward=functools.partial(_added, module, function))
 
     return replaced(run.model, swap)
 

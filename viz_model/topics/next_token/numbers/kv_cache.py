@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from viz_model.config import ModelConfig
-from viz_model.model.transformer import BlockCache, Source, Transformer
+from viz_model.model.attention import BlockCache, Source
+from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
 from viz_model.topics.cost.numbers import clock
 

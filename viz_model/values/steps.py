@@ -1,4 +1,4 @@
-"""What a derivation is made of: steps, the numbers that enter them, and where each of those comes from.
+"""What the working of a cell is made of: steps, the numbers that enter them, and where each of those comes from.
 
 Every number that enters a step carries its origin: a cell of a named value, an entry of a weight,
 an earlier step, or a setting. From a cell one can walk further back: it has a derivation of its own.
@@ -15,30 +15,30 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from viz_model.runs.edits import Edit
-
 What: TypeAlias = Literal[
     "token",  # the bytes that an id stands for
     "row",  # an entry of a table: one row, one column
     "copy",  # the same number, under another name
+    "constant",  # a number that stands in the formula
     "add",
     "subtract",
+    "negate",
     "multiply",
     "divide",
+    "power",
     "dot",  # sum of products
     "sum",
-    "mean",
     "squares",  # sum of squares
-    "root",  # √(mean of squares + ε)
-    "power",
-    "wave",  # sine or cosine of an angle
-    "turn",  # a pair of values turned by an angle
-    "distance",
-    "bucket",
-    "mask",
     "maximum",
+    "root",
+    "absolute",
+    "logarithm",
     "exponential",
+    "wave",  # sine or cosine of an angle
     "activation",
+    "bucket",
+    "case",  # a number that a condition on the indices chose
+    "mask",
     "edit",  # an intervention put another number here
 ]
 WHATS: tuple[What, ...] = get_args(What)
@@ -76,18 +76,14 @@ class Earlier:
 SettingName: TypeAlias = Literal[
     "vocabulary",  # the tokenizer gave it
     "segment",
-    "d_model",
-    "d_head",
-    "norm",  # there is none
-    "norm.eps",
-    "position.base",
-    "position.fraction",
-    "position.scaling",
+    "size",  # the length of an axis of the model
+    "config",  # a number of the config: an ε, a base
+    "scheme",  # fixed by a position scheme: a slope, a frequency
+    "constant",  # of the formula
     "position",  # of the token
     "query",
     "key",
-    "pair",  # of columns that one wave turns
-    "slope",
+    "index",  # which head or column
     "edit",
 ]
 SETTINGS: tuple[SettingName, ...] = get_args(SettingName)
@@ -240,61 +236,6 @@ class Step:
             said = _fill(" + ".join(f"@{n}" for n in range(len(parts))), parts)
         result = _number(self.result, digits)
         return result if said == result else f"{said} = {result}"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Derivation:
-    """How one number of a run was made.
-
-    Attributes:
-        cell: which number; its site is a full name.
-        formula: LaTeX of the whole site, from the registry, where ``label`` and ``role`` come from too.
-        steps: in order; the last one makes the number.
-        value: the number in the trace, in single precision.
-        bound: how far the two may lie apart: 1e-4 of the last step's ``size``. A sum of n terms
-            rounds by about √n·6e-8 of the sum of their magnitudes, and what the run fused (softmax
-            with the mixing of values) does so a few times over.
-        kv_head: the key–value head that a query head shares with others, where it reads one.
-        edits: the interventions that put another number here; the last step then is "edit", and
-            the step before holds what the run would have had.
-        same_as: a cell that is this very number, by the model's construction.
-    """
-
-    cell: Cell
-    formula: str
-    label: str
-    role: str
-    steps: tuple[Step, ...]
-    value: float
-    bound: float
-    kv_head: int | None = None
-    edits: tuple[Edit, ...] = ()
-    same_as: Cell | None = None
-
-    @property
-    def result(self) -> float:
-        """What the last step makes, in double precision."""
-        return self.steps[-1].result
-
-    @property
-    def difference(self) -> float:
-        """``result`` − ``value``: rounding; 0 where both are −∞, or both no number."""
-        is_same = self.result == self.value or (math.isnan(self.result) and math.isnan(self.value))
-        return 0.0 if is_same else self.result - self.value
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the trace's number is the one that the steps make."""
-        return self.difference == 0 or abs(self.difference) <= self.bound
-
-    @property
-    def before(self) -> tuple[Cell, ...]:
-        """The cells that enter as numbers of their own, each once: where one can walk on.
-
-        Those of long sums are not listed: ``step.terms.term(n)`` names them.
-        """
-        found = (o.origin for step in self.steps for o in step.operands if isinstance(o.origin, Cell))
-        return tuple(dict.fromkeys(found))
 
 
 class Sheet:

@@ -1,0 +1,224 @@
+"""A block: attention and feed-forward, each added to the residual stream, with a norm before or after.
+
+        Pre-LN                               Post-LN
+
+    x ──┬──────────────┐                 x ──┬──────────────┐
+        └─ norm ─ attn ┴ + ── mid            └─────── attn ─┴ + ─ norm ── mid
+    mid ┬──────────────┐                 mid ┬──────────────┐
+        └─ norm ─ ffn ─┴ + ── out            └─────── ffn ──┴ + ─ norm ── out
+
+A decoder that has an encoder attends to it between mid and the feed-forward layer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+from viz_model.config import Layer, ModelConfig, Position, Side
+from viz_model.model import attention, feedforward, norms
+from viz_model.model.attention import Attention, CrossAttention, Given
+from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector, plus
+from viz_model.values.leaves import Value
+
+
+def crosses(config: ModelConfig, side: Side) -> bool:
+    """Whether the blocks of a stack attend to an encoder."""
+    return config.kind == "encoder_decoder" and side == "decoder"
+
+
+def other_positions(config: ModelConfig, side: Side) -> tuple[Position, ...]:
+    """The position schemes of a stack's layers that are not the model's own, each once."""
+    found = dict.fromkeys(config.layer(side, layer).position for layer in range(config.depth(side)))
+    return tuple(scheme for scheme in found if scheme != config.position)
+
+
+class Block(nn.Module, ABC):
+    """[B, T, D] -> [B, T, D].
+
+    While training, ``dropout`` zeroes a share of what each sub-layer writes (Vaswani et al. 2017,
+    section 5.4), and of its attention weights.
+    """
+
+    def __init__(self, config: ModelConfig, side: Side, layer: Layer, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.attn_norm = norms.build(config.norm, config.d_model)
+        self.attn = Attention(config, dropout)
+        self.ffn_norm = norms.build(config.norm, config.d_model)
+        self.ffn = feedforward.build(layer.ffn, config.d_model, config.d_ffn)
+        self.cross: CrossAttention | None = None
+        if crosses(config, side):
+            self.cross_norm = norms.build(config.norm, config.d_model)
+            self.cross = CrossAttention(config, dropout)
+
+    @abstractmethod
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor: ...
+
+    @abstractmethod
+    def attn_input(self, x: Tensor) -> Tensor:
+        """What self-attention reads, [.., T, D], of the stream that enters the block."""
+
+    @staticmethod
+    @abstractmethod
+    def declare(part: Parts, x: Value) -> Value:
+        """Declare what :meth:`forward` makes of the stream, in the same words."""
+
+    def attend(self, x: Tensor, given: Given, tap: Tap) -> Tensor:
+        return self.dropout(self.attn(x, given, tap.at("attn")))
+
+    def attend_source(self, x: Tensor, given: Given, tap: Tap) -> Tensor:
+        assert self.cross is not None
+        return self.dropout(self.cross(x, given, tap.at("cross")))
+
+    def feed_forward(self, x: Tensor, tap: Tap) -> Tensor:
+        return self.dropout(self.ffn(x, tap.at("ffn")))
+
+
+class PreNorm(Block):
+    """x + sublayer(norm(x)): the norm reads the stream (Xiong et al. 2020, figure 1b)."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        x = tap("resid.mid", x + self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap))
+        if self.cross is not None:
+            x = tap("resid.cross", x + self.attend_source(self.cross_norm(x, tap.at("cross.norm")), given, tap))
+        return tap("resid.out", x + self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap))
+
+    def attn_input(self, x: Tensor) -> Tensor:
+        return self.attn_norm(x)
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        x = part.stream("mid", plus(x, part.attend(part.norm("attn", x))))
+        if part.crosses:
+            x = part.stream("cross", plus(x, part.attend_source(part.norm("cross", x))))
+        return part.stream("out", plus(x, part.feed_forward(part.norm("ffn", x))))
+
+
+class PostNorm(Block):
+    """norm(x + sublayer(x)): the norm follows each addition (Vaswani et al. 2017, section 3.1)."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        x = tap("resid.mid", self.attn_norm(x + self.attend(x, given, tap), tap.at("attn.norm")))
+        if self.cross is not None:
+            x = tap("resid.cross", self.cross_norm(x + self.attend_source(x, given, tap), tap.at("cross.norm")))
+        return tap("resid.out", self.ffn_norm(x + self.feed_forward(x, tap), tap.at("ffn.norm")))
+
+    def attn_input(self, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        x = part.stream("mid", part.norm("attn", plus(x, part.attend(x))))
+        if part.crosses:
+            x = part.stream("cross", part.norm("cross", plus(x, part.attend_source(x))))
+        return part.stream("out", part.norm("ffn", plus(x, part.feed_forward(x))))
+
+
+class PreNormNoResidual(PreNorm):
+    """sublayer(norm(x)): what a sub-layer writes takes the place of what it read."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        x = tap("resid.mid", self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap))
+        if self.cross is not None:
+            x = tap("resid.cross", self.attend_source(self.cross_norm(x, tap.at("cross.norm")), given, tap))
+        return tap("resid.out", self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap))
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        x = part.stream("mid", part.attend(part.norm("attn", x)))
+        if part.crosses:
+            x = part.stream("cross", part.attend_source(part.norm("cross", x)))
+        return part.stream("out", part.feed_forward(part.norm("ffn", x)))
+
+
+class PostNormNoResidual(PostNorm):
+    """norm(sublayer(x)): what a sub-layer writes is all that goes on."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        x = tap("resid.mid", self.attn_norm(self.attend(x, given, tap), tap.at("attn.norm")))
+        if self.cross is not None:
+            x = tap("resid.cross", self.cross_norm(self.attend_source(x, given, tap), tap.at("cross.norm")))
+        return tap("resid.out", self.ffn_norm(self.feed_forward(x, tap), tap.at("ffn.norm")))
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        x = part.stream("mid", part.norm("attn", part.attend(x)))
+        if part.crosses:
+            x = part.stream("cross", part.norm("cross", part.attend_source(x)))
+        return part.stream("out", part.norm("ffn", part.feed_forward(x)))
+
+
+def kind(config: ModelConfig) -> type[Block]:
+    """The class of a model's blocks."""
+    match config.norm_at, config.residual:
+        case "pre", True:
+            return PreNorm
+        case "post", True:
+            return PostNorm
+        case "pre", False:
+            return PreNormNoResidual
+        case "post", False:
+            return PostNormNoResidual
+    raise AssertionError(config.norm_at)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one block, as its kind puts them together when it declares them.
+
+    Attributes:
+        at: the place of the block.
+        scheme: the module of the layer's position scheme.
+        source: what cross-attention reads, where there is any.
+    """
+
+    config: ModelConfig
+    side: Side
+    layer: Layer
+    at: Scope
+    scheme: str
+    source: Vector | None
+
+    @property
+    def crosses(self) -> bool:
+        return self.source is not None
+
+    def norm(self, sublayer: Literal["attn", "cross", "ffn"], x: Vector) -> Value:
+        at = self.at.at(f"{sublayer}.norm", f"{sublayer}_norm")
+        return norms.declare(self.config.norm, at, x, (at.index("T"), at.index("D")))
+
+    def attend(self, x: Vector) -> Value:
+        at = self.at.at("attn", "attn")
+        return attention.declare(self.config, self.side, self.layer, at, x, self.scheme)
+
+    def attend_source(self, x: Vector) -> Value:
+        assert self.source is not None
+        return attention.declare_cross(self.config, self.at.at("cross", "cross"), x, self.source)
+
+    def feed_forward(self, x: Vector) -> Value:
+        return feedforward.declare(self.layer.ffn, self.at.at("ffn", "ffn"), x)
+
+    def stream(self, name: Literal["in", "mid", "cross", "out"], x: Vector) -> Value:
+        """The residual stream at a place of the block."""
+        t, d = self.at.index("T"), self.at.index("D")
+        return self.at.value(
+            f"resid.{name}", (t, d), x[t, d],
+            symbol=rf"r^{{\text{{{name}}}}}", label=f"residual stream {_PLACES[name]}", role="residual",
+        )  # fmt: skip
+
+
+_PLACES = {
+    "in": "entering the block",
+    "mid": "after attention",
+    "cross": "after cross-attention",
+    "out": "leaving the block",
+}

@@ -1,0 +1,215 @@
+"""An expression as a few lines of PyTorch, from named values and weights.
+
+Products that are summed become ``einsum`` over the very letters of the declaration; all else is written
+element by element, each operand lined up with the axes of the result.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+
+from viz_model.values.declaration import Site
+from viz_model.values.expression import Expression, Number, Whole
+from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight
+from viz_model.values.operations import Between, Sum
+
+WIDEST = 96
+"""Characters of an expression that still shares a line with the comparison."""
+
+_GREEK = {
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\varepsilon": "ε", r"\kappa": "κ", r"\mu": "μ",
+    r"\sigma": "σ", r"\omega": "ω",
+}  # fmt: skip
+
+Dims = list["Index | None"]
+"""The letter of each axis of a tensor; None is an axis of a single entry."""
+
+
+class Code:
+    """Writes one value; what it needs is given names first, each once.
+
+    Args:
+        order: the letters of the result's axes.
+        length: how far an index counts in this run.
+        given: Python for what the run was given, by name.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Index],
+        length: Callable[[Index], int],
+        given: Callable[[Given], str],
+        shared: tuple[list[str], dict[str, str]] | None = None,
+    ) -> None:
+        self.order, self.length, self.given = tuple(order), length, given
+        self.lines, self._names = shared or ([], {})
+
+    def _with(self, order: Sequence[Index]) -> Code:
+        """The same lines, for another result in between."""
+        return Code(order, self.length, self.given, (self.lines, self._names))
+
+    # Names
+
+    def bind(self, symbol: str, text: str, comment: str = "") -> str:
+        """A name for a tensor; the same text has one name."""
+        if text not in self._names:
+            plain = _GREEK.get(symbol, symbol)
+            name = re.sub(r"\W+", "_", re.sub(r"\\[a-z]+", "", plain)).strip("_") or "table"
+            taken = set(self._names.values())
+            name = next(n for n in (name, *(f"{name}_{k}" for k in range(2, 99))) if n not in taken)
+            self._names[text] = name
+            self.lines.append(f"{name} = {text}" + (f"  # {comment}" if comment else ""))
+        return self._names[text]
+
+    def value(self, site: str) -> str:
+        *_, group, own = ["", *site.split(".")]
+        plain = own if own not in _VAGUE else f"{group}_{own}"
+        return self.bind(plain, f'trace["{site}"]')
+
+    def weight(self, weight: Weight) -> str:
+        text = f'w("{weight.name}")'
+        for axis in reversed(range(len(weight.sizes))):
+            if len(weight.sizes[axis]) > 1:
+                text += f".unflatten({axis}, {weight.sizes[axis]})"
+        axes = " × ".join(map(str, weight.axes))
+        return self.bind(weight.symbol, text, axes if len(weight.axes) > 1 else "")
+
+    def index(self, index: Index) -> str:
+        """An index as numbers along its own axis of the result."""
+        after = len(self.order) - 1 - self.order.index(index)
+        text = f"torch.arange({self.length(index)})" + (f"[:, {', '.join(['None'] * after)}]" if after else "")
+        return self.bind(index.name, text)
+
+    # Expressions
+
+    def within(self, expression: Expression, level: int) -> str:
+        text = expression.code(self)
+        is_loose = expression.level < level and not isinstance(expression, Sum)
+        return f"({text})" if is_loose or (level > 0 and text.startswith("-")) else text
+
+    def leaf(self, name: str, index: Sequence[Expression], sizes: Sequence[int] = ()) -> str:
+        """A tensor read at an index, its axes lined up with the result's; ``sizes`` are those of a weight."""
+        if sizes and isinstance(index[0], Index) and self.length(index[0]) < sizes[0]:
+            name += f"[:{self.length(index[0])}]"
+        read = self._read(name, index)
+        if read is not None:
+            return self._align(*read)
+        places = ", ".join(i.code(self) for i in index)
+        return f"{name}[{places}]"
+
+    def _read(self, name: str, index: Sequence[Expression]) -> tuple[str, Dims] | None:
+        """A tensor whose axes are letters; None where several of its places are computed."""
+        text, dims, computed = name, Dims(), 0
+        for place in index:
+            at = len(dims)
+            match place:
+                case Index() if place not in dims:
+                    dims.append(place)
+                case Number(number=0):
+                    dims.append(None)
+                case Whole(sign="//", left=Index() as head, right=Number(number=n)) if head not in dims:
+                    text += f".repeat_interleave({n:g}, {at})" if n > 1 else ""
+                    dims.append(head)
+                case _:
+                    computed += 1
+                    letters = [i for i in self.order if i in place.free]
+                    if computed > 1 or any(letter in dims for letter in letters):
+                        return None
+                    text += f"[{':, ' * at}{place.code(self._with(letters))}]"
+                    dims += letters
+        letters = [i for i in dims if i is not None]
+        return (text, dims) if len(set(letters)) == len(letters) else None
+
+    def _align(self, text: str, dims: Dims) -> str:
+        """Axes in the order of the result's, with one of a single entry where it has none."""
+        here = [i for i in dims if i is not None]
+        wanted: Dims = [i if i in here else None for i in self.order]
+        while wanted and wanted[0] is None:
+            wanted.pop(0)
+        if wanted == dims:
+            return text
+        if len(here) < len(dims):
+            text += "[" + ", ".join(":" if i is not None else "0" for i in dims) + "]"
+        sorted_ = [i for i in wanted if i is not None]
+        if sorted_ != here:
+            text += f".permute({', '.join(str(here.index(i)) for i in sorted_)})"
+        if None in wanted:
+            text += "[" + ", ".join(":" if i is not None else "None" for i in wanted) + "]"
+        return text
+
+    def sum(self, node: Sum) -> str:
+        letters = [i for i in self.order if i in node.free]
+        product = self._einsum(node, letters)
+        if product is not None:
+            return self._align(product, list(letters))
+        return self.reduced(node.over, node.inner, "sum")
+
+    def between(self, node: Between) -> str:
+        """A result in between under a name of its own."""
+        letters = [i for i in self.order if i in node.free]
+        text = node.inner.code(self._with(letters))
+        return self._align(self.bind(node.symbol, text), list(letters))
+
+    def reduced(self, over: Index, inner: Expression, how: str) -> str:
+        """All terms side by side along a last axis, and then one number of them."""
+        letters = [i for i in self.order if i in inner.free and i != over]
+        text = inner.code(self._with([*letters, over]))
+        bare = text if re.fullmatch(r"\w+(\[[^\]]*\])?", text) else f"({text})"
+        return self._align(f"{bare}.{how}(-1)", list(letters))
+
+    def _einsum(self, node: Sum, letters: Sequence[Index]) -> str | None:
+        """Σ of a product of tensors; None where a factor is something else."""
+        factors = node.factors
+        if len(factors) < 2 or not all(isinstance(factor, (Element, Entry, FromTable)) for factor in factors):
+            return None
+        names: dict[Index, str] = {}
+        read: list[tuple[str, str]] = []
+        for factor in factors:
+            text = self._bare(factor)
+            if text is None:
+                return None
+            name, dims = text
+            for index in dims:
+                if index not in names:
+                    free = (c for c in (index.name, *string.ascii_letters) if len(c) == 1 and c not in names.values())
+                    names[index] = next(free)
+            read.append((name, "".join(names[index] for index in dims)))
+        left = ",".join(dims for _, dims in read)
+        right = "".join(names[index] for index in letters)
+        return f'torch.einsum("{left}->{right}", {", ".join(name for name, _ in read)})'
+
+    def _bare(self, factor: Expression) -> tuple[str, list[Index]] | None:
+        match factor:
+            case Element():
+                read = self._read(self.value(factor.value.site), factor.full_index)
+            case Entry():
+                read = self._read(self.weight(factor.weight), factor.index)
+            case FromTable():
+                read = self._read(self.bind(factor.table.symbol, factor.table.text), (factor.index,))
+            case _:
+                return None
+        if read is None or None in read[1] or "[" in read[0]:
+            return None
+        return read[0], [i for i in read[1] if i is not None]
+
+
+_VAGUE = {"in", "out", "mid", "cross", "mean", "scale", "token", "segment", "position", "act", "ids"}
+
+
+def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], str]) -> list[str]:
+    """The lines that make a value, the last one an expression that compares it with the run's."""
+    code = Code(site.index, length, given)
+    if site.lines is not None:
+        made = site.lines(code)
+    else:
+        made = site.expression.code(code)
+    if not set(site.index) <= site.expression.free:  # alike along an axis
+        sizes = ", ".join(str(length(index)) for index in site.index)
+        made = f"torch.full(({sizes},), float({made}))" if not site.expression.free else f"{made}.expand({sizes})"
+    if site.axes[-1] == "1":
+        made = f"({made})[:, None]"
+    if len(made) + len(site.full) <= WIDEST:
+        return [*code.lines, f'same({made}, "{site.full}")']
+    return [*code.lines, f"made = {made}", f'same(made, "{site.full}")']

@@ -1,0 +1,239 @@
+"""How a part declares the values it makes: name, axes, role, label, and an expression over what came before.
+
+>>> def declare(at, x):  # of a norm, at its place in the model
+...     t, d = at.index("T"), at.index("D")
+...     mean = at.value("mean", (t,), Sum(d, x[t, d]) / at.size("D"), label="mean over the vector", role="norm")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from viz_model.values.expression import LETTERS, Expression, Names
+from viz_model.values.leaves import Element, Entry, Index, Setting, Value, Weight, indexed
+from viz_model.values.operations import Between
+
+if TYPE_CHECKING:
+    from viz_model.values.code import Code
+
+Role = Literal["residual", "position", "query", "key", "value", "pattern", "ffn", "norm", "token", "output"]
+
+LETTER = {
+    "T": "t", "Tq": "i", "Tk": "j", "D": "d", "H": "h", "G": "g", "K": "k", "F": "f", "V": "w", "E": "e",
+}  # fmt: skip
+"""The index that counts along each axis. A part with an axis of its own names it where it declares it."""
+
+
+class Vector(Protocol):
+    """What can be read at a position and a dimension: a value, or a sum of several."""
+
+    def __getitem__(self, index: tuple[Expression, ...]) -> Expression: ...
+
+
+@dataclass(frozen=True)
+class Added:
+    """Several values of the same axes, read as their sum."""
+
+    parts: tuple[Vector, ...]
+
+    def __getitem__(self, index: tuple[Expression, ...]) -> Expression:
+        total, *rest = (part[index] for part in self.parts)
+        for term in rest:
+            total = total + term
+        return total
+
+
+def plus(*parts: Vector) -> Vector:
+    """Values read as their sum."""
+    return parts[0] if len(parts) == 1 else Added(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A declared value: everything that is said of it is read from here.
+
+    Attributes:
+        full: its name in the model, ``decoder.blocks.2.attn.q``; ``name`` is that inside its block.
+        axes: one for each axis of its tensor; ``"1"`` is an axis of a single entry.
+        index: the letters that count along them.
+        expression: how one cell is made of cells, weights and settings before it.
+        symbol: LaTeX of its letter.
+        derived: not kept by a run, but rebuilt when somebody looks.
+        lines: PyTorch written by the part itself, where index notation would be hard to read; checked like
+            all other code by being run.
+    """
+
+    full: str
+    name: str
+    axes: tuple[str, ...]
+    index: tuple[Index, ...]
+    expression: Expression
+    label: str
+    role: Role
+    symbol: str
+    derived: bool = False
+    lines: Callable[[Code], str] | None = field(default=None, compare=False)
+
+    @property
+    def value(self) -> Value:
+        return Value(self.full, self.axes, self.symbol)
+
+    def written(self, names: Names) -> str:
+        """LaTeX of one cell: its letter and indices."""
+        return indexed(self.symbol, self.axes, [names(index) for index in self.index])
+
+    @property
+    def formula(self) -> str:
+        """LaTeX in index notation."""
+        return f"{self.written(LETTERS)} = {self.expression.latex(LETTERS)}"
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        """The weights that its expression reads, each once."""
+        return tuple(dict.fromkeys(part.weight for part in self.expression.walk() if isinstance(part, Entry)))
+
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        """The values that its expression reads, each once."""
+        return tuple(dict.fromkeys(part.value for part in self.expression.walk() if isinstance(part, Element)))
+
+    def shape(self, n_queries: int, n_keys: int | None = None) -> tuple[int, ...]:
+        """The sizes of :attr:`axes` in a run of ``n_queries`` positions.
+
+        ``n_keys`` is the length of what is attended to, where that is another sequence.
+        """
+        own = iter(self.index)
+        found = []
+        for axis in self.axes:
+            size = 1 if axis == "1" else next(own).size
+            positions = n_keys if axis == "Tk" and n_keys is not None else n_queries
+            found.append(positions if size is None else size)
+        return tuple(found)
+
+    def length(self, lengths: Callable[[str], int]) -> tuple[int, ...]:
+        """The sizes of :attr:`axes`, given the number of positions of each stack by its prefix."""
+        own = iter(self.index)
+        sizes = (Index("", "1", 1) if axis == "1" else next(own) for axis in self.axes)
+        return tuple(lengths(index.stack) if index.size is None else index.size for index in sizes)
+
+
+def inlined(last: Value, sites: Sequence[Site]) -> Expression:
+    """The expression of the ``last`` of some values, with those of the others in their places.
+
+    For a part that is used where its results in between have no names of their own. They must be read at
+    the indices at which they were declared.
+    """
+    known = {site.full: site for site in sites}
+
+    def put(part: object) -> object:
+        if isinstance(part, Element) and part.value.site in known:
+            site = known[part.value.site]
+            if part.index != site.index:
+                raise ValueError(f"{site.full} is read at another index than it was declared with")
+            return Between(site.symbol, put(site.expression))  # type: ignore[arg-type]
+        if isinstance(part, tuple):
+            return tuple(map(put, part))
+        if isinstance(part, Expression) and part.parts and not isinstance(part, (Element, Entry)):
+            return replace(part, **{f.name: put(getattr(part, f.name)) for f in fields(part)})  # type: ignore
+        return part
+
+    found = put(known[last.site].expression)
+    assert isinstance(found, Expression)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Where a part stands in a model, and where what it declares is gathered, in order.
+
+    Attributes:
+        prefix: what stands before the names of its values.
+        own: the part of ``prefix`` that stands inside its block, or inside its stack.
+        module: what stands before the names of its weights.
+        stack: what stands before the names of the values of its stack: ``""`` or ``"decoder."``.
+        sizes: the length of every axis that is the same in each run.
+    """
+
+    sizes: Mapping[str, int]
+    prefix: str = ""
+    own: str = ""
+    module: str = ""
+    stack: str = ""
+    sites: list[Site] = field(default_factory=list, compare=False)
+
+    def at(self, name: str = "", module: str = "") -> Scope:
+        """A place inside: ``name.`` before names of values, ``module.`` before those of weights."""
+        name, module = f"{name}." if name else "", f"{module}." if module else ""
+        return replace(
+            self,
+            prefix=self.prefix + name,
+            own=self.own + name,
+            module=self.module + module,
+        )
+
+    def block(self, layer: int) -> Scope:
+        """The place of a block: names inside it begin anew."""
+        name = f"blocks.{layer}."
+        return replace(self, prefix=self.prefix + name, own="", module=self.module + name)
+
+    def apart(self, module: str) -> Scope:
+        """A place whose values are gathered elsewhere: results in between that have no names."""
+        return replace(self.at("between", module), sites=[])
+
+    def of(self, module: str) -> Scope:
+        """The same values, made with the weights of another module, by its full name."""
+        return replace(self, module=f"{module}." if module else "")
+
+    def index(self, axis: str, letter: str | None = None, *, stack: str | None = None) -> Index:
+        """A letter that counts along an axis; ``stack`` is whose positions it counts, by default this one's."""
+        return Index(letter or LETTER[axis], axis, self.sizes.get(axis), self.stack if stack is None else stack)
+
+    def size(self, axis: str) -> Setting:
+        """The length of an axis of the model, as a number in a formula."""
+        return Setting(axis, self.sizes[axis], "size")
+
+    def with_axis(self, axis: str, size: int) -> Scope:
+        """The same place, where an axis of the part's own has this length."""
+        return replace(self, sizes={**self.sizes, axis: size})
+
+    def weight(self, name: str, symbol: str, *stored: str | tuple[str, ...]) -> Weight:
+        """A weight of the part; ``stored`` are the axes of its tensor, several in one tuple run together."""
+        groups = tuple((axis,) if isinstance(axis, str) else axis for axis in stored)
+        return Weight(
+            self.module + name, symbol, groups, tuple(tuple(self.sizes[axis] for axis in group) for group in groups)
+        )
+
+    def value(
+        self,
+        name: str,
+        index: Sequence[Index],
+        expression: Expression,
+        *,
+        label: str,
+        role: Role,
+        symbol: str,
+        derived: bool = False,
+        one: bool = False,
+        lines: Callable[[Code], str] | None = None,
+    ) -> Value:
+        """Declare a value, and return it for the expressions that read it.
+
+        Args:
+            one: its tensor has a last axis of a single entry.
+        """
+        site = Site(
+            full=self.prefix + name,
+            name=self.own + name,
+            axes=(*(i.axis for i in index), *(("1",) if one else ())),
+            index=tuple(index),
+            expression=expression,
+            label=label,
+            role=role,
+            symbol=symbol,
+            derived=derived,
+            lines=lines,
+        )
+        self.sites.append(site)
+        return site.value

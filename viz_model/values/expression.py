@@ -1,0 +1,543 @@
+r"""Index notation: how one cell of a value is made from cells of earlier values, weights and settings.
+
+>>> t, d = Index("t", "T"), Index("d", "D")
+>>> mean = Sum(d, x[t, d]) / size_d
+
+A part writes such expressions (:mod:`viz_model.values.declaration`); everything told about a value is
+read off them. Each operation is one class with five methods:
+
+- ``latex``: as a textbook prints it, symbolic or with the indices of one cell;
+- ``evaluate``: its numbers over whole axes, with the magnitudes that rounding is relative to;
+- ``work``: one cell, step by step, each number with its origin;
+- ``code``: as a line of PyTorch;
+- ``products``: how many multiplications of a matrix product one cell takes.
+
+A new operation is one more class; most new variants need none.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from viz_model.values.code import Code
+    from viz_model.values.leaves import Index
+    from viz_model.values.steps import Operand, What
+    from viz_model.values.working import Working
+
+Like: TypeAlias = "Expression | int | float"
+Where: TypeAlias = "int | Tensor"
+
+# How tightly an expression binds, for brackets.
+SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
+
+
+class Sized(NamedTuple):
+    """Numbers, and how large those were that made them: single precision rounds relative to the latter."""
+
+    value: Tensor
+    size: Tensor
+
+
+class Reader(Protocol):
+    """Where the numbers of leaves come from: a run and its model."""
+
+    def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
+        """Cells of a named value; index arrays broadcast as in PyTorch."""
+        ...
+
+    def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
+        """Entries of a weight, by its full name; the index is that of the stored tensor."""
+        ...
+
+    def given(self, name: str, index: tuple[Where, ...]) -> Tensor:
+        """What the run was given: token ids, kinds of token."""
+        ...
+
+    def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:
+        """The magnitudes that made derived cells, by their own declaration."""
+        ...
+
+    def length(self, stack: str) -> int:
+        """The number of positions of a stack, by the prefix of its names."""
+        ...
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where an expression is evaluated: a number or an array for each index, arrays broadcasting together.
+
+    ``dtype`` is that of the numbers that are read: double, or single precision where a run's own is wanted.
+    """
+
+    where: Mapping[Index, Where]
+    reader: Reader
+    dtype: torch.dtype = torch.float64
+
+    def over(self, index: Index) -> Point:
+        """The same place, with a last axis along which ``index`` runs."""
+        wider = {key: at.unsqueeze(-1) if isinstance(at, Tensor) else at for key, at in self.where.items()}
+        return Point({**wider, index: torch.arange(self.length(index))}, self.reader, self.dtype)
+
+    def length(self, index: Index) -> int:
+        """How far an index counts in this run."""
+        return self.reader.length(index.stack) if index.size is None else index.size
+
+
+class Names:
+    """How indices are printed, by their letters or by the numbers of one cell, and parts that print otherwise."""
+
+    def __init__(
+        self,
+        index: Callable[[Index], str] = lambda index: index.name,
+        part: Callable[[Expression], str | None] = lambda part: None,
+    ) -> None:
+        self._index, self._part = index, part
+
+    def __call__(self, index: Index) -> str:
+        return self._index(index)
+
+    def part(self, part: Expression) -> str | None:
+        """What stands in the place of an expression, such as the symbol of a step before; None is its own LaTeX."""
+        return self._part(part)
+
+    def inside(self, over: Index, text: str | None = None) -> Names:
+        """The same, where ``over`` counts and keeps its letter."""
+        return Names(lambda index: (text or over.name) if index == over else self._index(index), self._part)
+
+
+LETTERS = Names()
+"""Every index by its letter: the formula of a whole value."""
+
+
+class Expression(ABC):
+    """A number for every choice of its free indices."""
+
+    level: ClassVar[int] = ATOM
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions it is made of."""
+
+    @property
+    def free(self) -> frozenset[Index]:
+        """The indices that it depends on."""
+        return frozenset().union(*(part.free for part in self.parts))
+
+    @abstractmethod
+    def latex(self, names: Names) -> str: ...
+
+    def printed(self, names: Names) -> str:
+        """LaTeX of it inside another expression, where something may stand in its place."""
+        return names.part(self) or self.latex(names)
+
+    @abstractmethod
+    def evaluate(self, point: Point) -> Sized: ...
+
+    @abstractmethod
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        """Write the steps that make it in one cell; the last result is called ``symbol``."""
+
+    @abstractmethod
+    def code(self, python: Code) -> str:
+        """PyTorch for it, a tensor whose axes line up with ``python.order``."""
+
+    def products(self, length: Callable[[Index], int]) -> int:
+        """Multiplications that one cell takes in matrix products, each with its addition."""
+        return sum(part.products(length) for part in self.parts)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds no value, weight or setting: a plain constant."""
+        return bool(self.parts) and all(part.is_number for part in self.parts)
+
+    def walk(self) -> Sequence[Expression]:
+        """It and all that it is made of, outermost first."""
+        return [self, *(inner for part in self.parts for inner in part.walk())]
+
+    def __add__(self, other: Like) -> Expression:
+        return Add((self, wrap(other)))
+
+    def __radd__(self, other: Like) -> Expression:
+        return Add((wrap(other), self))
+
+    def __sub__(self, other: Like) -> Expression:
+        return Subtract(self, wrap(other))
+
+    def __rsub__(self, other: Like) -> Expression:
+        return Subtract(wrap(other), self)
+
+    def __mul__(self, other: Like) -> Expression:
+        return Multiply(self, wrap(other))
+
+    def __rmul__(self, other: Like) -> Expression:
+        return Multiply(wrap(other), self)
+
+    def __truediv__(self, other: Like) -> Expression:
+        return Divide(self, wrap(other))
+
+    def __rtruediv__(self, other: Like) -> Expression:
+        return Divide(wrap(other), self)
+
+    def __pow__(self, other: Like) -> Expression:
+        return Power(self, wrap(other))
+
+    def __rpow__(self, other: Like) -> Expression:
+        return Power(wrap(other), self)
+
+    def __neg__(self) -> Expression:
+        return Negative(self)
+
+    def __floordiv__(self, other: Like) -> Expression:
+        return Whole("//", self, wrap(other))
+
+    def __mod__(self, other: Like) -> Expression:
+        return Whole("%", self, wrap(other))
+
+    def __le__(self, other: Like) -> Condition:
+        return Condition("<=", self, wrap(other))
+
+    def __lt__(self, other: Like) -> Condition:
+        return Condition("<", self, wrap(other))
+
+    def __ge__(self, other: Like) -> Condition:
+        return Condition(">=", self, wrap(other))
+
+    def __gt__(self, other: Like) -> Condition:
+        return Condition(">", self, wrap(other))
+
+    def equals(self, other: Like) -> Condition:
+        """The condition that both are the same number."""
+        return Condition("==", self, wrap(other))
+
+
+def wrap(value: Like) -> Expression:
+    return value if isinstance(value, Expression) else Number(value)
+
+
+def bracket(expression: Expression, names: Names, level: int) -> str:
+    """LaTeX in brackets where it binds less tightly than its place asks."""
+    instead = names.part(expression)
+    if instead is not None:
+        return instead
+    text = expression.latex(names)
+    return rf"\left({text}\right)" if expression.level < level else text
+
+
+def exact(value: float | Tensor) -> Sized:
+    tensor = torch.as_tensor(value, dtype=torch.float64)
+    return Sized(tensor, tensor.abs())
+
+
+@dataclass(frozen=True)
+class Number(Expression):
+    """A constant of the formula; ``what`` names it in worked cells, where it is all that a cell is."""
+
+    number: float
+    what: What = "constant"
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def is_number(self) -> bool:
+        return True
+
+    def latex(self, names: Names) -> str:
+        if math.isinf(self.number):
+            return r"\infty" if self.number > 0 else r"-\infty"
+        return f"{self.number:g}"
+
+    def evaluate(self, point: Point) -> Sized:
+        return exact(self.number)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.constant(self, symbol)
+
+    def code(self, python: Code) -> str:
+        return f'float("{self.number}")' if math.isinf(self.number) else f"{self.number:g}"
+
+
+# Arithmetic
+
+
+@dataclass(frozen=True)
+class Add(Expression):
+    terms: tuple[Expression, ...]
+    level: ClassVar[int] = SUM
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.terms
+
+    def latex(self, names: Names) -> str:
+        return " + ".join(bracket(term, names, SUM) for term in self.terms)
+
+    def evaluate(self, point: Point) -> Sized:
+        found = [term.evaluate(point) for term in self.terms]
+        # A mask's −∞ has no rounding.
+        sizes = [torch.where(part.size.isfinite(), part.size, 0.0) for part in found]
+        return Sized(_total([part.value for part in found]), _total(sizes))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        flat: list[Expression] = []
+        for term in self.terms:
+            flat += term.terms if isinstance(term, Add) else (term,)
+        return cell.apply("add", symbol, flat, self._joined, lambda *values: math.fsum(values), _sum_sizes)
+
+    @staticmethod
+    def _joined(texts: Sequence[str]) -> str:
+        return " + ".join(texts)
+
+    def code(self, python: Code) -> str:
+        return " + ".join(python.within(term, SUM) for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Subtract(Expression):
+    left: Expression
+    right: Expression
+    level: ClassVar[int] = SUM
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+    def latex(self, names: Names) -> str:
+        return f"{bracket(self.left, names, SUM)} - {bracket(self.right, names, PRODUCT)}"
+
+    def evaluate(self, point: Point) -> Sized:
+        a, b = self.left.evaluate(point), self.right.evaluate(point)
+        return Sized(a.value - b.value, a.size + b.size)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.apply("subtract", symbol, self.parts, lambda s: f"{s[0]} - {s[1]}", lambda a, b: a - b, _sum_sizes)
+
+    def code(self, python: Code) -> str:
+        return f"{python.within(self.left, SUM)} - {python.within(self.right, PRODUCT)}"
+
+
+@dataclass(frozen=True)
+class Negative(Expression):
+    inner: Expression
+    level: ClassVar[int] = SIGN
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def latex(self, names: Names) -> str:
+        return f"-{bracket(self.inner, names, PRODUCT)}"
+
+    def evaluate(self, point: Point) -> Sized:
+        value, size = self.inner.evaluate(point)
+        return Sized(-value, size)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.apply("negate", symbol, self.parts, lambda s: f"-{s[0]}", lambda a: -a, _sum_sizes)
+
+    def code(self, python: Code) -> str:
+        return f"-{python.within(self.inner, SIGN)}"
+
+
+@dataclass(frozen=True)
+class Multiply(Expression):
+    left: Expression
+    right: Expression
+    level: ClassVar[int] = PRODUCT
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+    @property
+    def factors(self) -> tuple[Expression, ...]:
+        """All factors of a product of products."""
+        found: list[Expression] = []
+        for part in self.parts:
+            found += part.factors if isinstance(part, Multiply) else (part,)
+        return tuple(found)
+
+    def latex(self, names: Names) -> str:
+        dot = r" \cdot " if any(part.is_number for part in self.parts) else r"\,"
+        return bracket(self.left, names, PRODUCT) + dot + bracket(self.right, names, SIGN)
+
+    def evaluate(self, point: Point) -> Sized:
+        a, b = self.left.evaluate(point), self.right.evaluate(point)
+        size = torch.maximum(a.size * b.value.abs(), a.value.abs() * b.size)
+        return Sized(a.value * b.value, size)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        def size(values: Sequence[float], sizes: Sequence[float], result: float) -> float:
+            return max(sizes[0] * abs(values[1]), abs(values[0]) * sizes[1])
+
+        return cell.apply("multiply", symbol, self.parts, lambda s: rf"{s[0]} \cdot {s[1]}", lambda a, b: a * b, size)
+
+    def code(self, python: Code) -> str:
+        return f"{python.within(self.left, PRODUCT)} * {python.within(self.right, PRODUCT)}"
+
+
+@dataclass(frozen=True)
+class Divide(Expression):
+    above: Expression
+    below: Expression
+    level: ClassVar[int] = SIGN
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.above, self.below)
+
+    def latex(self, names: Names) -> str:
+        return rf"\frac{{{self.above.printed(names)}}}{{{self.below.printed(names)}}}"
+
+    def evaluate(self, point: Point) -> Sized:
+        a, b = self.above.evaluate(point), self.below.evaluate(point)
+        value = a.value / b.value
+        return Sized(value, a.size / b.value.abs() + value.abs() * (b.size - b.value.abs()) / b.value.abs())
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        def size(values: Sequence[float], sizes: Sequence[float], result: float) -> float:
+            return sizes[0] / abs(values[1]) + abs(result) * (sizes[1] - abs(values[1])) / abs(values[1])
+
+        return cell.apply(
+            "divide", symbol, self.parts, lambda s: rf"\frac{{{s[0]}}}{{{s[1]}}}", lambda a, b: a / b, size
+        )
+
+    def code(self, python: Code) -> str:
+        return f"{python.within(self.above, PRODUCT)} / {python.within(self.below, POWER)}"
+
+
+@dataclass(frozen=True)
+class Power(Expression):
+    base: Expression
+    exponent: Expression
+    level: ClassVar[int] = POWER
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.base, self.exponent)
+
+    def latex(self, names: Names) -> str:
+        base = bracket(self.base, names, ATOM)
+        if not base.startswith(r"\left(") and ("^" in base or "'" in base):
+            base = rf"\left({base}\right)"  # else it would have two exponents
+        return f"{base}^{{{self.exponent.printed(names)}}}"
+
+    def evaluate(self, point: Point) -> Sized:
+        a, n = self.base.evaluate(point), self.exponent.evaluate(point)
+        value = a.value**n.value
+        slope = n.value * a.value ** (n.value - 1)
+        return Sized(value, value.abs() + slope.abs() * (a.size - a.value.abs()).clamp(min=0))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        def size(values: Sequence[float], sizes: Sequence[float], result: float) -> float:
+            base, n = values
+            return abs(result) + abs(n * base ** (n - 1)) * max(0.0, sizes[0] - abs(base))
+
+        return cell.apply("power", symbol, self.parts, lambda s: f"{s[0]}^{{{s[1]}}}", lambda a, n: a**n, size)
+
+    def code(self, python: Code) -> str:
+        return f"{python.within(self.base, ATOM)} ** {python.within(self.exponent, ATOM)}"
+
+
+@dataclass(frozen=True)
+class Whole(Expression):
+    """Whole-number division and its remainder, of indices."""
+
+    sign: Literal["//", "%"]
+    left: Expression
+    right: Expression
+    level: ClassVar[int] = PRODUCT
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+    def latex(self, names: Names) -> str:
+        a, b = bracket(self.left, names, SIGN), self.right.printed(names)
+        if a.lstrip("-").isdigit() and b.isdigit():  # with a cell's numbers: the result itself
+            return str(int(a) // int(b) if self.sign == "//" else int(a) % int(b))
+        return rf"\lfloor {a} / {b} \rfloor" if self.sign == "//" else rf"{a} \bmod {b}"
+
+    def evaluate(self, point: Point) -> Sized:
+        a, b = self.left.evaluate(point).value, self.right.evaluate(point).value
+        return exact(torch.floor(a / b) if self.sign == "//" else torch.remainder(a, b))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.whole(self)
+
+    def code(self, python: Code) -> str:
+        return f"{python.within(self.left, PRODUCT)} {self.sign} {python.within(self.right, POWER)}"
+
+
+def _total(values: Sequence[Tensor]) -> Tensor:
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
+def _sum_sizes(values: Sequence[float], sizes: Sequence[float], result: float) -> float:
+    return sum(size for size in sizes if math.isfinite(size))
+
+
+# Conditions
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of two numbers, or two conditions joined by ``and`` or ``or``."""
+
+    sign: Literal["<=", "<", ">=", ">", "==", "and", "or"]
+    left: Expression | Condition
+    right: Expression | Condition
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition("and", self, other)
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition("or", self, other)
+
+    @property
+    def free(self) -> frozenset[Index]:
+        return self.left.free | self.right.free
+
+    def latex(self, names: Names) -> str:
+        sign = _SIGNS[self.sign][0]
+        left, right = (part.latex(names) for part in (self.left, self.right))
+        return f"{left} {sign} {right}"
+
+    def holds(self, point: Point) -> Tensor:
+        """Where it is true: booleans that broadcast like the point's indices."""
+        left, right = (
+            part.holds(point) if isinstance(part, Condition) else part.evaluate(point).value
+            for part in (self.left, self.right)
+        )
+        return _SIGNS[self.sign][1](left, right)
+
+    def code(self, python: Code) -> str:
+        left, right = (
+            f"({part.code(python)})" if isinstance(part, Condition) else part.code(python)
+            for part in (self.left, self.right)
+        )
+        return f"{left} {_SIGNS[self.sign][2]} {right}"
+
+
+_SIGNS: dict[str, tuple[str, Callable[[Tensor, Tensor], Tensor], str]] = {
+    "<=": (r"\le", torch.le, "<="),
+    "<": ("<", torch.lt, "<"),
+    ">=": (r"\ge", torch.ge, ">="),
+    ">": (">", torch.gt, ">"),
+    "==": ("=", torch.eq, "=="),
+    "and": (r"\land", torch.logical_and, "&"),
+    "or": (r"\lor", torch.logical_or, "|"),
+}

@@ -1,0 +1,367 @@
+"""Operations on whole expressions: functions of one number, sums and softmax over an axis, cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from viz_model.values.expression import (
+    ATOM,
+    POWER,
+    PRODUCT,
+    SUM,
+    Condition,
+    Expression,
+    Like,
+    Multiply,
+    Names,
+    Point,
+    Sized,
+    bracket,
+    wrap,
+)
+from viz_model.values.leaves import Index
+
+if TYPE_CHECKING:
+    from viz_model.values.code import Code
+    from viz_model.values.steps import Operand, What
+    from viz_model.values.working import Working
+
+
+# Functions of one number
+
+
+class Function(NamedTuple):
+    """A function of one number: how it is written, computed, and how far rounding of its argument reaches.
+
+    ``latex`` and ``code`` hold ``{0}`` where the argument stands, bracketed where ``brackets``; ``slope`` is a
+    bound of |f′|, or None where what enters is exact and the result is of size 1.
+    """
+
+    what: What
+    latex: str
+    compute: Callable[[Tensor], Tensor]
+    code: str
+    slope: Callable[[Tensor], Tensor] | None
+    brackets: bool = False
+
+
+def _one(x: Tensor) -> Tensor:
+    return torch.ones_like(x)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sqrt": Function("root", r"\sqrt{{{0}}}", torch.sqrt, "torch.sqrt({0})", lambda x: 0.5 / x.sqrt()),
+    "exp": Function("exponential", "e^{{{0}}}", torch.exp, "torch.exp({0})", torch.exp),
+    "log": Function("logarithm", r"\ln {0}", torch.log, "torch.log({0})", lambda x: 1 / x.abs(), True),
+    "sin": Function("wave", r"\sin {0}", torch.sin, "torch.sin({0})", None, True),
+    "cos": Function("wave", r"\cos {0}", torch.cos, "torch.cos({0})", None, True),
+    "abs": Function("absolute", r"\left|{0}\right|", torch.abs, "torch.abs({0})", _one),
+    "relu": Function("activation", r"\max\left(0, {0}\right)", torch.relu, "torch.relu({0})", _one),
+    "tanh": Function("activation", r"\tanh {0}", torch.tanh, "torch.tanh({0})", lambda x: 1 - x.tanh() ** 2, True),
+    "sigmoid": Function("activation", r"\sigma\left({0}\right)", torch.sigmoid, "torch.sigmoid({0})", _one),
+    "softplus": Function(
+        "activation",
+        r"\ln\left(1 + e^{{{0}}}\right)",
+        torch.nn.functional.softplus,
+        "torch.nn.functional.softplus({0})",
+        _one,
+    ),
+    # Φ, the share of a normal distribution below x: what GELU weighs x by (Hendrycks & Gimpel 2016).
+    "phi": Function(
+        "activation",
+        r"\Phi\left({0}\right)",
+        lambda x: 0.5 * torch.erfc(-x / math.sqrt(2)),
+        "torch.special.ndtr({0})",
+        _one,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Apply(Expression):
+    """A function of one number, by its name in :data:`FUNCTIONS`."""
+
+    name: str
+    inner: Expression
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return POWER if self.function.brackets or self.name == "exp" else ATOM
+
+    @property
+    def function(self) -> Function:
+        return FUNCTIONS[self.name]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def latex(self, names: Names) -> str:
+        text = bracket(self.inner, names, ATOM) if self.function.brackets else self.inner.printed(names)
+        return self.function.latex.format(text)
+
+    def evaluate(self, point: Point) -> Sized:
+        x = self.inner.evaluate(point)
+        value = self.function.compute(x.value)
+        if self.function.slope is None:
+            return Sized(value, torch.ones_like(value))
+        return Sized(value, value.abs() + self.function.slope(x.value) * x.size)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        function = self.function
+
+        def compute(x: float) -> float:
+            return float(function.compute(torch.tensor(x, dtype=torch.float64)))
+
+        def size(values: Sequence[float], sizes: Sequence[float], result: float) -> float:
+            if function.slope is None:
+                return 1.0
+            return abs(result) + float(function.slope(torch.tensor(values[0], dtype=torch.float64))) * sizes[0]
+
+        def written(texts: Sequence[str]) -> str:
+            return function.latex.format(rf"\left({texts[0]}\right)" if function.brackets else texts[0])
+
+        return cell.apply(function.what, symbol, self.parts, written, compute, size)
+
+    def code(self, python: Code) -> str:
+        return self.function.code.format(self.inner.code(python))
+
+
+def sqrt(x: Like) -> Expression:
+    return Apply("sqrt", wrap(x))
+
+
+def exp(x: Like) -> Expression:
+    return Apply("exp", wrap(x))
+
+
+def log(x: Like) -> Expression:
+    """The natural logarithm."""
+    return Apply("log", wrap(x))
+
+
+def sin(x: Like) -> Expression:
+    """Of an angle that is known to double precision."""
+    return Apply("sin", wrap(x))
+
+
+def cos(x: Like) -> Expression:
+    """Of an angle that is known to double precision."""
+    return Apply("cos", wrap(x))
+
+
+def absolute(x: Like) -> Expression:
+    return Apply("abs", wrap(x))
+
+
+def relu(x: Like) -> Expression:
+    return Apply("relu", wrap(x))
+
+
+def tanh(x: Like) -> Expression:
+    return Apply("tanh", wrap(x))
+
+
+def sigmoid(x: Like) -> Expression:
+    return Apply("sigmoid", wrap(x))
+
+
+def softplus(x: Like) -> Expression:
+    return Apply("softplus", wrap(x))
+
+
+def phi(x: Like) -> Expression:
+    """The share of a standard normal distribution below x."""
+    return Apply("phi", wrap(x))
+
+
+# Over an axis
+
+
+@dataclass(frozen=True)
+class Sum(Expression):
+    """Σ over an index; ``size`` is how far it counts, or None where a run says so."""
+
+    over: Index
+    inner: Expression
+    level: ClassVar[int] = SUM
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    @property
+    def free(self) -> frozenset[Index]:
+        return self.inner.free - {self.over}
+
+    def latex(self, names: Names) -> str:
+        return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+
+    def evaluate(self, point: Point) -> Sized:
+        found = self.inner.evaluate(point.over(self.over))
+        return Sized(found.value.sum(-1), found.size.sum(-1))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.sum(self, symbol)
+
+    def code(self, python: Code) -> str:
+        return python.sum(self)
+
+    @property
+    def factors(self) -> tuple[Expression, ...]:
+        """What is multiplied in every term."""
+        return self.inner.factors if isinstance(self.inner, Multiply) else (self.inner,)
+
+    def products(self, length: Callable[[Index], int]) -> int:
+        # Only a product of two numbers that both run along the index is one of a matrix product.
+        running = [factor for factor in self.factors if self.over in factor.free]
+        return (max(len(running) - 1, 0) + self.inner.products(length)) * length(self.over)
+
+
+@dataclass(frozen=True)
+class Largest(Expression):
+    """The largest number along an index."""
+
+    over: Index
+    inner: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    @property
+    def free(self) -> frozenset[Index]:
+        return self.inner.free - {self.over}
+
+    def latex(self, names: Names) -> str:
+        return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
+
+    def evaluate(self, point: Point) -> Sized:
+        found = self.inner.evaluate(point.over(self.over))
+        return Sized(found.value.amax(-1), found.size.amax(-1))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.largest(self, symbol)
+
+    def code(self, python: Code) -> str:
+        return python.reduced(self.over, self.inner, "amax")
+
+
+@dataclass(frozen=True)
+class Softmax(Expression):
+    """e^x of one entry over the sum of e^x along an index: ``at`` is the entry's index."""
+
+    over: Index
+    inner: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def latex(self, names: Names) -> str:
+        own, letter = self.inner.printed(names), f"{self.over.name}'"
+        everyone = self.inner.printed(names.inside(self.over, letter))
+        return rf"\frac{{e^{{{own}}}}}{{\sum_{{{letter}}} e^{{{everyone}}}}}"
+
+    def evaluate(self, point: Point) -> Sized:
+        own = self.inner.evaluate(point)
+        row = self.inner.evaluate(point.over(self.over))
+        highest = row.value.amax(-1)
+        total = (row.value - highest.unsqueeze(-1)).exp().sum(-1)
+        value = (own.value - highest).exp() / total
+        return Sized(value, value * (1 + highest.abs() + torch.where(own.size.isfinite(), own.size, 0.0)))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.softmax(self, symbol)
+
+    def code(self, python: Code) -> str:
+        axis = python.order.index(self.over) - len(python.order)
+        return f"torch.softmax({self.inner.code(python)}, {axis})"
+
+
+# A result in between
+
+
+@dataclass(frozen=True)
+class Between(Expression):
+    """A result that has a symbol, but is no value of its own: written once in worked cells and code."""
+
+    symbol: str
+    inner: Expression
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return self.inner.level
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def latex(self, names: Names) -> str:
+        return self.inner.printed(names)
+
+    def evaluate(self, point: Point) -> Sized:
+        return self.inner.evaluate(point)
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.between(self, symbol)
+
+    def code(self, python: Code) -> str:
+        return python.between(self)
+
+
+# Cases
+
+
+@dataclass(frozen=True)
+class Cases(Expression):
+    """One expression where a condition on the indices holds, another where it does not.
+
+    ``what`` names the choice in worked cells, where what is chosen is a plain number: "mask".
+    """
+
+    condition: Condition
+    then: Expression
+    otherwise: Expression
+    what: What = "case"
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.then, self.otherwise)
+
+    @property
+    def free(self) -> frozenset[Index]:
+        return self.then.free | self.otherwise.free | self.condition.free
+
+    def latex(self, names: Names) -> str:
+        rows, rest = [], self
+        while isinstance(rest, Cases):
+            rows.append(rf"{rest.then.printed(names)} & {rest.condition.latex(names)}")
+            rest = rest.otherwise  # type: ignore[assignment]
+        rows.append(rf"{rest.printed(names)} & \text{{else}}")
+        lines = r" \\ ".join(rows)
+        return rf"\begin{{cases}}{lines}\end{{cases}}"
+
+    def evaluate(self, point: Point) -> Sized:
+        holds = self.condition.holds(point)
+        if holds.dim() == 0:
+            return (self.then if holds else self.otherwise).evaluate(point)
+        then, otherwise = self.then.evaluate(point), self.otherwise.evaluate(point)
+        return Sized(torch.where(holds, then.value, otherwise.value), torch.where(holds, then.size, otherwise.size))
+
+    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+        return cell.choose(self, symbol)
+
+    def code(self, python: Code) -> str:
+        then, otherwise = self.then.code(python), self.otherwise.code(python)
+        return f"torch.where({self.condition.code(python)}, {then}, {otherwise})"
+
+
+def where(condition: Condition, then: Like, otherwise: Like, what: What = "case") -> Expression:
+    return Cases(condition, wrap(then), wrap(otherwise), what)

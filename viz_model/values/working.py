@@ -1,0 +1,225 @@
+"""One cell of a value worked out: an expression walked with numbers, one step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from viz_model.values.expression import (
+    PRODUCT,
+    Add,
+    Expression,
+    Multiply,
+    Names,
+    Number,
+    Point,
+    Power,
+    Reader,
+    Subtract,
+    Whole,
+    bracket,
+)
+from viz_model.values.leaves import Element, Entry, GivenAt, Index
+from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
+from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
+from viz_model.values.steps import Weight as WeightOrigin
+
+_PLACES: dict[str, SettingName] = {"T": "position", "Tq": "query", "Tk": "key"}
+
+
+class Given(Protocol):
+    """What more there is to say of a number that the run was given."""
+
+    def __call__(self, name: str, value: int) -> Mapping[str, str | int | float | bool]: ...
+
+
+class Working:
+    """Writes the steps of one cell; expressions call back for what they are made of.
+
+    Args:
+        where: the number of each index.
+        given: facts of what the run was given, for words.
+    """
+
+    def __init__(self, sheet: Sheet, where: Mapping[Index, int], reader: Reader, given: Given) -> None:
+        self.sheet, self.where, self.given_facts = sheet, dict(where), given
+        self.point = Point(dict(where), reader)
+        self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name)
+        self._used: dict[str, int] = {}
+        self._between: dict[Between, Operand] = {}
+
+    def _fresh(self, letter: str) -> str:
+        """A symbol for a result in between: s, s′, …"""
+        n = self._used[letter] = self._used.get(letter, -1) + 1
+        return letter + "'" * n
+
+    # Leaves
+
+    def index(self, index: Index) -> Operand:
+        return operand(index.name, self.where[index], Setting(_PLACES.get(index.axis, "index")))
+
+    def whole(self, place: Expression) -> Operand:
+        """A number that follows from where the cell stands."""
+        value = place.evaluate(self.point).value.item()
+        return operand(place.latex(Names()), value, Setting("index"))
+
+    def constant(self, number: Number, symbol: str | None) -> Operand:
+        read = operand(number.latex(self.names), number.number, Setting("constant"))
+        if symbol is None:
+            return read
+        return self.sheet.write(number.what, symbol, "@0", (read,), number.number, read.size, visible=True)
+
+    def setting(self, letter: str, value: float, key: SettingName, symbol: str | None) -> Operand:
+        read = operand(letter, value, Setting(key))
+        return read if symbol is None else self.sheet.read("copy", symbol, read)
+
+    def given(self, leaf: GivenAt, symbol: str | None) -> Operand:
+        value, name = leaf.evaluate(self.point).value.item(), leaf.given.name
+        read = operand(leaf.latex(self.names), value, Setting(leaf.given.key))
+        if symbol is None:
+            return read
+        return self.sheet.read("token", symbol, read, **self.given_facts(name, int(value)))
+
+    def read(self, leaf: Element, symbol: str | None) -> Operand:
+        value, size = leaf.evaluate(self.point)
+        origin = Cell(leaf.value.site, tuple(int(i) for i in leaf.at(self.point)))
+        read = Operand(leaf.latex(self.names), value.item(), origin, size.item())
+        return read if symbol is None else self.sheet.read("copy", symbol, read)
+
+    def entry(self, leaf: Entry, symbol: str | None) -> Operand:
+        """A number of a weight; a row that another number chooses is a step of its own."""
+        origin = WeightOrigin(leaf.weight.name, tuple(int(i) for i in leaf.at(self.point)))
+        read = operand(leaf.latex(self.names), leaf.evaluate(self.point).value.item(), origin)
+        chosen = [index for index in leaf.index if not _is_place(index)]
+        if not chosen and symbol is None:
+            return read
+        rows = [index.work(self) for index in chosen or leaf.index[:1]]
+        return self.sheet.write(
+            "row", symbol or self._fresh("y"), f"@{len(rows)}", (*rows, read), read.value, read.size
+        )
+
+    # Operations
+
+    def apply(
+        self,
+        what: What,
+        symbol: str | None,
+        parts: Sequence[Expression],
+        written: Callable[[Sequence[str]], str],
+        compute: Callable[..., float],
+        size: Callable[[Sequence[float], Sequence[float], float], float],
+    ) -> Operand:
+        """A step from the parts' results. Constants of the formula stand in it as they are."""
+        texts: list[str] = []
+        values: list[float] = []
+        sizes: list[float] = []
+        operands: list[Operand] = []
+        for part in parts:
+            if part.is_number:
+                value = part.evaluate(self.point).value.item()
+                texts.append(part.latex(self.names))
+                values.append(value)
+                sizes.append(abs(value))
+                continue
+            made = part.work(self)
+            texts.append(f"@{len(operands)}")
+            values.append(made.value)
+            sizes.append(made.size)
+            operands.append(made)
+        result = compute(*values)
+        return self.sheet.write(
+            what, symbol or self._fresh("y"), written(texts), tuple(operands), result, size(values, sizes, result)
+        )
+
+    def sum(self, node: Sum, symbol: str | None) -> Operand:
+        """A sum with all its terms; what stands in every term alike is an operand of the step."""
+        found = node.inner.evaluate(self.point.over(node.over))
+        values, size = np.atleast_1d(found.value.numpy()).copy(), float(found.size.sum())
+        factors: list[Factor] = []
+        alike: list[Operand] = []
+
+        def text(part: Expression) -> str | None:
+            if node.over in part.free:
+                if not isinstance(part, (Element, Entry)):
+                    return None
+                factors.append(self._factor(part, node.over))
+                return f"@{len(factors) - 1}"
+            if part.is_number or _is_place(part):
+                return None
+            alike.append(part.work(self))
+            return alike[-1].symbol
+
+        names = Names(self.names.inside(node.over), text)
+        one = bracket(node.inner, names, PRODUCT)
+        what: What = "sum"
+        if isinstance(node.inner, Multiply) and len(node.inner.factors) == len(factors) == 2:
+            what = "dot"
+        elif isinstance(node.inner, Power) and node.inner.exponent == Number(2):
+            what = "squares"
+        terms = Terms(node.over.name, one, tuple(factors), values)
+        return self.sheet.sum(what, symbol or self._fresh("s"), terms, *alike, size=size)
+
+    def _factor(self, leaf: Expression, over: Index) -> Factor:
+        """The numbers of a leaf along an index, and where each of them stands."""
+        along = self.point.over(over)
+        values = leaf.evaluate(along).value
+        symbol = leaf.latex(self.names.inside(over, "#"))
+        kind: type[Cell] | type[WeightOrigin]
+        match leaf:
+            case Element():
+                kind, name, at = Cell, leaf.value.site, leaf.at(along)
+            case Entry():
+                kind, name, at = WeightOrigin, leaf.weight.name, leaf.at(along)
+            case _:
+                raise ValueError(f"{symbol}: only values and weights run along a sum")
+        start = next(int(i[0]) for i in at if not isinstance(i, int))
+        index = tuple(i if isinstance(i, int) else None for i in at)
+        return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index, start))
+
+    def between(self, node: Between, symbol: str | None) -> Operand:
+        """A result that is made once, and read again by its symbol."""
+        if node not in self._between:
+            self._between[node] = node.inner.work(self, symbol or node.symbol)
+        return self._between[node]
+
+    def largest(self, node: Largest, symbol: str | None) -> Operand:
+        row = node.inner.evaluate(self.point.over(node.over)).value
+        highest = int(row.argmax())
+        there = Working(self.sheet, {**self.where, node.over: highest}, self.point.reader, self.given_facts)
+        there._used = self._used
+        top = node.inner.work(there)
+        return self.sheet.write(
+            "maximum", symbol or self._fresh("m"), "@0", (top,), top.value, top.size, None, at=highest
+        )
+
+    def softmax(self, node: Softmax, symbol: str | None) -> Operand:
+        """exp(x − max) / Σ exp(x − max) of one entry of a row."""
+        row = self._factor(node.inner, node.over)
+        highest, chosen = int(row.values.argmax()), self.where[node.over]
+        top = self.sheet.read("maximum", self._fresh("m"), row.at(highest), at=highest)
+        own = row.at(chosen)
+        # An exponential's relative error is the absolute error of its exponent.
+        growth = 1 + top.size + (own.size if np.isfinite(own.size) else 0.0)
+        above = float(np.exp(own.value - top.value))
+        power = self.sheet.write("exponential", self._fresh("w"), "e^{@0 - @1}", (own, top), above, above * growth)
+        terms = Terms(node.over.name, f"e^{{@0 - {top.symbol}}}", (row,), np.exp(row.values - top.value))
+        total = self.sheet.sum("sum", self._fresh("s"), terms, top)
+        return self.sheet.divide(symbol or self._fresh("y"), power, total)
+
+    def choose(self, node: Cases, symbol: str | None) -> Operand:
+        """The case that holds here; a plain number is a step of its own, which says so."""
+        holds = bool(node.condition.holds(self.point))
+        case = node.then if holds else node.otherwise
+        if not isinstance(case, Number):
+            return case.work(self, symbol)
+        seen = tuple(self.index(index) for index in sorted(node.condition.free, key=lambda index: index.name))
+        return self.sheet.write(
+            node.what, symbol or self._fresh("y"), case.latex(self.names), seen, case.number, 0.0, visible=holds
+        )
+
+
+def _is_place(expression: Expression) -> bool:
+    """Whether a number follows from where the cell stands, and from nothing else."""
+    return all(isinstance(part, (Index, Number, Whole, Add, Subtract, Multiply)) for part in expression.walk())
