@@ -49,8 +49,8 @@ class Texts:
         return fill(sections(self.language, group)[section], values)
 
     def site_label(self, site: Site) -> str:
-        """The label of a row of the registry, which itself speaks English."""
-        return site.label if self.language == "en" else labels(self.language, "sites")[site.name]
+        """The label of a row of the registry, which itself speaks English: also where a new part has no other yet."""
+        return site.label if self.language == "en" else labels(self.language, "sites").get(site.name, site.label)
 
 
 @functools.cache
