@@ -59,7 +59,7 @@ class Page:
 
     @property
     def token_labels(self) -> tuple[str, ...]:
-        return tuple(token.label for token in self.trace.tokens)
+        return tuple(place.label for place in self.trace.positions)
 
     @property
     def dimension_labels(self) -> tuple[str, ...]:

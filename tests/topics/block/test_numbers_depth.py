@@ -11,6 +11,7 @@ from tiny_models import random_model, tiny_config
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
+from viz_model.model.attention import Given
 from viz_model.topics.block.numbers import depth
 from viz_model.training import experiments, loop
 from viz_model.training.batches import Batch
@@ -59,9 +60,10 @@ def test_the_length_is_of_the_stream_that_the_final_norm_reads(config: ModelConf
     model, ids = random_model(config), torch.tensor([[3, 1, 4, 1, 5]])
     x = model.embed(ids)
     stack = model.stack("decoder")
-    x = stack.position.add(x, 0, depth._LastStream())
-    for block in stack.blocks:
-        x = block(x, stack.position, None, None)
+    added = stack.position.add(0, len(ids[0]))
+    x = x if added is None else x + added
+    for layer, block in enumerate(stack.blocks):
+        x = block(x, Given(stack.position_of(layer), stack.attn_bias(layer, 0, x)))
     found = depth.at_start(model, Batch(ids[:, :-1], ids[:, 1:]), all_blocks=False)
     assert found.length == pytest.approx(x[:, :-1].square().mean().sqrt().item(), rel=1e-5)
 

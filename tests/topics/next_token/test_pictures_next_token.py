@@ -10,6 +10,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 
 import viz_model as vm
 from viz_model.config import MaskedHead, ModelConfig
+from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Step, distribution
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token
 from viz_model.topics.next_token.numbers import masked
@@ -62,7 +63,7 @@ def test_entropy_in_bits() -> None:
     [(0.0, "0.0%"), (0.00001, "<0.01%"), (0.005, "0.50%"), (0.25, "25.0%"), (0.9999, ">99.9%"), (1.0, "100.0%")],
 )
 def test_a_percentage_never_claims_nothing_or_all(p: float, said: str) -> None:
-    assert next_token.percent(p) == said
+    assert percent(p) == said
 
 
 def test_arrivals_are_what_each_position_expected_of_the_token_that_came(trace: vm.Trace) -> None:
@@ -183,7 +184,7 @@ def test_a_marked_token_is_drawn_wherever_it_ranks(trace: vm.Trace) -> None:
         figure = next_token.draw_choice(view, NAMES)
         pointed = [note.text for note in figure.layout.annotations if "marked" in note.text]
         share = view.final[rank] if view.kept[rank] else view.probs[rank]
-        assert len(pointed) == 1 and next_token.percent(share) in html.unescape(pointed[0])
+        assert len(pointed) == 1 and percent(share) in html.unescape(pointed[0])
         assert len(figure.layout.yaxis.ticktext) == next_token.SHOWN + (rank >= next_token.SHOWN)
         bold = [text for text in figure.layout.yaxis.ticktext if text.startswith("<b>")]
         assert len(bold) == 1 and (f"{rank + 1:,}. " in bold[0]) == (rank >= next_token.SHOWN)

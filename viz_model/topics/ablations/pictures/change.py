@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import change
-from viz_model.topics.next_token.pictures.next_token import percent
 
 SHOWN = 6
 """First guesses of each run that are shown; together at most twice as many."""

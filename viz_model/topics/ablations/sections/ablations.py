@@ -11,12 +11,12 @@ from viz_model.app import controls, interventions, runs, state
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import ablations as pictures
 from viz_model.topics.ablations.pictures import change
 from viz_model.topics.ablations.sections.experiments import EXPERIMENTS, Experiment, Finding, Lab
-from viz_model.topics.next_token.pictures.next_token import percent
 
 _CHOSEN, _SEEN = "ablations.experiment", "ablations.seen"
 

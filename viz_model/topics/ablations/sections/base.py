@@ -15,11 +15,11 @@ from viz_model.app import runs, state
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.writing import percent
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import ablations as break_it
-from viz_model.topics.next_token.pictures.next_token import percent
 
 AT_ONCE = 2e9
 """Multiplications of several runs that are made unasked: about two seconds on one slow core."""

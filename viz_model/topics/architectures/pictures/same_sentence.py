@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import heatmap, sheet, theme
 from viz_model.drawing.cells import COLUMN, ROW, Cells
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import architectures
 from viz_model.topics.architectures.pictures.common import COLOURS, SMALL, SYMBOLS, Words
-from viz_model.topics.next_token.pictures.next_token import percent
 
 
 class ChoicesView(NamedTuple):

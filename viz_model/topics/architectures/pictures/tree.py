@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from viz_model.drawing.writing import percent
 from viz_model.topics.architectures.numbers.parameters import Node
 from viz_model.topics.architectures.pictures.common import Words, short
-from viz_model.topics.next_token.pictures.next_token import percent
 
 
 def tree_scene(node: Node, words: Words) -> dict[str, Any]:

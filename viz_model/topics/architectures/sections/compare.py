@@ -12,9 +12,9 @@ from viz_model.app import components, controls, runs
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal, quoting
 from viz_model.config import Side
+from viz_model.drawing.writing import percent
 from viz_model.topics.architectures.numbers import architectures
 from viz_model.topics.architectures.pictures import cache, same_sentence, sight
-from viz_model.topics.next_token.pictures.next_token import percent
 from viz_model.topics.tokens.pictures.tokens import chip
 
 _PICKED = "architectures.token"

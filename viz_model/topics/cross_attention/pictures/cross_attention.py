@@ -13,10 +13,10 @@ from viz_model.config import ModelConfig
 from viz_model.drawing import heatmap, sheet, strips, theme
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.spans import around, window
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.next_token.pictures.next_token import percent
 
 MOST_CELLS = 64
 """Cells along a side of a map; longer texts are pooled, so the payload stays the same."""

@@ -14,12 +14,12 @@ from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, ROW, Cells, Index
+from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import cross_attention as figures
-from viz_model.topics.next_token.pictures.next_token import percent
 
 BYTES = 4
 """A number in single precision."""

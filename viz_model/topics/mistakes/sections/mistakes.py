@@ -12,11 +12,11 @@ import streamlit as st
 from viz_model.app import frame, runs
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.topics.mistakes import numbers as slips
 from viz_model.topics.mistakes.numbers import SLIPS, Bars, Matrix, Outcome, Place, Result, Said, Slip
 from viz_model.topics.mistakes.pictures import mistakes
 from viz_model.topics.mistakes.pictures.mistakes import BarsView, MatrixView
-from viz_model.topics.next_token.pictures.next_token import percent
 
 STAND_INS = ("story-pre-ln", "story-bert")
 """A decoder and an encoder that between them have what every slip needs."""

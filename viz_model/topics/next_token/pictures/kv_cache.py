@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import sheet, theme
-from viz_model.drawing.writing import duration
+from viz_model.drawing.writing import duration, percent
 from viz_model.topics.next_token.numbers.kv_cache import Held, Read, Reading
-from viz_model.topics.next_token.pictures.next_token import percent
 
 FRAME = 10
 """Places for tokens to come that the picture shows: it moves on when they are full."""

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells, span_of
 from viz_model.drawing.spans import around
+from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling, Step, distribution
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token, Tokenizer
@@ -110,15 +111,6 @@ class ChoiceView(NamedTuple):
     def table(self) -> np.ndarray:
         """[most, 4]: logit, the model's probability, at the temperature, and after filtering."""
         return np.stack([a[: len(self.tokens)] for a in (self.logits, self.model, self.probs, self.final)], axis=1)
-
-
-def percent(p: float) -> str:
-    """A probability for prose, never rounded to a nought or a whole that it is not."""
-    if 0 < p < 0.0001:
-        return "<0.01%"
-    if 0.9995 <= p < 1:
-        return ">99.9%"
-    return f"{p:.2%}" if 0 < p < 0.01 else f"{p:.1%}"
 
 
 def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:

@@ -10,9 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
+from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.numbers.repetition import Repetition
-from viz_model.topics.next_token.pictures.next_token import ChoiceView, percent
+from viz_model.topics.next_token.pictures.next_token import ChoiceView
 from viz_model.topics.tokens.pictures.tokens import chip
 
 RANKS_DRAWN = 400

@@ -10,9 +10,10 @@ import streamlit as st
 from viz_model.app import components, runs, state
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.pictures import sampling as figures
-from viz_model.topics.next_token.pictures.next_token import ChoiceView, chips, percent
+from viz_model.topics.next_token.pictures.next_token import ChoiceView, chips
 
 _PICKED = "next_token.picked"
 

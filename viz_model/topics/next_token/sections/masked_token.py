@@ -9,6 +9,7 @@ import streamlit as st
 from viz_model.app import controls, runs
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.pictures import next_token
 from viz_model.topics.next_token.sections import choice as chosen
@@ -38,7 +39,7 @@ def show(stage: Stage) -> None:
         stage.see("greedy" if sampling.temperature == 0 else "kept_all" if choice.kept.all() else "kept_some", **said)
         if covers:
             guesses = seen.next_tokens(stage.token, GUESSES_SEEN)
-            share = next_token.percent(float(seen.row("logits", stage.token).softmax(-1)[own_id]))
+            share = percent(float(seen.row("logits", stage.token).softmax(-1)[own_id]))
             stage.see("beside", share=share, **said)
             stage.figure(next_token.draw_guesses(guesses, own_id), "visible", words("visible_alt", **said))
     draws.tail(stage, choice, sampling)

@@ -14,10 +14,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block
 from viz_model.topics.block.pictures import depth
-from viz_model.topics.next_token.pictures.next_token import percent
 from viz_model.topics.norm_placement.numbers import twins
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients
 

@@ -59,11 +59,10 @@ def waves(positions: np.ndarray, d_model: int, base: float, *, interleaved: bool
 
 def table(trace: Trace) -> np.ndarray:
     """Position rows [C, D] of a model that adds some: of the whole context, or its first :data:`MAX_ROWS`."""
-    position = trace.stack.position
-    length = min(trace.config.n_context, MAX_ROWS)
-    if not isinstance(position, positions.Sinusoidal | positions.Learned):
+    rows = trace.stack.position.add(0, min(trace.config.n_context, MAX_ROWS))
+    if rows is None:
         raise ValueError(f"position: {type(trace.config.position).__name__} adds no rows")
-    return position.add(torch.zeros(1, length, trace.config.d_model), 0)[0].detach().numpy()
+    return rows.detach().numpy()
 
 
 def similarity(rows: np.ndarray) -> np.ndarray:
@@ -161,9 +160,8 @@ def turned(trace: Trace, layer: int, head: int, shift: int) -> tuple[Tensor, Ten
 
     The recorded vectors, turned by the model's own function from position ``shift`` on.
     """
-    found = rotation(trace, layer, head)
-    q, k = rope(trace).rotate(found.q[None, None], found.k[None, None], shift)
-    return q[0, 0], k[0, 0]
+    before, position = rotation(trace, layer, head), rope(trace)
+    return position.rotate(before.q, shift), position.rotate(before.k, shift)
 
 
 def shifted_scores(trace: Trace, layer: int, head: int, shift: int) -> np.ndarray:
@@ -178,8 +176,7 @@ def score_by_offset(trace: Trace, layer: int, head: int, query: int, key: int, r
     [2·reach + 1] for d = −reach … reach. The vectors are those of the run; only their positions vary.
     """
     found, position = rotation(trace, layer, head), rope(trace)
-    q, k = (x[None, None].expand(1, 1, reach + 1, -1) for x in (found.q[query, None], found.k[key, None]))
-    turned_q, turned_k = (x[0, 0] for x in position.rotate(q, k, 0))
+    turned_q, turned_k = (position.rotate(x.expand(reach + 1, -1), 0) for x in (found.q[query], found.k[key]))
     scale = trace.stack.block(layer).attn.scale
     after = ops.scores(turned_q, turned_k[:1], scale)[:, 0]  # the key stays at 0, the query moves on
     before = ops.scores(turned_q[:1], turned_k, scale)[0]  # the query stays at 0, the key moves on
