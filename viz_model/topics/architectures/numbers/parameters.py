@@ -187,9 +187,7 @@ def formulas(config: ModelConfig) -> tuple[Row, ...]:
     alike: dict[tuple[Part, str, tuple[Term, ...]], list[str]] = {}
     for owner, held in owned.items():
         alike.setdefault((part(held[0].name), _key(owner), _terms(held)), []).append(owner)
-    rows = (
-        Row(part_, key, first[owners[0]], terms, len(owners)) for (part_, key, terms), owners in alike.items()
-    )
+    rows = (Row(part_, key, first[owners[0]], terms, len(owners)) for (part_, key, terms), owners in alike.items())
     return tuple(sorted(rows, key=lambda row: PARTS.index(row.part)))
 
 

@@ -194,9 +194,7 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     plain = replace(config, kind="decoder", head=LanguageHead(), n_segments=0, start_id=None)
     both = replace(plain, kind="encoder_decoder", n_encoder_layers=config.n_layers, start_id=0)
     return {
-        "decoder": _arranged(
-            plain, [_by_part(plain, "decoder", n + m, 0)], visible_pairs(n + m, 0, two_way=False)
-        ),
+        "decoder": _arranged(plain, [_by_part(plain, "decoder", n + m, 0)], visible_pairs(n + m, 0, two_way=False)),
         "encoder_decoder": _arranged(
             both,
             [_by_part(both, "encoder", n, 0), _by_part(both, "decoder", m, n)],

@@ -75,7 +75,7 @@ def shuffled(trace: Trace) -> Shuffled | None:
 def without_positions(stack: Stack, config: ModelConfig) -> Stack:
     """The same weights, not copied, in a stack that tells no positions apart."""
     with torch.device("meta"):
-        bare = Stack(replace(config, position=NoPosition()), stack.side)
-    weights = {name: value for name, value in stack.state_dict().items() if not name.startswith("position.")}
+        bare = Stack(replace(config, position=NoPosition(), positions=()), stack.side)
+    weights = {name: value for name, value in stack.state_dict().items() if "position" not in name.split(".")[0]}
     bare.load_state_dict(weights, assign=True)
     return bare.eval()
