@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import fresh_variants
 import pytest
 import streamlit as st
 from app_driver import offer, open_page, run_code
@@ -124,7 +125,7 @@ def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Op
     assert any("blocks.1.cross.norm.out" in caption.value for caption in app.caption)
     app.button_group(key="sidebar.side").set_value("encoder").run()
     assert not app.exception
-    assert app.session_state["block.which"] == "attn"
+    assert app.button_group(key="block.which").value == "attn"
 
 
 def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,3 +181,36 @@ def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened)
     assert "first choice here" in said(app) or "prediction here" in said(app)
     app.toggle(key="block.skip.attn.True").set_value(False).run()
     assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"
+
+
+def test_choices_stand_in_the_address(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened("block", config, dimension="5", which="ffn", neuron="7", value="-1.5")
+    assert app.slider(key="block.dimension").value == 5
+    assert app.button_group(key="block.which").value == "ffn"
+    assert (app.number_input(key="block.neuron").value, app.number_input(key="block.value").value) == (7, -1.5)
+    app.slider(key="block.dimension").set_value(6).run()
+    assert not app.exception and app.query_params["dimension"] == "6"
+    wide = opened("block", config, dimension="900", neuron="900", value="1e5")
+    assert wide.slider(key="block.dimension").value == config.d_model - 1
+
+
+@pytest.mark.parametrize("page", ["block", "norm_placement"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("n", range(12))
+def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, opened: Opened) -> None:
+    """A norm that measures nothing and a feed-forward of another activation: no words of another variant."""
+    with fresh_variants.installed():
+        config = dataclasses.replace(fresh_variants.fresh_configs()[n], n_vocab=8192, n_context=32)
+        app = opened(page, config, lang=lang)
+        words = said(app)
+    name = type(config.norm).__name__
+    if page == "block":
+        assert ("SquashConfig" in words) == (name == "SquashConfig")
+        if name == "SquashConfig":
+            assert not re.search("RMSNorm|mean square of 1|deviation 1|标准差 1|均方根变成", words)
+            assert r"\tanh" in words
+        if type(config.ffn).__name__ == "SquaredConfig":
+            assert "ReLU" not in words and "GELU" not in words and "SiLU" not in words
+    if lang == "en" and page == "block":
+        check_code(app)
