@@ -13,12 +13,13 @@ from tiny_models import language_model, tiny_config
 
 from viz_model import config as variants
 from viz_model.app import derivation
-from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.app.cell_names import where, written
+from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.config import ModelConfig
 from viz_model.drawing import cells
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.model import sites
-from viz_model.runs.derivation import Cell, derive
+from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
 
 TEXT = "a cat sat"
 SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
@@ -54,9 +55,9 @@ def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
     app = opened(KINDS["decoder"], cell="blocks.0.attn.scores:1,2,0")
     found = derive(language_model(KINDS["decoder"]).trace(TEXT), "blocks.0.attn.scores", (1, 2, 0))
     assert app.query_params["cell"] == "blocks.0.attn.scores:1,2,0"
-    assert f"head 1, from `·sat` (2), to `a` (0): **{derivation.written(found.value)}**" in said(app)
+    assert f"head 1, from `·sat` (2), to `a` (0): **{written(found.value)}**" in said(app)
     (end,) = app.success
-    assert derivation.written(found.result, 5) in end.value and derivation.written(found.value, 5) in end.value
+    assert written(found.result, 5) in end.value and written(found.value, 5) in end.value
     assert any(r"\textcolor{0072B2}{q^{(1)}_{2," in part.value for part in app.latex)
 
 
@@ -99,7 +100,7 @@ def test_back_on_the_way_and_forward_again(opened: Opened) -> None:
 def test_a_weight_is_where_the_way_ends(opened: Opened) -> None:
     app = opened(KINDS["decoder"], cell="decoder.blocks.0.attn.q.weight:3,5")
     weight = language_model(KINDS["decoder"]).model.get_parameter("decoder.blocks.0.attn.q.weight")
-    assert f"**{derivation.written(weight[3, 5].item())}**" in said(app) and "weights" in said(app)
+    assert f"**{written(weight[3, 5].item())}**" in said(app) and "weights" in said(app)
     assert not buttons(app, "operand")
 
 
@@ -157,12 +158,20 @@ def test_every_place_and_operand_has_words() -> None:
             found = derive(trace, name, cell.index)
             for language in LANGUAGES:
                 t = Texts(language)
-                assert derivation.where(trace, cell, t)
+                assert where(trace, cell, t)
                 for step in found.steps:
                     assert derivation._what(step, t)
                     shown = derivation.painted(step, trace, found.role)
                     assert "#" not in derivation.lines(shown) and "@" not in derivation.lines(shown)
             assert all(sites.find(c.site, config) for c in found.before)
+
+
+def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() -> None:
+    sentences = {f"what_{what}" for what in WHATS} - {"what_mask"} | {f"setting_{name}" for name in SETTINGS}
+    sentences |= {"what_token_control", "what_bucket_open", "what_mask_visible", "what_mask_hidden"}
+    for language in LANGUAGES:
+        known = labels(language, "derivation")
+        assert {key for key in known if key.startswith(("what_", "setting_"))} == sentences
 
 
 def test_cells_of_a_picture() -> None:
@@ -176,7 +185,7 @@ def test_cells_of_a_picture() -> None:
 
 
 def test_numbers_in_words() -> None:
-    assert [derivation.written(x) for x in (0.5, -2e-7, float("-inf"), 3.0)] == ["0.5", "−2·10⁻⁷", "−∞", "3"]
+    assert [written(x) for x in (0.5, -2e-7, float("-inf"), 3.0)] == ["0.5", "−2·10⁻⁷", "−∞", "3"]
 
 
 def test_the_default_is_the_end_of_the_run() -> None:

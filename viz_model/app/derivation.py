@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +18,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, frame, interventions, state
+from viz_model.app.cell_names import NAMED_AXES, name_of, place, shape, tokens, where, written
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.drawing import theme
@@ -31,7 +31,6 @@ MOST_ROWS = 1_000
 """Rows of that table; its file has all of them."""
 
 _TRAIL = "derivation.trail"
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PAGES = {
     "tokens": "tokens",
     "embed": "embedding",
@@ -100,53 +99,6 @@ def first(trace: vm.Trace, token: int) -> Cell:
     if "probs" in trace:
         return Cell("probs", (token, trace.next_tokens(token, 1)[0][0].id))
     return Cell(trace.full_name(trace.sites[-1]), (token, 0))
-
-
-# Names of places
-
-
-def where(trace: vm.Trace, cell: Cell, t: Texts) -> str:
-    """Where a number stands, in words: layer, head, tokens, dimension."""
-    site = sites.find(cell.site, trace.config)
-    side, name = sites.split_side(cell.site)
-    layer, _ = sites.split_name(name)
-    said = [t(f"derivation.at_{side}")] if side else []
-    said += [t("derivation.at_layer", n=layer)] if layer is not None else []
-    is_pair = {"Tq", "Tk"} <= set(site.axes)
-    for axis, n in zip(site.axes, cell.index, strict=True):
-        if axis == "1":
-            continue
-        key = ({"Tq": "from", "Tk": "to"}[axis] if is_pair else "T") if axis in ("Tq", "Tk") else axis
-        said.append(t(f"derivation.at_{key}", n=n, token=literal(_label(trace, cell.site, axis, n))))
-    return t("derivation.comma").join(said)
-
-
-def _label(trace: vm.Trace, site: str, axis: str, n: int) -> str:
-    """The text that a number of an axis stands for: a token of the sentence, or a word of the vocabulary."""
-    if axis == "V":
-        return trace.tokenizer.token(n).label
-    return _tokens(trace, site, axis)[n].label if axis in ("T", "Tq", "Tk") else ""
-
-
-def _tokens(trace: vm.Trace, site: str, axis: str) -> tuple[vm.Token, ...]:
-    """The tokens along an axis of a site: of cross-attention the keys are the source's."""
-    side, _ = sites.split_side(site)
-    if axis == "Tk" and ".cross." in site:
-        side = "encoder"
-    return trace.at(side or trace.config.sides[-1]).tokens
-
-
-def name_of(cell: Cell) -> str:
-    return literal(str(cell))
-
-
-def written(value: float, digits: int = 4) -> str:
-    """A number for prose: 0.1234, −∞, 2·10⁻⁷."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "−∞" if value < 0 else "∞"
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    power = f"·10{str(int(exponent)).translate(_SUPERSCRIPT)}" if exponent else ""
-    return mantissa.replace("-", "−") + power
 
 
 # Colours of symbols
@@ -255,9 +207,9 @@ def _weight(trace: vm.Trace, cell: Cell, t: Texts) -> None:
     index = tuple(map(operator.index, cell.index))
     if len(index) != weight.ndim or not all(0 <= i < size for i, size in zip(index, weight.shape, strict=True)):
         raise ValueError(f"index {list(index)} of {cell.site}: it has the shape {list(weight.shape)}")
-    place = t("derivation.weight_at", name=literal(cell.site), index=literal(str(list(index))))
+    at = t("derivation.weight_at", name=literal(cell.site), index=literal(str(list(index))))
     value = written(float(weight[index]))
-    st.markdown(f"#### {t('derivation.finding', label=t('derivation.weight'), where=place, value=value)}")
+    st.markdown(f"#### {t('derivation.finding', label=t('derivation.weight'), where=at, value=value)}")
     shape = " × ".join(map(str, weight.shape))
     st.markdown(t("derivation.weight_end", count=f"{weight.numel():,}", name=literal(cell.site), shape=shape))
     st.code(f'lm.model.get_parameter("{cell.site}"){list(index)}', language="python")
@@ -310,8 +262,6 @@ def _what(step: Step, t: Texts) -> str:
             key = "what_token_control" if facts["control"] else "what_token"
             values = {"text": literal(str(facts["text"])), "bytes": literal(str(facts["bytes"]))}
             return t(f"derivation.{key}", id=int(step.result), **values)
-        case "copy" if "n_rotated" in facts:
-            return t("derivation.what_copy_unturned", **facts)
         case "bucket":
             return t(
                 "derivation.what_bucket_open" if facts["open"] else "derivation.what_bucket",
@@ -333,7 +283,7 @@ def _operand(key: str, operand: Operand, here: Cell, trace: vm.Trace, t: Texts) 
         case Weight(name=name, index=index):
             _button(key, label, f"{t('derivation.weight')}: {literal(str(operand.origin))}", here, Cell(name, index))
         case Setting(name=name):
-            st.caption(f"{label} · {t('derivation.setting_' + name.replace('.', '_'))}", width="content")
+            st.caption(f"{label} · {t(f'derivation.setting_{name}')}", width="content")
         case Earlier(step=step):
             st.caption(f"{label} · {t('derivation.earlier', n=step + 1)}", width="content")
 
@@ -359,9 +309,9 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
         st.caption(t("derivation.largest", shown=len(top.which), n=len(terms)))
     for i, value in zip(top.which, top.values, strict=True):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key=f"derivation_term_{n}_{i}"):
-            place = _place(terms.factors[0], i, trace)
+            text = _place(terms.factors[0], i, trace)
             count = t("derivation.term", variable=f"${terms.variable}$", n=i)
-            st.caption(count + (f" {literal(place)}" if place else ""), width="content")
+            st.caption(count + (f" {literal(text)}" if text else ""), width="content")
             for k, operand in enumerate(terms.term(i)):
                 _operand(f"{n}.term.{i}.{k}", operand, here, trace, t)
             st.markdown(f"→ {written(value)}", width="content")
@@ -374,10 +324,10 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
 def _place(factor: Factor, n: int, trace: vm.Trace) -> str:
     """The text behind term ``n``, where a sum runs over tokens or words; else nothing."""
     line = factor.line
-    if line.kind is not Cell:
+    if line.kind is not Cell or line.index.count(None) != 1:
         return ""
-    axis = sites.find(line.name, trace.config).axes[line.index.index(None)] if line.index.count(None) == 1 else ""
-    return _label(trace, line.name, axis, n) if axis else ""
+    along = line.index.index(None)
+    return place(trace, sites.find(line.name, trace.config).index[along], n)
 
 
 def _table(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
@@ -452,21 +402,17 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
 
     start = names.index(cell.site) if cell.site in known else len(names) - 1
     name = st.selectbox(t("derivation.site"), names, start, format_func=label, key=f"derivation.site.{cell.site}")
-    sizes = [(axis, size) for axis, size in zip(known[name].axes, _shape(trace, name), strict=True)]
-    index = []
-    for n, (axis, size) in enumerate(sizes):
-        if axis == "1":
-            index.append(0)
-            continue
+    index = [0] * len(known[name].axes)  # an axis of a single entry has no letter
+    for n, (letter, size) in enumerate(zip(known[name].index, shape(trace, known[name]), strict=False)):
         now = cell.index[n] if cell.site == name and n < len(cell.index) else 0
         now = min(now, size - 1)
-        words, key = t(f"derivation.axis_{axis}"), f"derivation.axis.{name}.{n}.{now}"
-        if axis in ("T", "Tq", "Tk"):
-            tokens = _tokens(trace, name, axis)
-            show = functools.partial(_numbered, tokens)
-            index.append(st.selectbox(words, range(size), now, format_func=show, key=key))
+        words = t(f"derivation.axis_{letter.axis if letter.axis in NAMED_AXES else 'other'}", axis=letter.axis)
+        key = f"derivation.axis.{name}.{n}.{now}"
+        if letter.size is None:
+            show = functools.partial(_numbered, tokens(trace, letter))
+            index[n] = st.selectbox(words, range(size), now, format_func=show, key=key)
         else:
-            index.append(int(st.number_input(words, 0, size - 1, now, key=key)))
+            index[n] = int(st.number_input(words, 0, size - 1, now, key=key))
     st.button(
         t("derivation.show"), key="derivation.show", on_click=ask, args=(Cell(name, tuple(index)),), type="primary"
     )
@@ -474,11 +420,3 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
 
 def _numbered(tokens: Sequence[vm.Token], n: int) -> str:
     return f"{n} · {tokens[n].label}"
-
-
-def _shape(trace: vm.Trace, name: str) -> tuple[int, ...]:
-    """The sizes of a site in this run, without making it."""
-    config = trace.config
-    side, _ = sites.split_side(name)
-    length = len(trace.at(side or config.sides[-1]))
-    return sites.find(name, config).shape(length, len(trace.ids) if ".cross." in name else None)

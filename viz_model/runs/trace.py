@@ -12,7 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,6 +32,14 @@ from viz_model.values.expression import Point, Where
 from viz_model.values.leaves import Index
 
 Keep = Literal["everything", "stream"]
+
+
+class Place(NamedTuple):
+    """What stands at a position: a label, and a number that a palette turns into its colour."""
+
+    label: str
+    colour: int
+
 
 MOST_KEPT = 8_000_000
 """Bytes of a run that is kept as a whole."""
@@ -133,6 +141,11 @@ class Trace:
     def tokens(self) -> tuple[Token, ...]:
         """The token at each position: of the source, in a run that has a target too."""
         return self.tokenizer.tokens(self.own_ids)
+
+    @property
+    def positions(self) -> tuple[Place, ...]:
+        """What stands at each position of this view: today the tokens of a text."""
+        return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
 
     @property
     def target_tokens(self) -> tuple[Token, ...]:
@@ -443,7 +456,9 @@ class RunReader:
             own = (*index[:axis], *index[axis + 1 :]) if head is None else index[2:]
             return row[own]
         value = trace.values[site] if site in trace.values else full[site]
-        return value[index]
+        # A case that does not hold may point outside: what is read there is thrown away.
+        inside = (i if isinstance(i, int) else i.clamp(max=n - 1) for i, n in zip(index, value.shape, strict=True))
+        return value[tuple(inside)]
 
     def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:
         declared = sites.find(site, self._trace.config)

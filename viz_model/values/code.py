@@ -91,7 +91,7 @@ class Code:
 
     def leaf(self, name: str, index: Sequence[Expression], sizes: Sequence[int] = ()) -> str:
         """A tensor read at an index, its axes lined up with the result's; ``sizes`` are those of a weight."""
-        if sizes and isinstance(index[0], Index) and self.length(index[0]) < sizes[0]:
+        if sizes and index and isinstance(index[0], Index) and self.length(index[0]) < sizes[0]:
             name += f"[:{self.length(index[0])}]"
         read = self._read(name, index)
         if read is not None:

@@ -199,11 +199,13 @@ class Scope:
         return replace(self, sizes={**self.sizes, axis: size})
 
     def weight(self, name: str, symbol: str, *stored: str | tuple[str, ...]) -> Weight:
-        """A weight of the part; ``stored`` are the axes of its tensor, several in one tuple run together."""
+        """A weight of the part; ``stored`` are the axes of its tensor, several in one tuple run together.
+
+        A single number has none, and is read as ``weight[()]``.
+        """
         groups = tuple((axis,) if isinstance(axis, str) else axis for axis in stored)
-        return Weight(
-            self.module + name, symbol, groups, tuple(tuple(self.sizes[axis] for axis in group) for group in groups)
-        )
+        sizes = tuple(tuple(self.sizes[axis] for axis in group) for group in groups)
+        return Weight(self.module + name, symbol, groups, sizes)
 
     def value(
         self,

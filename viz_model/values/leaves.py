@@ -315,6 +315,7 @@ def indexed(symbol: str, axes: Sequence[str], index: Sequence[str]) -> str:
     above = [text for axis, text in zip(own, index, strict=True) if axis in HEADS]
     below = [text for axis, text in zip(own, index, strict=True) if axis not in HEADS]
     base, _, more = symbol.partition("^")
+    base = f"{{{base}}}" if "_" in base and below else base  # else it would have two subscripts
     raised = more.removeprefix("{").removesuffix("}") + "".join(f"({text})" for text in above)
     return base + (f"^{{{raised}}}" if raised else "") + (f"_{{{','.join(below)}}}" if below else "")
 

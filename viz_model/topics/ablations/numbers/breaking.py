@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Side
 from viz_model.runs import edits as interventions
+from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
 from viz_model.runs.trace import Trace, record
 from viz_model.topics.attention.numbers import masks
@@ -79,9 +80,8 @@ def cost(before: Trace, after: Trace, at: Place) -> Cost:
     a, b = before.at(at.side), after.at(at.side)
     if before.config.has_logits:
         logs = [run.row("logits", at.position).double().log_softmax(-1) for run in (a, b)]
-        amount = (logs[0].exp() * (logs[0] - logs[1])).sum().item() / math.log(2)
         was, now = (int(log.argmax()) for log in logs)
-        return Cost(_finite(max(amount, 0.0) if amount == amount else amount), was != now, now)
+        return Cost(_finite(measures.divergence(*logs).item()), was != now, now)
     was_at, now_at = (run[run.leaving][at.position].double() for run in (a, b))
     amount = _finite(1 - F.cosine_similarity(was_at, now_at, dim=0).item())
     return Cost(max(amount, 0.0), amount > TURNED, None)
@@ -95,6 +95,16 @@ def probabilities(before: Trace, after: Trace, at: Place) -> tuple[np.ndarray, n
     """What two runs predict at one place: two of [V]."""
     first, second = (run.at(at.side).row("logits", at.position).double().softmax(-1).numpy() for run in (before, after))
     return first, second
+
+
+def amount(cost: Cost | None) -> float:
+    """How far the answer changed; NaN where the edit could not be made."""
+    return math.nan if cost is None else cost.amount
+
+
+def by_amount(found: Sequence[Cost | None]) -> list[int]:
+    """Places of what could be made, from the least change to the largest."""
+    return sorted((n for n, cost in enumerate(found) if cost is not None), key=lambda n: amount(found[n]))
 
 
 def costs(plain: Trace, tried: Iterable[Edit], at: Place) -> Iterator[Cost | None]:
@@ -250,7 +260,6 @@ class Patching(NamedTuple):
     positions: tuple[int, ...]
     moved: np.ndarray
     swapped: int
-    distance: float
 
     @property
     def leaves(self) -> int | None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from viz_model.runs import measures
 from viz_model.runs.trace import Trace
 
 
@@ -29,14 +29,12 @@ class Guesses(NamedTuple):
 def guesses(before: Trace, after: Trace, position: int) -> Guesses:
     """Compare what two runs predict at ``position`` of their logits, over the full vocabulary."""
     logs = [run.row("logits", position).double().log_softmax(-1) for run in (before, after)]
-    probs = [log.exp() for log in logs]
-    entropies = [-(p * log).sum().item() / np.log(2) + 0.0 for p, log in zip(probs, logs, strict=True)]
     return Guesses(
         position=position,
-        before=probs[0].numpy(),
-        after=probs[1].numpy(),
-        divergence=_divergence(*logs).item(),
-        entropies=(entropies[0], entropies[1]),
+        before=logs[0].exp().numpy(),
+        after=logs[1].exp().numpy(),
+        divergence=measures.divergence(*logs).item(),
+        entropies=(measures.entropy(logs[0]).item(), measures.entropy(logs[1]).item()),
     )
 
 
@@ -44,13 +42,8 @@ def divergences(before: Trace, after: Trace) -> np.ndarray:
     """KL(before ‖ after) in bits at every position of the logits, [T]."""
     found = []
     for rows in zip(before.chunks("logits"), after.chunks("logits"), strict=True):
-        found.append(_divergence(*(row.log_softmax(-1) for row in rows)))
+        found.append(measures.divergence(*(row.log_softmax(-1) for row in rows)))
     return torch.cat(found).numpy()
-
-
-def _divergence(before: Tensor, after: Tensor) -> Tensor:
-    """Log probabilities [..., V] -> bits [...]; rounding may not make it negative."""
-    return ((before.exp() * (before - after)).sum(-1) / np.log(2)).clamp(min=0)
 
 
 class Vectors(NamedTuple):

@@ -13,7 +13,7 @@ from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.pictures.common import byte_size
-from viz_model.topics.cost.sections.cost import MEASURING
+from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.numbers import kv_cache
 from viz_model.topics.next_token.numbers.kv_cache import Reading
 from viz_model.topics.next_token.pictures import kv_cache as figures

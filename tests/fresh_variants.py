@@ -1,0 +1,157 @@
+"""Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
+
+A score bias with learnt numbers, a norm without mean or deviation, a feed-forward of another activation. They stand
+in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from unittest import mock
+
+import torch
+from tiny_models import tiny_config
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_model import config
+from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant
+from viz_model.model import feedforward, norms, ops, positions
+from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector
+from viz_model.values.leaves import Index, Value
+from viz_model.values.operations import absolute, log, relu, tanh
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogarithmicConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "logarithmic distance penalty"
+
+
+class Logarithmic(positions.Position):
+    """−r₁·ln(1 + |r₂|·distance), r₁ and r₂ learnt for each head (Chi et al. 2022, equation 3)."""
+
+    def __init__(self, position: LogarithmicConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.r1 = nn.Parameter(torch.ones(model.n_heads))
+        self.r2 = nn.Parameter(torch.ones(model.n_heads))
+
+    def bias(self, n_queries: int, n_keys: int) -> Tensor:
+        distance = ops.distances(n_queries, n_keys).abs()
+        return -self.r1[:, None, None] * torch.log(1 + self.r2.abs()[:, None, None] * distance)
+
+    @staticmethod
+    def declare_bias(position: LogarithmicConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
+        h, i, j = index
+        r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
+        expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquashConfig(Variant):
+    alpha: float = 0.5
+
+
+class Squash(norms.Norm):
+    """γ · tanh(α·x) + β, number by number (Zhu et al. 2025, equation 1)."""
+
+    def __init__(self, norm: SquashConfig, width: int) -> None:
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(norm.alpha))
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", self.weight * torch.tanh(self.alpha * x) + self.bias)
+
+    @staticmethod
+    def declare(norm: SquashConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        d = index[-1]
+        alpha = at.weight("alpha", r"\alpha")
+        gain, shift = at.weight("weight", r"\gamma", d.axis), at.weight("bias", r"\beta", d.axis)
+        expression = gain[d] * tanh(alpha[()] * x[index]) + shift[d]
+        return at.value("out", index, expression, symbol="n", label="squashed vector", role="norm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredConfig(Variant):
+    bias: bool = True
+
+
+class Squared(feedforward.FeedForward):
+    """FFN(x) = max(0, x·W₁ + b₁)²·W₂ + b₂ (So et al. 2021)."""
+
+    def __init__(self, ffn: SquaredConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
+        self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        act = tap("act", F.relu(tap("up", self.up(x))).square())
+        return tap("out", self.down(act))
+
+    @staticmethod
+    def declare(ffn: SquaredConfig, at: Scope, x: Vector) -> Value:
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=ffn.bias),
+            symbol="u", label="hidden neurons before the square", role="ffn",
+        )  # fmt: skip
+        act = at.value("act", (t, f), relu(up[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, d), feedforward.linear(at, "down", "2", act, "D", bias=ffn.bias, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[None]:
+    """The three of them are members of their unions, as if their lines stood in the package."""
+    classes: dict[type, Any] = {LogarithmicConfig: Logarithmic, SquashConfig: Squash, SquaredConfig: Squared}
+    known = config._parameters(ModelConfig)
+    wider = {
+        **known,
+        "position": known["position"] | LogarithmicConfig,
+        "norm": known["norm"] | SquashConfig,
+        "ffn": known["ffn"] | SquaredConfig,
+    }
+    config.variants.cache_clear()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(config._PARAMETERS, {ModelConfig: wider}))
+        for module in (positions, norms, feedforward):
+            kind = module.kind
+            stack.enter_context(
+                mock.patch.object(module, "kind", lambda choice, kind=kind: classes.get(type(choice)) or kind(choice))
+            )
+        yield
+    config.variants.cache_clear()
+
+
+def fresh_configs() -> list[ModelConfig]:
+    """Configs with the variants, together and each alone, in every kind of model; only where they are installed."""
+    choices: dict[str, Any] = {"position": LogarithmicConfig(), "norm": SquashConfig(), "ffn": SquaredConfig()}
+    found = []
+    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
+    for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
+        alone = list(choices)[n % 3]
+        for changes in (choices, {alone: choices[alone]}):
+            found.append(
+                tiny_config(
+                    norm_at,  # type: ignore[arg-type]
+                    kind=kind,
+                    qk_norm=norm_at == "pre",
+                    embedding_norm=kind == "encoder",
+                    head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
+                    start_id=0 if kind == "encoder_decoder" else None,
+                    **changes,
+                )
+            )
+    return found

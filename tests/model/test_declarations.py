@@ -1,0 +1,145 @@
+"""What parts declare is what the forward pass does: weights, shapes, every cell, for every variant and fresh ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import fresh_variants
+import pytest
+import torch
+from tiny_models import describe, language_model, run_both, tiny_config, variants, without_a_part
+
+from viz_model import config
+from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.runs import notebook
+from viz_model.runs.derivation import derive
+from viz_model.runs.trace import Trace
+from viz_model.values.expression import Point
+from viz_model.values.leaves import Index
+
+
+def check_weights(config_: ModelConfig) -> None:
+    """The declared weights are the model's parameters, each with its shape and none left out."""
+    declared = {weight.name: weight.shape for _, site in sites.rows(config_) for weight in site.weights}
+    model = language_model(config_).model
+    assert declared == {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+
+
+def check_cells(trace: Trace) -> None:
+    """Every cell of every value is what its expression makes of the cells before it."""
+    for name, site in sites.rows(trace.config):
+        value, where = trace.whole[name], dict[Index, torch.Tensor]()
+        assert tuple(value.shape) == site.length(trace.reader.length), name
+        for n, index in enumerate(reversed(site.index)):
+            size = trace.reader.length(index.stack) if index.size is None else index.size
+            where[index] = torch.arange(size).view(-1, *(1,) * n)
+        made, size_of = site.expression.evaluate(Point(where, trace.reader))
+        made = made.unsqueeze(-1) if site.axes[-1] == "1" else made
+        size_of = size_of.unsqueeze(-1) if site.axes[-1] == "1" else size_of
+        same = (made == value) | ((made - value).abs() <= 1e-4 * size_of)
+        assert same.all(), f"{name}: {made[~same.expand_as(value)][:3] if made.shape == value.shape else made}"
+
+
+def check_code(trace: Trace) -> None:
+    """The lines that reproduce a value print True, for the first and the last layer."""
+    for layer in (0, 1):
+        for snippet in notebook.snippets(trace, layer):
+            found: list[bool] = []
+
+            def same(made: torch.Tensor, name: str, found: list[bool] = found) -> None:
+                expected = trace.whole[name]
+                found.append(made.shape == expected.shape and torch.allclose(made, expected, atol=1e-4, rtol=1e-4))
+
+            names = {"torch": torch, "trace": trace, "w": trace.model.get_parameter, "same": same}
+            names["lm"] = dataclasses.make_dataclass("Loaded", ["model"])(trace.model)
+            exec(snippet.code, names)
+            assert found and all(found), snippet.code
+
+
+def check_derivations(trace: Trace) -> None:
+    numbers = torch.Generator().manual_seed(2)
+    for name, site in sites.rows(trace.config):
+        cell = tuple(int(torch.randint(size, (), generator=numbers)) for size in site.length(trace.reader.length))
+        derivation = derive(trace, name, cell)
+        assert derivation.agrees, f"{derivation.cell}: {derivation.result} is not {derivation.value}"
+
+
+def run(config_: ModelConfig) -> Trace:
+    segments = [n % 2 for n in range(7)] if config_.n_segments else None
+    return run_both(language_model(config_), segments=segments)
+
+
+@pytest.mark.parametrize("config_", [*variants(), *without_a_part()], ids=describe)
+def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
+    check_weights(config_)
+    check_cells(run(config_))
+
+
+def per_layer() -> list[ModelConfig]:
+    """Models whose layers differ: in window, position scheme and feed-forward, one by one and together."""
+    slow = config.Rope(base=500.0)
+    ropes = {"position": config.Rope(), "positions": (config.Rope(), slow)}
+    ffns = {"ffns": (config.Dense(), config.Gated())}
+    return [
+        tiny_config(**ropes),
+        tiny_config("post", position=config.Rope(), positions=(slow, config.NoPosition())),
+        tiny_config(**ffns),
+        tiny_config(position=config.Alibi(), positions=(config.Rope(), config.T5Bias(buckets=8, max_distance=12))),
+        tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0, windows=(3, 0), **ropes, **ffns),
+    ]
+
+
+@pytest.mark.parametrize("config_", per_layer(), ids=range(5))
+def test_layers_may_differ(config_: ModelConfig) -> None:
+    check_weights(config_)
+    trace = run(config_)
+    check_cells(trace)
+    check_code(trace)
+    check_derivations(trace)
+    assert ModelConfig.from_dict(config_.to_dict()) == config_
+
+
+def test_layers_of_one_scheme_share_it() -> None:
+    slow = config.Rope(base=500.0)
+    model = language_model(tiny_config(n_layers=4, position=config.Rope(), positions=(slow, config.Rope()) * 2)).model
+    stack = model.stack("decoder")
+    assert stack.position_of(0) is stack.position_of(2) is not stack.position_of(1) is stack.position
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"positions": (config.Rope(),)},
+        {"ffns": (config.Gated(),) * 3},
+        {"position": config.Rope(), "positions": (config.Rope(), config.Learned())},
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(config.ConfigError, match=next(reversed(wrong))):
+        tiny_config(**wrong)
+
+
+@pytest.fixture
+def fresh() -> Iterator[list[ModelConfig]]:
+    with fresh_variants.installed():
+        yield fresh_variants.fresh_configs()
+
+
+def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:
+    for config_ in fresh:
+        check_weights(config_)
+        trace = run(config_)
+        check_cells(trace)
+        check_code(trace)
+        check_derivations(trace)
+
+
+def test_the_formula_of_a_fresh_variant_is_its_own(fresh: list[ModelConfig]) -> None:
+    table = sites.table(fresh[0])
+    assert table["blocks.0.attn.bias"].formula == (
+        r"B^{(h)}_{i,j} = -{r_1}_{h}\,\ln \left(1 + \left|{r_2}_{h}\right|\,\left|j - i\right|\right)"
+    )
+    assert table["blocks.0.ffn.act"].formula == r"h_{t,f} = \max\left(0, u_{t,f}\right)^{2}"
+    assert r"\tanh" in table["blocks.0.attn.norm.out"].formula and "blocks.0.attn.norm.scale" not in table
