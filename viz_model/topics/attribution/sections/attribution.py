@@ -27,6 +27,7 @@ from viz_model.topics.attribution.pictures.paths import PathsView, draw_paths
 from viz_model.topics.attribution.pictures.pushes import PushesView, draw_pushes
 from viz_model.topics.attribution.pictures.reads import draw_reads
 from viz_model.topics.attribution.pictures.sum import draw_sum
+from viz_model.topics.next_token.sections.covered import masked
 from viz_model.topics.overview import numbers as story
 
 OFFERED = 20
@@ -129,7 +130,7 @@ def ask(stage: Stage) -> Page:
     predicts = attribution.predicts(trace)
     if predicts and stage.lm.config.kind == "encoder" and mask_id is not None and trace.ids[stage.token] != mask_id:
         covered = True
-        trace = runs.masked(stage.asked, stage.token)
+        trace = masked(stage.asked, stage.token)
         stage = replace(stage, trace=trace.at(opened.trace.stack.side))
     way = _way((opened.asked, stage.trace.side, covered), stage.token, stage.trace)
     if not predicts:
