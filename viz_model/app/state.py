@@ -304,7 +304,7 @@ def now(shown: ViewState) -> ViewState:
     return replace(shown, **{field: getattr(current(), field) for field in _NARROW})
 
 
-def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Mapping[str, str]]:
+def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
     """The change of the view that makes values what is chosen on a page: for :func:`put` and :func:`update`."""
     choices = dict(current().choices)
     for choice, value in chosen:

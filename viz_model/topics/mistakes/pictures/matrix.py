@@ -1,4 +1,4 @@
-"""What the two functions of a slip made of the same numbers, side by side on one scale."""
+"""A matrix that a function made, on one scale with that of the other function."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.drawing import heatmap, sheet, theme
+from viz_model.drawing import axes, heatmap
 from viz_model.drawing.heatmap import HeatmapView
-from viz_model.topics.mistakes.numbers import Axis, Bars, Matrix, Result
+from viz_model.drawing.theme import POSITIVE
+from viz_model.drawing.writing import note
+from viz_model.topics.mistakes.numbers.results import Axis, Matrix
 
 MOST_SUMS = 24
 """Rows beside which their sum is written."""
@@ -68,7 +70,7 @@ class MatrixView(NamedTuple):
 
 
 def _names(axis: Axis, n: int, tokens: Sequence[str], padding: str) -> tuple[str, ...]:
-    if axis in ("dimension", "candidate"):
+    if axis == "dimension":
         return tuple(map(str, range(n)))
     return tuple(tokens[i] if i < len(tokens) else padding for i in range(n))
 
@@ -98,69 +100,12 @@ def draw_matrix(view: MatrixView, names: Mapping[str, str], *, title: str) -> go
         height=min(460, max(230, 110 + 22 * len(view.rows))),
     )
     if view.axes[1] == "dimension":
-        figure.update_xaxes(**theme.ticks(view.columns, 12))
+        axes.columns(figure, view.columns, longest=14, most=12)
     for row in view.lost:
-        _write(figure, (len(view.columns) - 1) / 2, row, "NaN", "center", strong=True)
+        note(figure, "NaN", (len(view.columns) - 1) / 2, row, bold=True, colour=POSITIVE, xanchor="center")
     if view.sums is not None and len(view.rows) <= MOST_SUMS:
         for row, total in enumerate(view.sums):
             if np.isfinite(total):
-                _write(figure, len(view.columns) - 0.4, row, f"Σ {total:.2f}", "left")
+                note(figure, f"Σ {total:.2f}", len(view.columns) - 0.4, row, xanchor="left")
         figure.update_layout(margin={"r": 58})
     return figure.drawn()
-
-
-def _write(figure: sheet.Sheet, x: float, row: int, text: str, anchor: str, *, strong: bool = False) -> None:
-    figure.add_annotation(
-        x=x,
-        y=row,
-        text=f"<b>{text}</b>" if strong else text,
-        xanchor=anchor,
-        showarrow=False,
-        font={"size": 12, **({"color": theme.POSITIVE} if strong else {})},
-    )
-
-
-class BarsView(NamedTuple):
-    """A number for each of a few tokens; ``limit`` is the largest of both pictures."""
-
-    values: np.ndarray
-    tokens: tuple[str, ...]
-    is_share: bool
-    limit: float
-
-    @classmethod
-    def of(cls, bars: Bars, beside: Bars) -> BarsView:
-        limit = max(float(np.max(b.values, initial=0.0)) for b in (bars, beside))
-        return cls(bars.values, tuple(token.label for token in bars.tokens), bars.of == "probability", limit or 1.0)
-
-
-def draw_bars(view: BarsView, names: Mapping[str, str], *, title: str) -> go.Figure:
-    """The bars from the top down, as the tokens are read; ``names`` are of the tokens' and of the numbers' axis."""
-    labels = theme.unique(view.tokens)
-    figure = sheet.Sheet(
-        sheet.bar(
-            x=view.values.astype(np.float32),
-            y=labels,
-            orientation="h",
-            marker={"color": theme.rgba(theme.ROLES["output"], 0.75)},
-            hovertemplate="%{y}<br><b>%{x:.4f}</b><extra></extra>",
-        )
-    )
-    figure.update_yaxes(
-        type="category", autorange="reversed", title=theme.plain(names["tokens"]), **theme.ticks(view.tokens)
-    )
-    figure.update_xaxes(
-        range=[0, 1.05 * view.limit],
-        title=theme.plain(names["values"]),
-        tickformat=".0%" if view.is_share else None,
-        showgrid=True,
-    )
-    tall = min(460, max(230, 110 + 22 * len(view.tokens)))
-    return theme.layout(figure, height=tall, title=title).drawn()
-
-
-def records(result: Result) -> tuple[list[str], list[float]]:
-    """Tokens and numbers of bars, for a table; none of other results."""
-    if not isinstance(result, Bars):
-        return [], []
-    return [token.label for token in result.tokens], [float(value) for value in result.values]

@@ -40,25 +40,34 @@ def strongest_look(trace: Trace, query: int, attention: str = "attn") -> Look | 
     return best if best.weight > 0 else None
 
 
-class Way(NamedTuple):
-    """Dimension 0 of every vector, and its length, at S named sites from the embedding upwards: [S, T] each."""
+class Ascent(NamedTuple):
+    """One dimension of every vector, and its length, on the way up: [S, T] each, at S sites by their full names."""
 
     sites: tuple[str, ...]
     values: np.ndarray
     norms: np.ndarray
 
+    @property
+    def stream(self) -> tuple[tuple[str, ...], np.ndarray]:
+        """Length ‖x‖₂ of the residual stream alone after every step: its sites, and [sites, T]."""
+        rows = [n for n, name in enumerate(self.sites) if name.endswith("embed.out") or ".resid." in name]
+        return tuple(self.sites[n] for n in rows), self.norms[rows]
 
-def way(trace: Trace) -> Way:
-    """The embedding's parts, then what every sub-layer wrote and the stream after it."""
+
+def ascent(trace: Trace, dimension: int = 0) -> Ascent:
+    """The embedding's parts, then what every sub-layer wrote and the stream after it.
+
+    Of dimension 0, a long run has noted all of it; of another, its blocks are computed again.
+    """
     names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
     for layer in range(trace.n_layers):
         steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
         names += [f"blocks.{layer}.{step}" for step in steps]
-    known = frozenset(trace.sites)
-    names = [name for name in (*names, "final.norm.out") if name in known]
+    names = [name for name in (*names, "final.norm.out") if name in trace]
     noted = [trace.noted(name) for name in names]
-    values, norms = [found.first.numpy() for found in noted], [found.lengths.numpy() for found in noted]
-    return Way(tuple(names), np.stack(values), np.stack(norms))
+    values = [trace[name][:, dimension].numpy() for name in names] if dimension else [n.first.numpy() for n in noted]
+    lengths = [one.lengths.numpy() for one in noted]
+    return Ascent(tuple(map(trace.full_name, names)), np.stack(values), np.stack(lengths))
 
 
 def sharpness(patterns: np.ndarray) -> np.ndarray:
