@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import crossed, name, some
 from tiny_models import describe, language_model, variants
 
 import viz_model as vm
@@ -78,7 +79,7 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     check_code(app)
 
 
-@every
+@pytest.mark.parametrize(("config", "side"), some(PAIRS, 3), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) -> None:
     app = opened("norm_placement", config, side=side)
     words = said(app)
@@ -101,17 +102,20 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     check_code(app)
 
 
-@pytest.mark.parametrize("page", ["block", "norm_placement"])
-@pytest.mark.parametrize("config", SAMPLE[::3], ids=describe)
+@pytest.mark.parametrize(("config", "page"), crossed(SAMPLE[::3], ["block", "norm_placement"]), ids=name)
 def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
     words = said(opened(page, config, lang="zh"))
     assert re.search("[\u4e00-\u9fff]", words)
     assert ("RMSNorm" in words) or not isinstance(config.norm, choices.RMSNorm)
 
 
-@pytest.mark.parametrize("page", ["block", "norm_placement"])
-@pytest.mark.parametrize("text", ["a", "<b>bold</b> $x$ `tick`", "long " * 300])
-@pytest.mark.parametrize("config", [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ids=describe)
+@pytest.mark.parametrize(
+    ("config", "text", "page"),
+    crossed(
+        [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ["a", "<b>bold</b> $x$ `tick`", "long " * 300], ["block", "norm_placement"]
+    ),
+    ids=name,
+)
 def test_any_text_on_other_kinds(config: ModelConfig, text: str, page: str, opened: Opened) -> None:
     assert len(opened(page, config, text).get("plotly_chart")) >= (6 if page == "block" else 2)
 

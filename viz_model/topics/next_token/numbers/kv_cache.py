@@ -20,7 +20,7 @@ from viz_model.config import ModelConfig
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.numbers import clock
+from viz_model.topics.cost.numbers.measured import clock
 
 # What it holds
 

@@ -11,7 +11,7 @@ from viz_model.app import elements, run_lock
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
-from viz_model.topics.cost.sections.cost import MEASURING
+from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.choices import SEED
 from viz_model.topics.next_token.numbers import kv_cache
 from viz_model.topics.next_token.numbers.kv_cache import Reading
