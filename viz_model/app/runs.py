@@ -278,14 +278,6 @@ def bare_top_changes(asked: RunKey) -> int:
 
 
 @cached()
-def along_the_stream(asked: RunKey, side: Side) -> tuple[np.ndarray, np.ndarray]:
-    """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
-    run = trace(asked).at(side)
-    with run_lock.RUNNING:
-        return twins.stream_norms(run), twins.stream_similarity(run)
-
-
-@cached()
 def untrained_similarity(asked: RunKey, side: Side) -> np.ndarray:
     """How alike the tokens are by depth in a model like this one before any training."""
     run = trace(asked).at(side)

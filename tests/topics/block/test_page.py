@@ -128,7 +128,7 @@ def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Op
     assert any("blocks.1.cross.norm.out" in caption.value for caption in app.caption)
     app.button_group(key="sidebar.side").set_value("encoder").run()
     assert not app.exception
-    assert app.session_state["block.which"] == "attn"
+    assert app.button_group(key="block.which").value == "attn"
 
 
 def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +184,15 @@ def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened)
     assert "first choice here" in said(app) or "prediction here" in said(app)
     app.toggle(key="block.skip.attn.True").set_value(False).run()
     assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"
+
+
+def test_choices_stand_in_the_address(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened("block", config, dimension="5", which="ffn", neuron="7", value="-1.5")
+    assert app.slider(key="block.dimension").value == 5
+    assert app.button_group(key="block.which").value == "ffn"
+    assert (app.number_input(key="block.neuron").value, app.number_input(key="block.value").value) == (7, -1.5)
+    app.slider(key="block.dimension").set_value(6).run()
+    assert not app.exception and app.query_params["dimension"] == "6"
+    wide = opened("block", config, dimension="900", neuron="900", value="1e5")
+    assert wide.slider(key="block.dimension").value == config.d_model - 1
