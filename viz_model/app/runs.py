@@ -27,7 +27,7 @@ from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.generation import Decoder, Step, steps
 from viz_model.runs.recompute import Recomputed
-from viz_model.runs.trace import bytes_kept
+from viz_model.runs.record import bytes_kept
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.tokenizers.tokenizer import cl100k_base as cl100k_base
 from viz_model.topics.block.numbers import depth

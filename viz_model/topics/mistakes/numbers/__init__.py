@@ -28,7 +28,7 @@ from viz_model.config import LayerNorm, NoNorm, Sinusoidal
 from viz_model.model import masks, ops
 from viz_model.model.attention import scale
 from viz_model.model.transformer import Transformer
-from viz_model.runs import trace
+from viz_model.runs import record
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token, cl100k_base
 from viz_model.topics.mistakes.numbers import right, swaps, wrong
@@ -291,7 +291,7 @@ class Padding(Slip):
         ids, is_padding = swaps.padded(place.trace, N_PADDING)
         side = place.trace.stack.side
         visible = {side: masks.padding(len(ids), is_padding)}
-        run = trace.record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
+        run = record.record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
         return run.at(side), is_padding
 
     def given(self, place: Place) -> dict[str, Any]:
