@@ -48,9 +48,14 @@ class Texts:
         group, _, section = key.partition(".")
         return fill(sections(self.language, group)[section], values)
 
+    def knows(self, key: str) -> bool:
+        """Whether there is such a section: of a variant that nobody has written of there is none."""
+        group, _, section = key.partition(".")
+        return section in sections(self.language, group)
+
     def site_label(self, site: Site) -> str:
-        """The label of a row of the registry, which itself speaks English."""
-        return site.label if self.language == "en" else labels(self.language, "sites")[site.name]
+        """The label of a row of the registry, which itself speaks English; so does a value that is new."""
+        return site.label if self.language == "en" else labels(self.language, "sites").get(site.name, site.label)
 
 
 @functools.cache

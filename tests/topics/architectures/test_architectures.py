@@ -322,7 +322,7 @@ def test_the_nearest_model_stands_before_in_the_list_and_is_of_its_kind() -> Non
 
 @every
 def test_formulas_come_out_at_the_model_s_size(config: ModelConfig) -> None:
-    said = formulas.formulas(config, words)
+    said = formulas.formulas(config, words, SPEAK["en"].site_label)
     ends = [re.findall(r"\\mathbf\{([\d{},]+)\}\\end", latex) for _, latex in said]
     total = sum(int(re.sub(r"\D", "", end[0])) for end in ends)
     assert total == sum(weight.numel() for weight in Transformer(config).parameters())

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny_models import describe, random_model, tiny_config, variants
 
-from viz_model.config import ModelConfig, RMSNorm
+from viz_model.config import Dense, Gated, ModelConfig, RMSNorm
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
@@ -16,13 +16,20 @@ every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
 
 
 @every
-def test_formula_shapes_and_the_built_model_agree(config: ModelConfig) -> None:
+def test_formula_declarations_and_the_built_model_agree(config: ModelConfig) -> None:
     counted = parameters.count(Transformer(config))
-    assert counted == parameters.count(parameters.shapes(config))
+    assert counted == parameters.of_config(config)
     rows = parameters.formulas(config)
     for part in parameters.PARTS:
-        by_formula = sum(row.copies * parameters.value(row, config) for row in rows if row.part == part)
+        by_formula = sum(row.copies * row.value for row in rows if row.part == part)
         assert by_formula == counted[part], part
+
+
+def test_layers_that_differ_have_formulas_of_their_own() -> None:
+    config = tiny_config(n_layers=3, ffns=(Dense(), Gated(), Dense()))
+    rows = [row for row in parameters.formulas(config) if row.part == "ffn"]
+    assert [row.copies for row in rows] == [2, 1]
+    assert [term.times for term in rows[1].terms] == [3]
 
 
 @every
@@ -55,13 +62,8 @@ def test_blocks_that_differ_are_not_folded_together() -> None:
     assert [child.name for child in blocks.children] == ["0", "1", "2"]
 
 
-def test_shapes_of_a_huge_model_take_no_memory() -> None:
-    model = parameters.shapes(REFERENCES[-1].config)
-    assert {weight.device.type for weight in model.parameters()} == {"meta"}
-
-
 def test_published_totals() -> None:
-    totals = {row.name: sum(parameters.count(parameters.shapes(row.config)).values()) for row in REFERENCES}
+    totals = {row.name: sum(parameters.of_config(row.config).values()) for row in REFERENCES}
     # Of the released weights; BERT with its masked-word head, without the pooler.
     assert totals["GPT-2 small (2019)"] == 124_439_808
     assert totals["BERT base (2018)"] == 109_514_298
@@ -76,7 +78,7 @@ def test_the_shapes_of_the_paper() -> None:
     base, big = (row.config for row in REFERENCES[:2])
     assert (base.n_heads, base.d_head, base.d_model) == (8, 64, 512)
     assert (big.n_heads, big.d_head, big.d_model, big.d_ffn) == (16, 64, 1024, 4096)
-    block = parameters.count(parameters.shapes(base).stack("encoder").block(0))
+    block = parameters.of_config(base, "encoder.blocks.0")
     assert block["ffn"] / sum(block.values()) == pytest.approx(2 / 3, abs=0.002)
 
 
@@ -110,7 +112,7 @@ def test_the_cache_is_as_large_as_the_real_one(config: ModelConfig) -> None:
 
 def test_a_norm_without_shift_has_half_the_parameters() -> None:
     plain, root = tiny_config(), tiny_config(norm=RMSNorm())
-    norms = [parameters.count(parameters.shapes(config))["norms"] for config in (plain, root)]
+    norms = [parameters.of_config(config)["norms"] for config in (plain, root)]
     assert norms[0] == 2 * norms[1] > 0
 
 

@@ -33,7 +33,7 @@ def sums(found: Attribution) -> None:
 def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
     trace = traced(config)
     for position in range(len(trace)):
-        found = attribution.way(trace, position)
+        found = attribution.decompose(trace, position)
         if not config.has_logits:
             sums(attribution.of_vector(trace, found))
             continue
@@ -50,7 +50,7 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
 @every
 def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> None:
     trace = traced(config)
-    found = attribution.way(trace, 2)
+    found = attribution.decompose(trace, 2)
     scale = (getattr(config.head, "scale", False) and config.d_model**-0.5) or 1.0
     end = trace[read_site(trace) if config.has_logits else trace.leaving][2].double() * scale
     torch.testing.assert_close(found.end(), end, atol=1e-4, rtol=1e-4)
@@ -62,7 +62,7 @@ def test_the_parts_add_up_to_the_vector_that_is_read(config: ModelConfig) -> Non
 @pytest.mark.parametrize("config", [c for c in variants() if c.kind == "encoder_decoder"][::5], ids=describe)
 def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at("encoder")
-    found = attribution.way(trace, 1)
+    found = attribution.decompose(trace, 1)
     sums(attribution.of_vector(trace, found))
     with pytest.raises(ValueError, match="no logits"):
         attribution.of_logit(trace, found, 0)
@@ -70,7 +70,7 @@ def test_an_encoder_that_is_read_by_a_decoder_ends_in_vectors(config: ModelConfi
 
 def test_every_part_is_there_once() -> None:
     config = tiny_config("post", kind="encoder_decoder", start_id=0, n_encoder_layers=1)
-    parts = attribution.way(traced(config), 0).parts
+    parts = attribution.decompose(traced(config), 0).parts
     assert len(set(parts)) == len(parts)
     expected = {Part("token"), Part("position")}
     for layer in range(2):
@@ -84,12 +84,12 @@ def test_every_part_is_there_once() -> None:
 def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
     """(head_out − mean)/σ · γ · row, by PyTorch's own derivative of the final norm with its scale held."""
     trace = traced(tiny_config("pre"))
-    found = attribution.way(trace, -1)
+    found = attribution.decompose(trace, -1)
     asked = attribution.of_logit(trace, found, 9)
     norm, row = trace.stack.final_norm, trace.model.unembedding.weight[9]
     assert norm is not None
     written = trace["blocks.1.attn.head_out"][2, -1]
-    expected = (norm.weight * (written - written.mean()) / trace["final.norm.scale"][-1]) @ row
+    expected = (norm.state_dict()["weight"] * (written - written.mean()) / trace["final.norm.scale"][-1]) @ row
     assert asked.of(Part("head", 1, 2, "attn")) == pytest.approx(expected.item(), abs=1e-5)
     assert asked.of(Part("shift", at="final")) == pytest.approx((norm.state_dict()["bias"] @ row).item(), abs=1e-5)
 
@@ -97,7 +97,7 @@ def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
 def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
     config = tiny_config("pre", kind="encoder", head=choices.MaskedHead())
     trace = traced(config)
-    found = attribution.way(trace, 3)
+    found = attribution.decompose(trace, 3)
     head = trace.model.head
     assert isinstance(head, MaskedHead)
     before = F.linear(trace["final.norm.out"][3], head.dense.weight, head.dense.bias)
@@ -109,7 +109,7 @@ def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
 @pytest.mark.parametrize("config", variants()[::4], ids=describe)
 def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     trace = traced(config)
-    found = attribution.way(trace, 1)
+    found = attribution.decompose(trace, 1)
     asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
     added = attribution.neurons(trace, found, asked)
     assert added.shape == (config.n_layers, config.d_ffn)
@@ -123,7 +123,7 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
 @pytest.mark.parametrize("config", [c for c in variants() if c.has_logits][::4], ids=describe)
 def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfig) -> None:
     trace = traced(config)
-    found = attribution.way(trace, 2)
+    found = attribution.decompose(trace, 2)
     part = Part("ffn", 0)
     row = found.row(part)
     pushed = attribution.pushes(trace, found, found.written[row][None], found.passed[row])[0]
@@ -136,8 +136,8 @@ def test_a_push_is_the_share_of_every_token_above_the_average(config: ModelConfi
 def test_what_cannot_be_asked_is_refused() -> None:
     trace = traced(tiny_config("pre"))
     with pytest.raises(IndexError, match="position 9"):
-        attribution.way(trace, 9)
-    found = attribution.way(trace, 0)
+        attribution.decompose(trace, 9)
+    found = attribution.decompose(trace, 0)
     with pytest.raises(ValueError, match="ask for a logit"):
         attribution.of_vector(trace, found)
     with pytest.raises(ValueError):
@@ -146,7 +146,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
 
 def test_where_each_part_is_found() -> None:
     trace = traced(tiny_config("pre"))
-    found = attribution.way(trace, 1)
+    found = attribution.decompose(trace, 1)
     for part, vector in zip(found.parts, found.written, strict=True):
         if part.kind == "head":
             site, _, head = part.site.removesuffix("]").partition("[")
@@ -161,7 +161,7 @@ def test_where_each_part_is_found() -> None:
 @pytest.mark.parametrize("config", [c for c in variants() if not c.residual], ids=describe)
 def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) -> None:
     trace = traced(config)
-    asked = attribution.of_logit(trace, attribution.way(trace, 1), 3)
+    asked = attribution.of_logit(trace, attribution.decompose(trace, 1), 3)
     counted = {part for part, value in zip(asked.parts, asked.values, strict=True) if value}
     last = config.n_layers - 1
     ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
@@ -173,7 +173,7 @@ def test_an_edit_is_part_of_the_sum() -> None:
     model = random_model(tiny_config("pre"))
     lm = vm.LanguageModel("tiny", model, language_model(model.config).tokenizer, None, vm.load("story-pre-ln").folder)
     trace = lm.trace(ids=[5, 7, 9], edits=[vm.edits.AblateHead(layer=1, head=0)])
-    asked = attribution.of_logit(trace, attribution.way(trace, -1), 8)
+    asked = attribution.of_logit(trace, attribution.decompose(trace, -1), 8)
     sums(asked)
     assert asked.of(Part("head", 1, 0, "attn")) == 0
 
@@ -182,7 +182,7 @@ def test_an_edit_is_part_of_the_sum() -> None:
 def test_the_twins_add_up(name: str) -> None:
     trace = vm.load(name).trace("The cat sat on the mat because it was")
     for position in range(len(trace)):
-        found = attribution.way(trace, position)
+        found = attribution.decompose(trace, position)
         top = int(trace["logits"][position].argmax())
         sums(attribution.of_logit(trace, found, top))
         sums(attribution.of_logit(trace, found, top, "average"))

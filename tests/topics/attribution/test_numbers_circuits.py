@@ -15,11 +15,11 @@ from viz_model.topics.attribution.numbers.attribution import Part
 @pytest.mark.parametrize("config", variants()[::3], ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[-1])
-    found = attribution.way(trace, 3)
+    found = attribution.decompose(trace, 3)
     asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
     for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
         head = config.n_heads - 1
-        reads = circuits.reads(trace, found, asked, 1, head, at)
+        reads = circuits.reads(trace, found, asked, Part("head", 1, head, at))
         assert len(reads.weights) == (len(trace.ids) if at == "cross" else len(trace))
         assert reads.weights.sum() == pytest.approx(1, abs=1e-5)
         written = trace[f"blocks.1.{at}.head_out"][head, 3].double()
@@ -44,6 +44,6 @@ def test_a_sink_takes_much_weight_and_gives_little() -> None:
 
 def test_without_cross_attention_there_is_no_cross_head() -> None:
     trace = run_both(language_model(tiny_config("pre")))
-    found = attribution.way(trace, 0)
-    with pytest.raises(KeyError):
-        circuits.reads(trace, found, attribution.of_logit(trace, found, 0), 0, 0, "cross")
+    found = attribution.decompose(trace, 0)
+    with pytest.raises(ValueError):
+        circuits.reads(trace, found, attribution.of_logit(trace, found, 0), Part("head", 0, 0, "cross"))

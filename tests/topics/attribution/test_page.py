@@ -14,7 +14,7 @@ from tiny_models import describe, language_model, run_both, variants
 
 from viz_model import config as choices
 from viz_model.config import ModelConfig
-from viz_model.topics.attribution.sections import attribution
+from viz_model.topics.attribution.numbers.typed import token_typed
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
@@ -71,12 +71,8 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, {"tiny": lm})
     dog = lm.tokenizer.encode(" dog", special=False)[0]
     for typed, told, id in (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is no token of", None)):
-        # The driver cannot type an option of its own into a box that is already there.
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        app.query_params.update({"model": "tiny", "text": TEXT, "lang": "en"})
-        app.session_state["attribution.token"] = typed
-        app.switch_page("pages/attribution.py").run()
-        assert not app.exception and told in said(app)
+        app = opened(monkeypatch, DECODER, word=typed)
+        assert told in said(app) and app.query_params["word"] == typed
         asked = next(block.value for block in app.code if "import viz_model" in block.value)
         assert id is None or f", {id}, None\n" in asked
 
@@ -125,6 +121,6 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
 def test_typed_tokens() -> None:
     trace = run_both(language_model(DECODER))
     spaced = trace.tokenizer.encode(" dog", special=False)
-    assert attribution.token_typed(trace, "dog") == spaced[0] and attribution.token_typed(trace, "#12") == 12
-    assert attribution.token_typed(trace, "") is None and attribution.token_typed(trace, "#8192") is None
-    assert attribution.token_typed(trace, "𒀀") is not None
+    assert token_typed(trace, "dog") == spaced[0] and token_typed(trace, "#12") == 12
+    assert token_typed(trace, "") is None and token_typed(trace, "#8192") is None
+    assert token_typed(trace, "𒀀") is not None

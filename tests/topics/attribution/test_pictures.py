@@ -32,9 +32,9 @@ WORDS = {
 every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
-def asked(config: ModelConfig) -> tuple[Trace, attribution.Way, attribution.Attribution]:
+def asked(config: ModelConfig) -> tuple[Trace, attribution.Decomposition, attribution.Attribution]:
     trace = run_both(language_model(config)).at(config.sides[-1])
-    found = attribution.way(trace, 3)
+    found = attribution.decompose(trace, 3)
     return trace, found, attribution.of_logit(trace, found, 5, "average")
 
 

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model import masks, ops
-from viz_model.topics.cost import numbers as cost
+from viz_model.topics.cost.numbers import counted, fitted, measured, order
 
 CONFIGS = variants()[::3]
 every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIGS)))
@@ -25,9 +25,9 @@ TARGET = torch.tensor([[0, 4, 8, 2]])
 @torch.inference_mode()
 def multiplications(run: object) -> int:
     """PyTorch's count of a call, with attention's matrix products in the open; a product and its sum are 2."""
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         run()  # type: ignore[operator]
-    flops = counted.get_total_flops()
+    flops = counter.get_total_flops()
     assert flops % 2 == 0
     return flops // 2
 
@@ -37,19 +37,19 @@ def test_a_run_is_counted_as_pytorch_counts_it(config: ModelConfig) -> None:
     model = random_model(config)
     if config.kind == "encoder_decoder":
         n_source, n_target = IDS.shape[1], TARGET.shape[1]
-        encoder = cost.count(config, "encoder", n_source, 0).total
-        expected = encoder + cost.count(config, "decoder", n_target, n_source).total
+        encoder = counted.count(config, "encoder", n_source, 0).total
+        expected = encoder + counted.count(config, "decoder", n_target, n_source).total
         assert multiplications(lambda: model(IDS, TARGET)) == expected
         return
     (side,) = config.sides
-    assert multiplications(lambda: model(IDS)) == cost.count(config, side, IDS.shape[1]).total
+    assert multiplications(lambda: model(IDS)) == counted.count(config, side, IDS.shape[1]).total
 
 
 @every
 def test_writing_token_by_token_is_counted_as_pytorch_counts_it(config: ModelConfig) -> None:
     if config.kind == "encoder":
         with pytest.raises(ValueError, match="generates nothing"):
-            cost.generating(config, 3)
+            counted.generating(config, 3)
         return
     model = random_model(config)
     both = config.kind == "encoder_decoder"
@@ -62,7 +62,7 @@ def test_writing_token_by_token_is_counted_as_pytorch_counts_it(config: ModelCon
         return model.head(vectors[:, -1:])
 
     n = IDS.shape[1]
-    expected = cost.generating(config, n, TARGET.shape[1] if both else 0)
+    expected = counted.generating(config, n, TARGET.shape[1] if both else 0)
     assert multiplications(lambda: [step(IDS[:, t : t + 1], True) for t in range(n)]) == expected.cached
     assert multiplications(lambda: [step(IDS[:, : t + 1], False) for t in range(n)]) == expected.uncached
 
@@ -70,7 +70,7 @@ def test_writing_token_by_token_is_counted_as_pytorch_counts_it(config: ModelCon
 @pytest.mark.parametrize("n_target", [1, 4])
 def test_both_arrangements_are_counted_on_models(n_target: int) -> None:
     config = tiny_config(n_heads=4, n_kv_heads=2, d_head=5, head=choices.LanguageHead(bias=True))
-    n, found = IDS.shape[1], cost.arrangements(config, IDS.shape[1], n_target)
+    n, found = IDS.shape[1], counted.arrangements(config, IDS.shape[1], n_target)
     one, target = random_model(config), TARGET[:, :n_target]
     ids = torch.cat((IDS, target), dim=1)
     assert multiplications(lambda: one.vectors(ids)) == found["decoder"].total
@@ -95,7 +95,7 @@ def test_pairs_are_those_of_the_mask(length: int, window: int) -> None:
             mask = masks.window(length, length, window, two_way=two_way)
         else:
             mask = masks.everything(length, length) if two_way else masks.causal(length, length)
-        assert cost.visible_pairs(length, window, two_way=two_way) == int(mask.sum())
+        assert counted.visible_pairs(length, window, two_way=two_way) == int(mask.sum())
 
 
 @pytest.mark.parametrize("window", [0, 1, 2, 3, 7])
@@ -105,42 +105,43 @@ def test_hops_are_layers_until_the_ends_meet(length: int, window: int) -> None:
     reached, layers = torch.eye(length, dtype=torch.int), 0
     while not reached[-1, 0] and layers < 20:
         reached, layers = ((reached @ mask) > 0).int(), layers + 1
-    assert cost.hops(length, window) == (layers if reached[-1, 0] else None)
+    assert counted.hops(length, window) == (layers if reached[-1, 0] else None)
 
 
 def test_the_base_model_of_the_paper_crosses_at_four_times_its_width() -> None:
-    found = cost.crossings(tiny_config(d_model=512, n_heads=8, d_ffn=2048))
+    config = tiny_config(d_model=512, n_heads=8, d_ffn=2048)
+    found = counted.crossings(config, "decoder")
     assert found == (4 * 512, 6 * 512)
-    assert cost.of_projections(tiny_config(d_model=512, n_heads=8)) == 4 * 512**2
+    assert counted.of_block(config, "decoder", 0).projections == 4 * 512**2
 
 
 def test_a_recurrent_layer_is_counted_on_its_weights() -> None:
     config = tiny_config()
     gru = torch.nn.GRU(config.d_model, config.d_model)
     weights = sum(p.numel() for name, p in gru.named_parameters() if name.startswith("weight"))
-    assert cost.recurrent(config, 7) == 7 * weights
+    assert counted.recurrent(config, 7) == 7 * weights
 
 
 @every
 def test_without_positions_a_set_is_a_set(config: ModelConfig) -> None:
     trace = run_both(language_model(config))
     for side in config.sides:
-        found = cost.shuffled(trace.at(side))
+        found = order.shuffled(trace.at(side))
         assert found is not None and sorted(found.order) == list(range(len(found.order)))
-        assert found.bare < cost.SAME
+        assert found.bare < order.SAME
         assert found.bare_masked > 0.01
         tells = not isinstance(config.position, choices.NoPosition)
         assert (found.own > 0.01) == tells
 
 
 def test_one_token_has_no_other_order() -> None:
-    assert cost.shuffled(language_model(tiny_config()).trace(ids=[3])) is None
+    assert order.shuffled(language_model(tiny_config()).trace(ids=[3])) is None
 
 
 def test_positions_are_left_out_and_nothing_else() -> None:
     config = tiny_config(position=choices.Learned())
     stack = random_model(config).stack("decoder")
-    bare = cost.without_positions(stack, config)
+    bare = order.without_positions(stack, config)
     kept = {name for name, _ in bare.named_parameters()}
     assert {name for name, _ in stack.named_parameters()} - kept == {"position.table.weight"}
     own = stack.state_dict()
@@ -154,7 +155,7 @@ def test_what_is_timed_is_what_the_model_computes(config: ModelConfig) -> None:
     run = trace.at(side)
     stack, block = run.stack, run.stack.block(1)
     x = run["blocks.1.attn.norm.out"][None] if config.norm_at == "pre" else run["blocks.1.resid.in"][None]
-    parts = cost._parts(stack, block, 1, torch.nn.GRU(config.d_model, config.d_model), x)
+    parts = measured._parts(stack, block, 1, torch.nn.GRU(config.d_model, config.d_model), x)
     with torch.inference_mode():
         textbook, fused = parts["textbook"](), parts["fused"]()
     expected = run["blocks.1.attn.z"][None]
@@ -163,41 +164,41 @@ def test_what_is_timed_is_what_the_model_computes(config: ModelConfig) -> None:
 
 
 def test_readings_come_one_by_one_and_count_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "LONGEST", 32)
+    monkeypatch.setattr(measured, "LONGEST", 32)
     config = tiny_config()
     trace = language_model(config).trace(ids=[3, 1, 4])
-    found = list(cost.measure(trace, 0, budget=1e9))
-    assert [(r.length, r.part) for r in found] == [(n, part) for n in (16, 32) for part in cost.PARTS]
+    found = list(measured.measure(trace, 0, budget=1e9))
+    assert [(r.length, r.part) for r in found] == [(n, part) for n in (16, 32) for part in measured.PARTS]
     assert all(r.seconds > 0 and r.runs >= 3 for r in found)
     for reading in found:
         out = 4 * reading.length * config.d_model
         if reading.part == "textbook":
-            assert reading.created == cost.MATRICES * cost.matrix_bytes(config, reading.length) + out
+            assert reading.created == measured.MATRICES * measured.matrix_bytes(config, reading.length) + out
         if reading.part == "fused":
             assert out <= reading.created < 2 * out
 
 
 def test_no_longer_text_is_begun_after_the_budget() -> None:
     trace = language_model(tiny_config()).trace(ids=[3, 1, 4])
-    assert {r.length for r in cost.measure(trace, 0, budget=0.0)} == {cost.SHORTEST}
+    assert {r.length for r in measured.measure(trace, 0, budget=0.0)} == {measured.SHORTEST}
 
 
 def test_matrices_that_are_too_large_are_not_measured() -> None:
-    assert cost.lengths(tiny_config())[-1] == cost.LONGEST
+    assert measured.lengths(tiny_config())[-1] == measured.LONGEST
     many = tiny_config(d_model=1024, n_heads=128)
-    assert cost.matrix_bytes(many, cost.lengths(many)[-1]) <= cost.MAX_MATRIX_BYTES
-    assert cost.lengths(many)[-1] < cost.LONGEST
+    assert measured.matrix_bytes(many, measured.lengths(many)[-1]) <= measured.MAX_MATRIX_BYTES
+    assert measured.lengths(many)[-1] < measured.LONGEST
 
 
 def test_a_view_is_not_counted_as_created() -> None:
     x = torch.ones(4, 6)
-    with cost.Created() as counted:
+    with measured.Created() as created:
         x.t().reshape(4, 6).view(3, 8)
-        assert counted.bytes == 4 * 24  # reshape of a transpose copies, once
+        assert created.bytes == 4 * 24  # reshape of a transpose copies, once
         ops.split_heads(x, 2)
-        assert counted.bytes == 4 * 24
+        assert created.bytes == 4 * 24
         x @ x.t()
-    assert counted.bytes == 4 * 24 + 4 * 16
+    assert created.bytes == 4 * 24 + 4 * 16
 
 
 N = 2.0 ** np.arange(4, 12)
@@ -205,34 +206,34 @@ N = 2.0 ** np.arange(4, 12)
 
 @pytest.mark.parametrize("true", [(3e-9, 2e-6, 1e-4), (5e-9, 0.0, 0.0), (0.0, 2e-6, 0.0), (0.0, 2e-6, 1e-3)])
 def test_a_fit_finds_what_made_the_times(true: tuple[float, float, float]) -> None:
-    found = cost.fit(N, cost.Fit(*true).at(N))
+    found = fitted.fit(N, fitted.Fit(*true).at(N))
     assert found is not None
     np.testing.assert_allclose(found, true, rtol=1e-6, atol=1e-15)
 
 
 def test_a_fit_is_the_least_squares_of_numpy_where_that_is_positive() -> None:
-    seconds = cost.Fit(3e-9, 2e-6, 1e-4).at(N) * (1 + 0.05 * np.sin(np.arange(len(N))))
+    seconds = fitted.Fit(3e-9, 2e-6, 1e-4).at(N) * (1 + 0.05 * np.sin(np.arange(len(N))))
     terms = np.stack([N**2, N, np.ones_like(N)], axis=1)
     scale = terms.max(0)
     expected = np.linalg.lstsq(terms / scale / seconds[:, None], np.ones(len(N)), rcond=None)[0] / scale
     assert (expected > 0).all()
-    found = cost.fit(N, seconds)
+    found = fitted.fit(N, seconds)
     assert found is not None
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_fit_has_no_negative_part() -> None:
-    found = cost.fit(N, N**3 * 1e-9)
+    found = fitted.fit(N, N**3 * 1e-9)
     assert found is not None and min(found) >= 0
-    assert cost.fit(N[:2], N[:2]) is None
+    assert fitted.fit(N[:2], N[:2]) is None
 
 
 def test_the_exponent_is_that_of_a_power() -> None:
-    assert cost.exponent(N, 7 * N**1.5) == pytest.approx(1.5)
-    assert cost.exponent(N[:1], N[:1]) is None
+    assert fitted.exponent(N, 7 * N**1.5) == pytest.approx(1.5)
+    assert fitted.exponent(N[:1], N[:1]) is None
 
 
 def test_two_powers_cross_where_they_are_equal() -> None:
-    assert cost.crossing(N, N**2, 100 * N) == pytest.approx(100)
-    assert cost.crossing(N, N, 1e6 * N) is None
-    assert cost.crossing(N, 2 * N, N) == N[0]
+    assert fitted.crossing(N, N**2, 100 * N) == pytest.approx(100)
+    assert fitted.crossing(N, N, 1e6 * N) is None
+    assert fitted.crossing(N, 2 * N, N) == N[0]

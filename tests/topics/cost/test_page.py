@@ -14,8 +14,8 @@ from tiny_models import describe, language_model, tiny_config, variants
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.writing import big
-from viz_model.topics.cost import numbers as counting
-from viz_model.topics.cost.sections import cost as parts
+from viz_model.topics.cost.numbers import counted, measured
+from viz_model.topics.cost.sections.measured import MEASURING
 
 TEXT = "The cat sat on the mat"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
@@ -27,7 +27,7 @@ every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIG
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    monkeypatch.setattr(counting, "LONGEST", 64)
+    monkeypatch.setattr(measured, "LONGEST", 64)
 
     def opened(*lms: vm.LanguageModel, **query: str) -> AppTest:
         offer(monkeypatch, {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)})
@@ -54,8 +54,8 @@ def test_any_model_is_counted_and_measured(config: ModelConfig, lang: str, opene
     app = opened(lm, lang=lang, layer="1")
     n_before = len(figures(app))
     target = app.text_input(key="frame.target").value if config.kind == "encoder_decoder" else None
-    counted = counting.count(config, config.sides[-1], len(lm.trace(TEXT, target).at(config.sides[-1]))).ffn
-    assert big(counted) in said(app)
+    found = counted.count(config, config.sides[-1], len(lm.trace(TEXT, target).at(config.sides[-1]))).ffn
+    assert big(found) in said(app)
     app = measure(app)
     assert len(figures(app)) == n_before + 3
     assert "{{" not in said(app)
@@ -81,22 +81,22 @@ def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -
 
 def test_a_second_visitor_is_asked_to_wait(opened: Open) -> None:
     app = opened(language_model(DECODER))
-    assert parts.MEASURING.acquire(blocking=False)
+    assert MEASURING.acquire(blocking=False)
     try:
         assert "Somebody else is measuring" in said(measure(app))
     finally:
-        parts.MEASURING.release()
+        MEASURING.release()
     assert "Points are medians" in said(measure(app))
 
 
 def test_a_measurement_that_fails_lets_the_next_one_in(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(language_model(DECODER))
     with monkeypatch.context() as patch:
-        patch.setattr(counting, "_read", lambda *_: 1 / 0)
+        patch.setattr(measured, "_read", lambda *_: 1 / 0)
         app.button(key="cost.measure").click().run()
         assert app.exception
-    assert parts.MEASURING.acquire(blocking=False)
-    parts.MEASURING.release()
+    assert MEASURING.acquire(blocking=False)
+    MEASURING.release()
 
 
 def test_the_readings_are_listed_once_there_are_some(opened: Open) -> None:
@@ -114,7 +114,7 @@ def test_windows_are_told_and_one_token_is_enough(opened: Open) -> None:
 
 def test_the_target_can_be_chosen(opened: Open) -> None:
     app = opened(language_model(DECODER))
-    app.select_slider(key="cost.target").set_value(256).run()
+    app.select_slider(key="cost.n_target").set_value(256).run()
     assert not app.exception
-    found = counting.arrangements(DECODER, len(language_model(DECODER).trace(TEXT)), 256)
+    found = counted.arrangements(DECODER, len(language_model(DECODER).trace(TEXT)), 256)
     assert all(big(one.total) in said(app) for one in found.values())

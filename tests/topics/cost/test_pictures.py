@@ -7,8 +7,8 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.drawing.writing import big, duration, small
-from viz_model.topics.cost import numbers as counting
-from viz_model.topics.cost.numbers import PARTS, Reading, by_hand
+from viz_model.topics.cost.numbers import by_hand, counted, kinds
+from viz_model.topics.cost.numbers.measured import PARTS, Reading
 from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
 from viz_model.topics.cost.pictures.common import FACTORS, SHARES
 from viz_model.topics.cost.pictures.generated import GeneratedView, draw_generated
@@ -21,7 +21,7 @@ WORDS = {
     for name in (
         *SHARES,
         *PARTS,
-        *counting.Multiplications._fields,
+        *counted.Multiplications._fields,
         *("visible", "tokens", "share", "length", "multiplications", "here", "time", "bytes", "computed"),
         *("cached", "uncached", "layer", "heads", "entropy"),
     )
@@ -43,7 +43,7 @@ def test_shares_are_parts_of_the_count() -> None:
     view = SharesView.of(CONFIG, "decoder", 7)
     assert view.lengths == (7, 70, 700)
     assert "cross" not in view.parts
-    assert view.total.tolist() == [counting.count(CONFIG, "decoder", n).total for n in view.lengths]
+    assert view.total.tolist() == [counted.count(CONFIG, "decoder", n).total for n in view.lengths]
     assert view.parts["pairs"][2] == 10_000 * view.parts["pairs"][0]
     assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
     figure = draw_shares(view, WORDS)
@@ -68,7 +68,7 @@ def test_the_lines_meet_where_the_diamond_stands() -> None:
 def test_a_source_grows_with_its_target() -> None:
     config = tiny_config(kind="encoder_decoder", start_id=0)
     view = SharesView.of(config, "decoder", 4, 6)
-    assert view.parts["cross"].tolist() == [counting.count(config, "decoder", 4 * b, 6 * b).cross for b in FACTORS]
+    assert view.parts["cross"].tolist() == [counted.count(config, "decoder", 4 * b, 6 * b).cross for b in FACTORS]
     assert (CurvesView.of(config, "decoder", 4, 6).parts["cross"] > 0).all()
 
 
@@ -119,7 +119,7 @@ def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
 
 def test_every_head_is_in_one_bar() -> None:
     config = tiny_config(n_layers=3)
-    summaries = counting.kinds(run_both(language_model(config)))
+    summaries = kinds.kinds(run_both(language_model(config)))
     view = KindsView.of(summaries)
     assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
@@ -128,19 +128,19 @@ def test_every_head_is_in_one_bar() -> None:
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:
-    said = {name: int(value.replace("{,}", "")) for name, value in by_hand.by_hand(CONFIG, 7).items()}
-    counts = counting.count(CONFIG, "decoder", 7)
+    said = {name: int(value.replace("{,}", "")) for name, value in by_hand.by_hand(CONFIG, "decoder", 0, 7).items()}
+    counts = counted.count(CONFIG, "decoder", 7)
     assert said["n"] * said["n"] * said["k"] * said["h"] == said["scores"] == counts.scores // CONFIG.n_layers
     assert said["pairs"] == counts.pairs // CONFIG.n_layers
     assert said["n"] * said["m"] * said["d"] * said["f"] == said["ffn"] == counts.ffn // CONFIG.n_layers
-    twice = counting.count(CONFIG, "decoder", 14)
+    twice = counted.count(CONFIG, "decoder", 14)
     assert said["twice"] == twice.pairs // CONFIG.n_layers and said["twice_ffn"] == twice.ffn // CONFIG.n_layers
 
 
 def test_the_table_holds_whole_numbers() -> None:
     columns = by_hand.count_columns(CONFIG, "decoder", 7, 0, WORDS)
     assert columns["length"] == [7, 70, 700]
-    assert columns["scores"] == [counting.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
+    assert columns["scores"] == [counted.count(CONFIG, "decoder", n).scores for n in (7, 70, 700)]
 
 
 @pytest.mark.parametrize(

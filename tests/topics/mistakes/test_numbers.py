@@ -1,4 +1,4 @@
-"""The slips: right ones give what the run has, wrong ones differ as the words say, on models of every kind."""
+"""The bugs: right ones give what the run has, wrong ones differ as the words say, on models of every kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tiny_models import describe, language_model, run_both, variants, without_a_
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
 from viz_model.topics.mistakes import numbers as mistakes
-from viz_model.topics.mistakes.numbers import SLIPS, Bars, Matrix, Outcome, Place, Said, right, wrong
+from viz_model.topics.mistakes.numbers import BUGS, Place, right, swaps, wrong
+from viz_model.topics.mistakes.numbers.attention import N_PADDING
+from viz_model.topics.mistakes.numbers.results import Bars, Matrix, Outcome, Reply
 
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in (*variants()[::5], *without_a_part())]
 PLACES = [(config, side) for config in CONFIGS for side in config.sides]
@@ -45,9 +47,9 @@ def matrices(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
     return outcome.right.values, outcome.wrong.values
 
 
-def test_every_slip_has_its_pair_and_nothing_but_the_body_tells_them_apart(place: Place) -> None:
-    assert len(SLIPS) == 19  # the page says so
-    used = {slip.function(place) for slip in SLIPS.values()} | {"post_ln"}
+def test_every_bug_has_its_pair_and_nothing_but_the_body_tells_them_apart(place: Place) -> None:
+    assert len(BUGS) == 19  # the page says so
+    used = {bug.function_name(place) for bug in BUGS.values()} | {"post_ln"}
     assert used == set(FUNCTIONS)
     for name in FUNCTIONS:
         a, b = getattr(right, name), getattr(wrong, name)
@@ -59,25 +61,25 @@ def test_every_slip_has_its_pair_and_nothing_but_the_body_tells_them_apart(place
 def test_the_right_one_is_what_any_model_does_and_the_wrong_one_is_not(config: ModelConfig, side: Side) -> None:
     at = of(config, side)
     has_logits = config.has_logits
-    for slip in SLIPS.values():
-        if slip.lacks(at):
+    for bug in BUGS.values():
+        if bug.lacks(at):
             with pytest.raises(ValueError, match="lacks"):
-                mistakes.outcome(slip, at)
+                mistakes.outcome(bug, at)
             continue
-        found = mistakes.outcome(slip, at)
-        assert found.gap is None or found.gap < 1e-3, slip.name
+        found = mistakes.outcome(bug, at)
+        assert found.gap is None or found.gap < 1e-3, bug.name
         if isinstance(found.right, Matrix):
-            assert found.n_lost or (found.largest or 0) > 1e-4, slip.name
+            assert found.n_lost or (found.largest or 0) > 1e-4, bug.name
         if found.effect is not None:
             assert (found.effect.before is not None) == has_logits
             assert found.effect.is_lost or found.effect.change >= 0
-        assert isinstance(found.right, Said) or found.effect is not None or slip.name == "loss"
+        assert isinstance(found.right, Reply) or found.effect is not None or bug.name == "loss"
 
 
 def test_what_a_run_lacks_follows_from_its_config() -> None:
     for config, side in PLACES:
         at = of(config, side)
-        lack = {name: slip.lacks(at) for name, slip in SLIPS.items()}
+        lack = {name: bug.lacks(at) for name, bug in BUGS.items()}
         assert (lack["causal"] is None) == (side == "decoder" and not config.window(side, 1))
         assert (lack["padded"] is None) == (side == "encoder" and not config.window(side, 1))
         assert (lack["scaled"] is None) == config.scale_scores
@@ -87,34 +89,34 @@ def test_what_a_run_lacks_follows_from_its_config() -> None:
 
 def test_the_model_itself_is_never_touched(place: Place) -> None:
     before = place.trace["logits"]
-    for slip in SLIPS.values():
-        if slip.lacks(place) is None:
-            mistakes.outcome(slip, place)
+    for bug in BUGS.values():
+        if bug.lacks(place) is None:
+            mistakes.outcome(bug, place)
     again = vm.load("story-pre-ln").trace(TEXT)["logits"]
     assert again.equal(before)
     model = place.trace.model
     with torch.inference_mode():
-        run = mistakes.swaps.vectors(place.trace, mistakes.swaps.replaced(model, lambda *_: None))
-    torch.testing.assert_close(run, mistakes.swaps.last_vectors(place.trace))
+        run = swaps.vectors(place.trace, swaps.replaced(model, lambda *_: None))
+    torch.testing.assert_close(run, swaps.last_vectors(place.trace))
 
 
-@pytest.mark.parametrize("name", [name for name in SLIPS if name not in ("padded", "leave_out")])
+@pytest.mark.parametrize("name", [name for name in BUGS if name not in ("padded", "leave_out")])
 def test_a_model_with_the_right_function_in_it_is_the_model(name: str, place: Place) -> None:
-    slip = SLIPS[name]
-    model = slip.changed(place, getattr(right, slip.function(place)))
-    if model is None:
+    bug = BUGS[name]
+    if bug.changed is None:
         assert name in ("count", "look_up", "loss", "logits")
         return
+    model = bug.changed(place, getattr(right, bug.function_name(place)))
     with torch.inference_mode():
-        found = mistakes.swaps.vectors(place.trace, model)
-    torch.testing.assert_close(found, mistakes.swaps.last_vectors(place.trace), atol=1e-3, rtol=1e-3)
+        found = swaps.vectors(place.trace, model)
+    torch.testing.assert_close(found, swaps.last_vectors(place.trace), atol=1e-3, rtol=1e-3)
 
 
 # What the words say of each
 
 
 def test_an_inverted_mask_leaves_the_future_alone_and_the_last_row_nothing(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["causal"], place)
+    found = mistakes.outcome(BUGS["causal"], place)
     a, b = matrices(found)
     assert found.n_lost == 1 and np.isnan(b[-1]).all()
     assert np.allclose(np.tril(b[:-1]), 0) and np.allclose(b[:-1].sum(-1), 1)
@@ -123,20 +125,20 @@ def test_an_inverted_mask_leaves_the_future_alone_and_the_last_row_nothing(place
 
 
 def test_diagonal_2_shows_the_next_token_and_no_more(place: Place) -> None:
-    a, b = matrices(mistakes.outcome(SLIPS["diagonal"], place))
+    a, b = matrices(mistakes.outcome(BUGS["diagonal"], place))
     assert (np.diagonal(a) > 0).all() and (np.diagonal(b, 1) > 0).all() and np.allclose(np.triu(b, 2), 0)
 
 
 def test_a_mask_after_the_softmax_loses_weight(place: Place) -> None:
-    a, b = matrices(mistakes.outcome(SLIPS["mask_then_softmax"], place))
+    a, b = matrices(mistakes.outcome(BUGS["mask_then_softmax"], place))
     assert np.allclose(a.sum(-1), 1) and (b.sum(-1)[:-1] < 1).all() and np.allclose(np.triu(b, 1), 0)
 
 
 def test_padding_takes_attention(both_ways: Place) -> None:
-    found = mistakes.outcome(SLIPS["padded"], both_ways)
+    found = mistakes.outcome(BUGS["padded"], both_ways)
     a, b = matrices(found)
     n = len(both_ways.trace)
-    assert a.shape == b.shape == (n, n + mistakes.N_PADDING)
+    assert a.shape == b.shape == (n, n + N_PADDING)
     assert np.allclose(a[:, n:], 0) and (b[:, n:] > 0).all()
     assert found.facts["share"] == f"{b[:, n:].sum(-1).mean():.0%}"
 
@@ -145,26 +147,26 @@ def test_padding_finds_room_in_a_full_context() -> None:
     config = next(c for c in CONFIGS if c.kind == "encoder" and not c.windows)
     lm = language_model(config)
     trace = lm.trace(ids=[5] * 30 + [7, 9])
-    found = mistakes.outcome(SLIPS["padded"], Place(trace, 1, 0, len(trace) - 1))
+    found = mistakes.outcome(BUGS["padded"], Place(trace, 1, 0, len(trace) - 1))
     assert found.gap is None and matrices(found)[0].shape[1] == config.n_context
 
 
 def test_the_wrong_axis_sums_columns(place: Place) -> None:
-    a, b = matrices(mistakes.outcome(SLIPS["normalise"], place))
+    a, b = matrices(mistakes.outcome(BUGS["normalise"], place))
     assert np.allclose(a.sum(-1), 1, atol=1e-5) and np.allclose(b.sum(0), 1, atol=1e-5)
 
 
 def test_the_scale_sharpens_or_flattens(place: Place) -> None:
     peaks = {}
     for name in ("scaled", "divided"):
-        a, b = matrices(mistakes.outcome(SLIPS[name], place))
+        a, b = matrices(mistakes.outcome(BUGS[name], place))
         peaks[name] = b.max(-1).mean() - a.max(-1).mean()
     assert peaks["scaled"] > 0 > peaks["divided"]
 
 
 def test_scores_turned_over(place: Place) -> None:
-    given = SLIPS["compare"].given(place)
-    nothing = torch.zeros_like(given["added"])
+    given = BUGS["compare"].given(place)
+    nothing = torch.zeros_like(given["attn_bias"])
     both = [made.compare(given["q"], given["k"], given["scale"], nothing).log() for made in (right, wrong)]
     # Up to the constant that softmax takes off each row.
     scores = given["q"] @ given["k"].T * given["scale"]
@@ -173,8 +175,8 @@ def test_scores_turned_over(place: Place) -> None:
 
 
 def test_the_wrong_split_mixes_the_tokens_that_it_says(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["split"], place)
-    given = SLIPS["split"].given(place)
+    found = mistakes.outcome(BUGS["split"], place)
+    given = BUGS["split"].given(place)
     x, n_heads = given["x"], given["n_heads"]
     owners = torch.arange(len(x))[:, None].expand_as(x).contiguous()
     touched = wrong.split(owners, n_heads)[place.head].unique().tolist()
@@ -183,34 +185,34 @@ def test_the_wrong_split_mixes_the_tokens_that_it_says(place: Place) -> None:
 
 
 def test_characters_are_no_tokens(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["count"], place)
-    assert found.right == Said(str(len(place.trace)), False) and found.wrong == Said(str(len(TEXT)), False)
+    found = mistakes.outcome(BUGS["count"], place)
+    assert found.right == Reply(str(len(place.trace)), False) and found.wrong == Reply(str(len(TEXT)), False)
     assert (found.facts["chinese_tokens"], found.facts["chinese_characters"]) == ("9", "6")
 
 
 def test_a_table_one_row_short_is_an_index_error(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["look_up"], place)
-    assert isinstance(found.wrong, Said) and found.wrong.is_error and "out of bounds" in found.wrong.text
+    found = mistakes.outcome(BUGS["look_up"], place)
+    assert isinstance(found.wrong, Reply) and found.wrong.is_error and "out of bounds" in found.wrong.text
     assert found.facts["tutorial_rows"] == "100,070"
 
 
 def test_the_sine_of_a_hundredth(place: Place) -> None:
-    facts = mistakes.outcome(SLIPS["angles"], place).facts
+    facts = mistakes.outcome(BUGS["angles"], place).facts
     assert (facts["sine"], facts["wrong_sine"]) == ("0.0099998", "0.0001")
     assert math.isclose(float(facts["sine"]), math.sin(10_000 ** -(2 / 4)), abs_tol=5e-8)
 
 
 def test_waves_apart_hold_the_same_numbers(place: Place) -> None:
-    given = SLIPS["waves"].given(place)
-    a, b = (mistakes.swaps.call(made.waves, given) for made in (right, wrong))
+    given = BUGS["waves"].given(place)
+    a, b = (swaps.call(made.waves, given) for made in (right, wrong))
     assert torch.equal(a.sort(-1).values, b.sort(-1).values) and not torch.equal(a, b)
 
 
 def test_the_unbiased_norm_is_a_little_smaller(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["layer_norm"], place)
-    given = SLIPS["layer_norm"].given(place)
+    found = mistakes.outcome(BUGS["layer_norm"], place)
+    given = BUGS["layer_norm"].given(place)
     plain = given | {"gain": torch.ones(1), "shift": torch.zeros(1), "eps": 0.0}
-    a, b = (mistakes.swaps.call(made.layer_norm, plain) for made in (right, wrong))
+    a, b = (swaps.call(made.layer_norm, plain) for made in (right, wrong))
     torch.testing.assert_close(b, a * float(found.facts["factor"]), atol=1e-4, rtol=1e-4)
     assert found.effect is not None and found.effect.change < 0.01
 
@@ -224,26 +226,26 @@ def test_norms_on_the_other_side() -> None:
 
 
 def test_the_stream_is_lost_where_it_is_added_to_the_normalised(place: Place) -> None:
-    given = SLIPS["add"].given(place)
-    a, b = (mistakes.swaps.call(made.add, given) for made in (right, wrong))
+    given = BUGS["add"].given(place)
+    a, b = (swaps.call(made.add, given) for made in (right, wrong))
     torch.testing.assert_close(a - b, given["x"] - given["norm"](given["x"]), atol=1e-4, rtol=1e-4)
 
 
 def test_dropout_zeroes_about_its_share_and_draws_anew(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["leave_out"], place)
+    found = mistakes.outcome(BUGS["leave_out"], place)
     _, b = matrices(found)
     assert 0.05 < (b == 0).mean() < 0.15 and found.facts["apart"] != "0%"
 
 
 def test_an_unshifted_target_asks_for_what_was_read(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["loss"], place)
+    found = mistakes.outcome(BUGS["loss"], place)
     assert isinstance(found.right, Bars) and isinstance(found.wrong, Bars)
     assert found.right.tokens == place.trace.tokens[1:] and found.wrong.tokens == place.trace.tokens
     assert found.wrong.values.mean() > found.right.values.mean()
 
 
 def test_an_untied_table_forgets(place: Place) -> None:
-    found = mistakes.outcome(SLIPS["logits"], place)
+    found = mistakes.outcome(BUGS["logits"], place)
     assert isinstance(found.right, Bars) and found.effect is not None and found.effect.change > 1
     token, share = place.trace.next_tokens(-1, 1)[0]
     assert found.right.tokens[0] == token and found.right.values[0] == pytest.approx(share, abs=1e-5)
@@ -253,8 +255,9 @@ def test_interventions_stay_in_the_run() -> None:
     edits = [vm.edits.AblateHead(layer=0, head=0), vm.edits.FixPattern(layer=1, head=2, pattern="first")]
     trace = vm.load("story-pre-ln").trace(TEXT, edits=edits)
     at = Place(trace, layer=2, head=0, position=3)
-    model = SLIPS["normalise"].changed(at, right.normalise)
-    assert model is not None
+    changed = BUGS["normalise"].changed
+    assert changed is not None
+    model = changed(at, right.normalise)
     with torch.inference_mode():
-        found = mistakes.swaps.vectors(trace, model)
-    torch.testing.assert_close(found, mistakes.swaps.last_vectors(trace), atol=1e-3, rtol=1e-3)
+        found = swaps.vectors(trace, model)
+    torch.testing.assert_close(found, swaps.last_vectors(trace), atol=1e-3, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""The page of the slips: any model, any pair, any answer; and the first answer is the one that counts."""
+"""The page of the bugs: any model, any pair, any answer; and the first answer is the one that counts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tiny_models import language_model, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.mistakes.numbers import SLIPS
-from viz_model.topics.mistakes.sections import mistakes
+from viz_model.topics.mistakes.choices import ANSWERS, LETTERS, wrong_letter
+from viz_model.topics.mistakes.numbers import BUGS
+from viz_model.topics.mistakes.sections.exercise import STAND_INS
 
 TEXT = "The cat sat on the mat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
@@ -28,16 +29,22 @@ def forget() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def opened(patch: pytest.MonkeyPatch, config: ModelConfig | None, slip: str, **query: str) -> AppTest:
+def opened(patch: pytest.MonkeyPatch, config: ModelConfig | None, bug: str, **query: str) -> AppTest:
     """The page at a pair, with the models that stand in, and a tiny one where a config is given."""
-    models = {name: vm.load(name) for name in mistakes.STAND_INS}
+    models = {name: vm.load(name) for name in STAND_INS}
     offer(patch, ({"tiny": language_model(config)} if config else {}) | models)
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-    asked = {"model": "tiny" if config else "story-pre-ln", "text": TEXT, "lang": "en", "layer": "1", **query}
+    asked = {
+        "model": "tiny" if config else "story-pre-ln",
+        "text": TEXT,
+        "lang": "en",
+        "layer": "1",
+        "bug": bug,
+        **query,
+    }
     if config and config.kind == "encoder_decoder":
         asked["target"] = "le chat est"
     app.query_params.update(asked)
-    app.session_state[f"{NAME}.slip"] = slip
     app.switch_page(f"pages/{NAME}.py").run()
     assert not app.exception, app.exception[0].message
     return app
@@ -54,10 +61,10 @@ def said(app: AppTest) -> str:
     return "\n".join(str(part.value) for part in parts)
 
 
-@pytest.mark.parametrize("n", range(len(SLIPS)), ids=list(SLIPS))
+@pytest.mark.parametrize("n", range(len(BUGS)), ids=list(BUGS))
 def test_any_pair_on_any_kind_of_model(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     config, side = PAIRS[n % len(PAIRS)]
-    app = opened(monkeypatch, config, list(SLIPS)[n], side=side, lang=("en", "zh")[n % 2])
+    app = opened(monkeypatch, config, list(BUGS)[n], side=side, lang=("en", "zh")[n % 2])
     before = len(figures(app))
     app = answer(app, "AB"[n % 2])
     assert "{{" not in said(app) and "nan" not in said(app)
@@ -65,9 +72,9 @@ def test_any_pair_on_any_kind_of_model(n: int, monkeypatch: pytest.MonkeyPatch) 
     assert "True" in run_code(app) and "False" not in run_code(app)
 
 
-@pytest.mark.parametrize("slip", SLIPS)
-def test_the_code_is_shown_and_says_nothing_before_the_answer(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(monkeypatch, None, slip)
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch, None, bug)
     shown = [block.value for block in app.code if block.value.startswith("def ")]
     assert len(shown) == 2 and shown[0] != shown[1]
     for told in ("is right", "mistake is in A.", "mistake is in B."):
@@ -75,19 +82,32 @@ def test_the_code_is_shown_and_says_nothing_before_the_answer(slip: str, monkeyp
 
 
 def test_the_first_answer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = answer(opened(monkeypatch, None, "causal"), mistakes._wrong_letter("causal"))
+    app = answer(opened(monkeypatch, None, "causal"), wrong_letter("causal"))
     assert "**1 of 19** found" in said(app) and "Found: the mistake" in said(app)
     app.button(key=f"{NAME}.next").click().run()
-    assert app.session_state[f"{NAME}.slip"] == "diagonal"
-    other = next(letter for letter in mistakes.LETTERS if letter != mistakes._wrong_letter("diagonal"))
+    assert app.query_params["bug"] == "diagonal"
+    other = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
     app = answer(app, other)
     assert "**1 of 19** found, 1 overlooked" in said(app) and "Not there" in said(app)
     app.button(key=f"{NAME}.reset").click().run()
     assert not app.exception and "**0 of 19** found" in said(app)
 
 
+def test_answers_stand_in_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {name: LETTERS[n % 2] for n, name in enumerate(BUGS)}
+    found = sum(letter == wrong_letter(name) for name, letter in given.items())
+    app = opened(monkeypatch, None, "add", answers=ANSWERS.write(given))
+    assert f"**{found} of 19** found, {19 - found} overlooked" in said(app)
+    app = opened(monkeypatch, None, "add", answers="add.A~nothing.B")
+    assert app.warning and "**0 of 19** found" in said(app)
+    for asked in ("add.C", "add.A~add.B", "add", "~"):
+        with pytest.raises(ValueError, match=asked):
+            ANSWERS.read(asked)
+    assert ANSWERS.read(ANSWERS.write(given)) == given
+
+
 def test_both_letters_hold_mistakes() -> None:
-    wrong = [mistakes._wrong_letter(name) for name in SLIPS]
+    wrong = [wrong_letter(name) for name in BUGS]
     assert 5 <= wrong.count("A") <= 14
 
 

@@ -14,7 +14,7 @@ from tiny_models import describe, language_model, tiny_config
 import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import ModelConfig
-from viz_model.topics.cost.sections import cost
+from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.numbers import kv_cache
 
 TEXT = "the cat and the dog ran"
@@ -79,14 +79,14 @@ def test_both_ways_are_measured_on_demand_and_one_at_a_time(monkeypatch: pytest.
     monkeypatch.setattr(kv_cache, "BUDGET", 1.0)
     app, _ = visit(monkeypatch, KINDS[0])
     before = len(figures(app))
-    with cost.MEASURING:
+    with MEASURING:
         app.button(key="kv_cache.measure").click().run()
         assert "Another measurement" in said(app) and len(figures(app)) == before
     app.button(key="kv_cache.measure").click().run()
     assert not app.exception
     assert "median of" in said(app)
     assert len(figures(app)) == before + 1
-    assert not cost.MEASURING.locked()
+    assert not MEASURING.locked()
 
 
 def test_where_the_past_changes_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

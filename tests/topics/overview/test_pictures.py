@@ -14,6 +14,8 @@ from viz_model.app import texts
 from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import numbers as story
+from viz_model.topics.overview.numbers import views
+from viz_model.topics.overview.numbers.things_to_try import finding, things_to_try
 from viz_model.topics.overview.pictures import overview
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -34,7 +36,7 @@ def visible(trace: vm.Trace, layer: int, head: int) -> np.ndarray:
 def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
     run = run_both(language_model(config))
     for trace in (run.at(side) for side in config.sides):
-        view = overview.OverviewView.of(trace, 2)
+        view = views.overview_view(trace, 2)
         assert [strip.part for strip in view.strips] == [
             part for part, site in (("embedding", "embed.token"), ("position", "embed.position")) if site in trace
         ]
@@ -45,7 +47,7 @@ def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
             lengths = trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1)
             np.testing.assert_allclose(block.norm, lengths.numpy(), rtol=1e-5)
         if "logits" in trace:
-            assert view.next_tokens == tuple((t.label, p) for t, p in trace.next_tokens(2, overview.N_NEXT))
+            assert view.next_tokens == tuple((t.label, p) for t, p in trace.next_tokens(2, views.N_NEXT))
             assert view.vectors is None
         else:
             assert view.next_tokens == () and view.vectors is not None
@@ -58,9 +60,9 @@ def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
 
 def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -> None:
     trace = bundled.trace("once upon a time " * 60)
-    view = overview.OverviewView.of(trace.at("decoder"), len(trace) - 1)
+    view = views.overview_view(trace.at("decoder"), len(trace) - 1)
     embedding = view.strips[0].values
-    assert view.pool > 1 and len(embedding) <= overview.MAX_ROWS
+    assert view.pool > 1 and len(embedding) <= views.MAX_ROWS
     recorded = trace["embed.token"].numpy()
     for row in (0, len(embedding) - 1):
         group = recorded[row * view.pool : (row + 1) * view.pool]
@@ -72,8 +74,8 @@ def test_a_long_text_is_pooled_to_values_of_the_run(bundled: vm.LanguageModel) -
 def test_deep_models_show_some_of_their_blocks() -> None:
     lm = language_model(tiny_config(n_layers=20))
     trace = run_both(lm).at("decoder")
-    layers = [block.layer for block in overview.OverviewView.of(trace, 1, layer=13).blocks]
-    assert len(layers) == overview.MAX_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
+    layers = [block.layer for block in views.overview_view(trace, 1, layer=13).blocks]
+    assert len(layers) == views.MAX_BLOCKS and {0, 13, 19} <= set(layers) and layers == sorted(set(layers))
 
 
 @pytest.mark.parametrize(("n_layers", "chosen"), [(1, 0), (6, 3), (7, 0), (7, 5), (30, 29), (30, 2), (40, 17)])
@@ -86,7 +88,7 @@ def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
 @every
 def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[0])
-    view = overview.OverviewView.of(trace, 1)
+    view = views.overview_view(trace, 1)
     header, numbers = overview.scene(view, trace.prefix)
     expected = [strip.values.ravel() for strip in view.strips]
     for block in view.blocks:
@@ -99,7 +101,7 @@ def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
 
 def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
     trace = run_both(language_model(tiny_config(d_model=6000, n_heads=2, d_ffn=8))).at("decoder")
-    view = overview.OverviewView.of(trace, 1)
+    view = views.overview_view(trace, 1)
     header, numbers = overview.scene(view)
     every, rows = header["every"], header["rows"]
     assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 6000
@@ -111,7 +113,7 @@ def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
 def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
     run = run_both(language_model(config))
     for side in config.sides:
-        for change in overview.things_to_try(run.at(side), 1).values():
+        for change in things_to_try(run.at(side), 1).values():
             assert change.keys() <= {"text", "target", "to", "token", "side"}
 
 
@@ -123,8 +125,8 @@ def test_the_end_of_a_text_is_no_guess_to_add() -> None:
         logits = torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
         trace = lm.trace(ids=[1, 2, 3])
         trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
-        assert overview.finding(trace, 2) == expected[id == end]
-        assert ("guess" in overview.things_to_try(trace, 2)) == (id != end)
+        assert finding(trace, 2) == expected[id == end]
+        assert ("guess" in things_to_try(trace, 2)) == (id != end)
 
 
 def test_the_words_of_the_picture_are_in_the_texts() -> None:
@@ -137,8 +139,9 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
     run = run_both(language_model(config))
     for side in config.sides:
         trace = run.at(side)
-        path = overview.PathView.of(overview.Along.of(trace, dimension=5), 3)
-        value = {site.removeprefix(trace.prefix): number for site, number in zip(path.sites, path.values, strict=True)}
+        path = story.ascent(trace, dimension=5)
+        pairs = zip(path.sites, path.values[:, 3].tolist(), strict=True)
+        value = {site.removeprefix(trace.prefix): number for site, number in pairs}
         parts = [value[name] for name in ("embed.token", "embed.segment", "embed.position") if name in value]
         if not config.embedding_norm:
             assert value["embed.out"] == pytest.approx(sum(parts), abs=1e-5)
@@ -152,6 +155,5 @@ def test_the_path_of_a_number_adds_up_under_pre_ln(config: ModelConfig) -> None:
 
 
 def test_norms_are_lengths(trace: vm.Trace) -> None:
-    view = overview.NormsView.of(overview.Along.of(trace))
-    for name, row in zip(view.sites, view.values, strict=True):
+    for name, row in zip(*story.ascent(trace).stream, strict=True):
         np.testing.assert_allclose(row, np.linalg.norm(trace[name].numpy(), axis=-1), rtol=1e-5)

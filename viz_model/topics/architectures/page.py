@@ -68,7 +68,7 @@ def draw(stage: Stage) -> None:
     def formula() -> None:
         stage.see("formula", **said)
         stage.see("cache_formula")
-        for name, latex in formulas.formulas(config, words):
+        for name, latex in formulas.formulas(config, words, stage.t.site_label):
             left, right = st.columns([2, 3], vertical_alignment="center")
             left.markdown(f"**{name}**")
             right.latex(latex)

@@ -1,27 +1,21 @@
 """Why this token: a logit as the sum of what every part wrote, by depth, by head and by neuron."""
 
-from functools import partial
+from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.topics.attribution import choices
+from viz_model.topics.attribution.sections import answer, asking, by_depth, neurons, one_head, taken_apart
+from viz_model.topics.attribution.sections.question import Question
 
-from viz_model.app.stage import Stage, show
-from viz_model.topics.attribution.sections import attribution
-
-
-def draw(stage: Stage) -> None:
-    page = attribution.ask(stage)
-    attribution.answer(page)
-    attribution.by_depth(page)
-    attribution.head(page)
-    attribution.neurons(page)
-
-    page.stage.tabs(
-        partial(attribution.formula, page),
-        partial(attribution.hand, page),
-        partial(attribution.code, page),
-        partial(attribution.numbers, page),
-    )
-    page.stage.question()
+TOPIC = Topic(
+    name="attribution",
+    layout=Layout(
+        of=Question.of,
+        sections=(asking.section, answer.section, by_depth.section, one_head.section, neurons.section),
+        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    ),
+    choices=choices.ALL,
+)
 
 
 def run() -> None:
     """Open the page."""
-    show("attribution", draw)
+    show(TOPIC)

@@ -1,24 +1,21 @@
-"""Spot the mistake: the classic slips, each as two short functions, and what the wrong one does to this run."""
+"""Spot the mistake: the classic bugs, each as two short functions, and what the wrong one does to this run."""
 
-from functools import partial
+from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.topics.mistakes import choices
+from viz_model.topics.mistakes.sections import pair, score, taken_apart
+from viz_model.topics.mistakes.sections.exercise import Exercise
 
-from viz_model.app.stage import Stage, show
-from viz_model.topics.mistakes.sections import mistakes
-
-
-def draw(stage: Stage) -> None:
-    page = mistakes.choose(stage)
-    outcome = mistakes.pair(page)
-
-    stage.tabs(
-        partial(mistakes.formula, page),
-        partial(mistakes.hand, page, outcome),
-        partial(mistakes.code, page),
-        partial(mistakes.numbers, page, outcome),
-    )
-    stage.question()
+TOPIC = Topic(
+    name="mistakes",
+    layout=Layout(
+        of=Exercise.of,
+        sections=(score.section, pair.section),
+        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    ),
+    choices=choices.ALL,
+)
 
 
 def run() -> None:
     """Open the page."""
-    show("mistakes", draw)
+    show(TOPIC)

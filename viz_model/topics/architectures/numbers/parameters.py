@@ -1,4 +1,4 @@
-"""How many numbers a model has learnt, and where they are: counted on its modules, and by formula from its config.
+"""How many numbers a model has learnt, and where they are: counted on its modules, and on what it declares.
 
 A table that two modules share (a tied unembedding) is counted once, where it is met first.
 """
@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-import torch
 from torch import nn
 
-from viz_model import config as variants
 from viz_model.config import ModelConfig
-from viz_model.model.transformer import Transformer
+from viz_model.model import sites
+from viz_model.values import counts
+from viz_model.values.declaration import Site
+from viz_model.values.leaves import Weight
 
 Part = Literal["embedding", "positions", "attention", "cross", "ffn", "norms", "head"]
 PARTS: tuple[Part, ...] = ("embedding", "positions", "attention", "cross", "ffn", "norms", "head")
@@ -24,6 +25,7 @@ _OWNERS: dict[str, Part] = {
     "embedding": "embedding",
     "segment": "embedding",
     "position": "positions",
+    "other_positions": "positions",
     "attn": "attention",
     "cross": "cross",
     "ffn": "ffn",
@@ -56,10 +58,21 @@ def count(module: nn.Module) -> dict[Part, int]:
 
 
 @functools.lru_cache(maxsize=64)
-def shapes(config: ModelConfig) -> Transformer:
-    """A model of which there are only the shapes: nothing is allocated, however large it would be."""
-    with torch.device("meta"):
-        return Transformer(config)
+def declared(config: ModelConfig) -> Mapping[str, tuple[Weight, Site]]:
+    """The weights of a model by name, each with the first value that reads it."""
+    return counts.weights(site for _, site in sites.rows(config))
+
+
+def of_config(config: ModelConfig, inside: str = "") -> dict[Part, int]:
+    """Parameters of a model by part, counted on what it declares; ``inside`` is the name of a module.
+
+    Nothing is allocated, however large the model would be.
+    """
+    found: dict[Part, int] = dict.fromkeys(PARTS, 0)
+    for name, (weight, _) in declared(config).items():
+        if name.startswith(f"{inside}." if inside else ""):
+            found[part(name)] += counts.entries(weight)
+    return found
 
 
 # The module tree
@@ -135,85 +148,76 @@ def leaves(node: Node, path: str = "") -> list[tuple[str, Node]]:
 
 
 class Term(NamedTuple):
-    """``times`` · the product of sizes; (2, "DF") is 2·D·F."""
+    """``times`` · the product of ``axes``, each a letter and a length; 2 of D and F are 2·D·F."""
 
     times: int
-    letters: str
+    axes: tuple[tuple[str, int], ...]
+
+    @property
+    def value(self) -> int:
+        return self.times * math.prod(length for _, length in self.axes)
 
 
 class Row(NamedTuple):
-    """One kind of thing that has parameters: ``copies`` of it, each the sum of ``terms``."""
+    """One kind of thing that has parameters: ``copies`` of it, each the sum of ``terms``.
+
+    ``site`` is the first value that is made with it.
+    """
 
     part: Part
     key: str
+    site: Site
     terms: tuple[Term, ...]
     copies: int
 
-
-def sizes(config: ModelConfig) -> dict[str, int]:
-    """The sizes that formulas are made of, by letter. T is the context, B the buckets, S the segments."""
-    return {
-        "V": config.n_vocab,
-        "D": config.d_model,
-        "H": config.n_heads,
-        "G": config.n_kv_heads,
-        "K": config.d_head,
-        "F": config.d_ffn,
-        "T": config.n_context,
-        "S": config.n_segments,
-        "B": config.position.buckets if isinstance(config.position, variants.T5Bias) else 0,
-    }
-
-
-def value(row: Row, config: ModelConfig) -> int:
-    """One copy's parameters."""
-    letters = sizes(config)
-    return sum(term.times * math.prod(letters[letter] for letter in term.letters) for term in row.terms)
+    @property
+    def value(self) -> int:
+        """One copy's parameters."""
+        return sum(term.value for term in self.terms)
 
 
 def formulas(config: ModelConfig) -> tuple[Row, ...]:
-    """Everything that has parameters, in the order a token meets it. Σ copies · value is the model's size."""
-    blocks = sum(config.depth(side) for side in config.sides)
-    crossed = config.n_layers if config.kind == "encoder_decoder" else 0
-    stacks = len(config.sides)
-    per_norm = {variants.LayerNorm: 2, variants.RMSNorm: 1, variants.NoNorm: 0}[type(config.norm)]
-    norms = 2 * blocks + crossed + stacks * (int(config.embedding_norm) + int(config.norm_at == "pre"))
-    attention = [Term(1, "DHK"), Term(2, "DGK"), Term(1, "HKD")]
-    if config.attention_bias:
-        attention += [Term(1, "HK"), Term(2, "GK"), Term(1, "D")]
-    is_gated = isinstance(config.ffn, variants.Gated)
-    ffn = [Term(3 if is_gated else 2, "DF")]
-    if config.ffn.bias:
-        ffn += [Term(2 if is_gated else 1, "F"), Term(1, "D")]
-    rows = [Row("embedding", "embedding", (Term(1, "VD"),), 1)]
-    if config.n_segments:
-        rows.append(Row("embedding", "segments", (Term(1, "SD"),), stacks))
-    match config.position:
-        case variants.Learned():
-            rows.append(Row("positions", "learned", (Term(1, "TD"),), stacks))
-        case variants.T5Bias():
-            rows.append(Row("positions", "buckets", (Term(1, "BH"),), stacks))
-    rows.append(Row("attention", "attention", tuple(attention), blocks))
-    if crossed:
-        rows.append(Row("cross", "cross", tuple(attention), crossed))
-    rows.append(Row("ffn", "ffn", tuple(ffn), blocks))
-    if per_norm:
-        rows.append(Row("norms", "norms", (Term(per_norm, "D"),), norms))
-    if per_norm and config.qk_norm:
-        rows.append(Row("norms", "qk_norms", (Term(2 * per_norm, "K"),), blocks + crossed))
-    head = _head(config, per_norm)
-    return (*rows, Row("head", "head", head, 1)) if head else tuple(rows)
+    """Everything that has parameters, part by part. Σ copies · value is the model's size."""
+    owned: dict[str, list[Weight]] = {}
+    first: dict[str, Site] = {}
+    for weight, site in declared(config).values():
+        owner = _owner(weight.name)
+        owned.setdefault(owner, []).append(weight)
+        first.setdefault(owner, site)
+    alike: dict[tuple[Part, str, tuple[Term, ...]], list[str]] = {}
+    for owner, held in owned.items():
+        alike.setdefault((part(held[0].name), _key(owner), _terms(held)), []).append(owner)
+    rows = (Row(part_, key, first[owners[0]], terms, len(owners)) for (part_, key, terms), owners in alike.items())
+    return tuple(sorted(rows, key=lambda row: PARTS.index(row.part)))
 
 
-def _head(config: ModelConfig, per_norm: int) -> tuple[Term, ...]:
-    matrix = () if config.tie_embeddings else (Term(1, "VD"),)
-    match config.head:
-        case variants.LanguageHead(bias=bias):
-            return (*matrix, Term(1, "V")) if bias else matrix
-        case variants.MaskedHead():
-            return (Term(1, "DD"), Term(1 + per_norm, "D"), *matrix, Term(1, "V"))
-        case variants.NoHead():
-            return ()
+def _owner(name: str) -> str:
+    """The module that a row of the formulas stands for: a norm, an attention layer, a table."""
+    steps = name.split(".")
+    norm = [n for n, step in enumerate(steps) if step.endswith("norm")]
+    owner = [n for n, step in enumerate(steps) if step in _OWNERS]
+    here = 0 if steps[0] == "head" else (norm or owner)[0]
+    return ".".join(steps[: here + 2 if steps[here] == "other_positions" else here + 1])
+
+
+def _key(owner: str) -> str:
+    if "other_positions" in owner:
+        return "other_positions"
+    step = owner.rpartition(".")[2]
+    return "norm" if step.endswith("_norm") and step != "qk_norm" else step
+
+
+_ORDER = "VSCBDHGKF"
+
+
+def _terms(weights: Iterable[Weight]) -> tuple[Term, ...]:
+    """Tables of the same axes are one term."""
+    times: dict[tuple[tuple[str, int], ...], int] = {}
+    for weight in weights:
+        sizes = [size for group in weight.sizes for size in group]
+        axes = tuple(sorted(zip(weight.axes, sizes, strict=True), key=lambda axis: _ORDER.find(axis[0])))
+        times[axes] = times.get(axes, 0) + 1
+    return tuple(Term(n, axes) for axes, n in times.items())
 
 
 # The KV cache

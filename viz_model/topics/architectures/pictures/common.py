@@ -15,6 +15,14 @@ SYMBOLS = ("circle", "square")
 SMALL = 12
 
 
+def said(words: Words, key: str, otherwise: str, /, **values: object) -> str:
+    """A text of the page, or ``otherwise`` where it has none: a variant that it knows nothing more of."""
+    try:
+        return words(key, **values)
+    except KeyError:
+        return otherwise
+
+
 def short(n: float) -> str:
     """A large number to three digits: 849, 3.41 M, 14.8 B."""
     for limit, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from viz_model.config import ModelConfig
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.parameters import Node
-from viz_model.topics.architectures.pictures.common import Words
+from viz_model.topics.architectures.pictures.common import Words, said
+from viz_model.values.declaration import Site
 
-_LETTERS = {"T": r"T_{\max}", "B": r"B_{\mathrm{buckets}}"}
+_LETTERS = {"C": r"T_{\max}", "B": r"B_{\mathrm{buckets}}"}
 
 
-def formula(row: parameters.Row, config: ModelConfig) -> str:
+def formula(row: parameters.Row) -> str:
     """LaTeX: copies × (sum of products) in letters, in numbers, and what it comes to."""
-    sizes = parameters.sizes(config)
 
     def product(term: parameters.Term, numbers: bool) -> str:
         times = [str(term.times)] if term.times > 1 else []
         if numbers:
-            return r" \cdot ".join([*times, *(f"{sizes[letter]:,}" for letter in term.letters)])
-        return r"\,".join([*times, *(_LETTERS.get(letter, letter) for letter in term.letters)])
+            return r" \cdot ".join([*times, *(f"{size:,}" for _, size in term.axes)])
+        return r"\,".join([*times, *(_LETTERS.get(letter, letter) for letter, _ in term.axes)])
 
     def total(numbers: bool) -> str:
         inner = " + ".join(product(term, numbers) for term in row.terms)
@@ -28,14 +29,18 @@ def formula(row: parameters.Row, config: ModelConfig) -> str:
             return inner
         return rf"{row.copies} \cdot {inner}" if len(row.terms) == 1 else rf"{row.copies} \cdot \left({inner}\right)"
 
-    found = f"{row.copies * parameters.value(row, config):,}"
-    lines = rf"&{total(False)}\\ &= {total(True)} = \mathbf{{{found}}}"
+    lines = rf"&{total(False)}\\ &= {total(True)} = \mathbf{{{row.copies * row.value:,}}}"
     return rf"\begin{{aligned}}{_thousands(lines)}\end{{aligned}}"
 
 
-def formulas(config: ModelConfig, words: Words) -> list[tuple[str, str]]:
-    """For each kind of thing that has parameters: its name, and its formula."""
-    return [(words(f"row_{row.key}", n=row.copies), formula(row, config)) for row in parameters.formulas(config)]
+def formulas(config: ModelConfig, words: Words, label: Callable[[Site], str]) -> list[tuple[str, str]]:
+    """For each kind of thing that has parameters: its name, and its formula. ``label`` names a value."""
+
+    def name(row: parameters.Row) -> str:
+        own = label(row.site)
+        return said(words, f"row_{row.key}", own, n=row.copies, label=own[:1].upper() + own[1:])
+
+    return [(name(row), formula(row)) for row in parameters.formulas(config)]
 
 
 def _thousands(latex: str) -> str:
@@ -57,8 +62,8 @@ def by_hand(block: Node) -> dict[str, str]:
     return {
         "lines": rf"\begin{{aligned}}{body}\end{{aligned}}",
         "total": f"{block.size:,}",
-        "ffn": f"{sums['ffn']:,}",
-        "share": f"{sums['ffn'] / block.size:.1%}",
-        "attention": f"{sums['attention']:,}",
-        "attention_share": f"{sums['attention'] / block.size:.1%}",
+        "ffn": f"{sums.get('ffn', 0):,}",
+        "share": f"{sums.get('ffn', 0) / block.size:.1%}",
+        "attention": f"{sums.get('attention', 0):,}",
+        "attention_share": f"{sums.get('attention', 0) / block.size:.1%}",
     }

@@ -10,18 +10,10 @@ import plotly.graph_objects as go
 
 from viz_model.config import Side
 from viz_model.drawing import sheet, theme
-from viz_model.model.transformer import Transformer
 from viz_model.runs.language_model import LanguageModel
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
 from viz_model.topics.architectures.pictures.common import SMALL, Words, short
-
-
-def _and_published(lms: Sequence[LanguageModel]) -> list[tuple[str, Transformer, bool]]:
-    """Models by name, and whether they are loaded: those given, and of the published ones only the shapes."""
-    return [(lm.name, lm.model, True) for lm in lms] + [
-        (reference.name, parameters.shapes(reference.config), False) for reference in REFERENCES
-    ]
 
 
 class WhereView(NamedTuple):
@@ -39,16 +31,22 @@ class WhereView(NamedTuple):
     @classmethod
     def models(cls, *lms: LanguageModel) -> WhereView:
         """Whole models: those given, then the published ones."""
-        return cls._of((name, None, here, parameters.count(model)) for name, model, here in _and_published(lms))
+        here = [(lm.name, None, True, parameters.count(lm.model)) for lm in lms]
+        return cls._of([*here, *((ref.name, None, False, parameters.of_config(ref.config)) for ref in REFERENCES)])
 
     @classmethod
-    def blocks(cls, *lms: LanguageModel) -> WhereView:
-        """One block of every stack."""
-        return cls._of(
-            (name, side if len(model.config.sides) > 1 else None, here, parameters.count(model.stack(side).block(0)))
-            for name, model, here in _and_published(lms)
-            for side in model.config.sides
-        )
+    def blocks(cls, *lms: LanguageModel, layer: int = 0) -> WhereView:
+        """One block of every stack: that of the layer, or the last one where there are fewer."""
+        rows = [(lm.name, lm.config, lm) for lm in lms] + [(ref.name, ref.config, None) for ref in REFERENCES]
+        found = []
+        for name, config, lm in rows:
+            for side in config.sides:
+                i = min(layer, config.depth(side) - 1)
+                inside = f"{side}.blocks.{i}"
+                block = lm and lm.model.stack(side).block(i)
+                counted = parameters.count(block) if block else parameters.of_config(config, inside)
+                found.append((name, side if len(config.sides) > 1 else None, block is not None, counted))
+        return cls._of(found)
 
     @classmethod
     def _of(cls, rows: Iterable[tuple[str, Side | None, bool, Mapping[parameters.Part, int]]]) -> WhereView:
@@ -150,7 +148,7 @@ def count_columns(view: WhereView, words: Words) -> dict[str, Sequence[object]]:
 def reference_columns(words: Words) -> dict[str, list[object]]:
     """The published sizes as a table."""
     configs = [ref.config for ref in REFERENCES]
-    totals = [sum(parameters.count(parameters.shapes(config)).values()) for config in configs]
+    totals = [sum(parameters.of_config(config).values()) for config in configs]
     columns: dict[str, list[object]] = {
         "name": [ref.name for ref in REFERENCES],
         "kind": [words(f"is_{config.kind}") for config in configs],

@@ -88,7 +88,7 @@ class Mixed(NamedTuple):
         return direction @ self.weight
 
 
-class Way(NamedTuple):
+class Decomposition(NamedTuple):
     """Everything that was written at one position, and the linear maps on the way to the end, float64.
 
     Attributes:
@@ -169,7 +169,7 @@ class _Walk:
 
 
 @torch.inference_mode()
-def way(trace: Trace, position: int) -> Way:
+def decompose(trace: Trace, position: int) -> Decomposition:
     """What was written at ``position`` of the stack that ``trace`` is seen from, to that stack's end.
 
     Where the stack ends in logits the end is what the unembedding reads; else it is the last vector.
@@ -206,7 +206,7 @@ def way(trace: Trace, position: int) -> Way:
     walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
     if predicts(trace):
         _through_head(walk)
-    return Way(position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps))
+    return Decomposition(position, tuple(walk.parts), torch.stack(walk.written), tuple(walk.passed), tuple(walk.maps))
 
 
 def _through_head(walk: _Walk) -> None:
@@ -269,8 +269,8 @@ class Attribution(NamedTuple):
 
 
 @torch.inference_mode()
-def of_logit(trace: Trace, found: Way, token: int, against: Against = None) -> Attribution:
-    """The logit of the vocabulary's ``token`` at the position of ``found``, less what it is compared with.
+def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Against = None) -> Attribution:
+    """The logit of the vocabulary's ``token`` at the position of ``decomposition``, less what it is compared with.
 
     Raises:
         ValueError: no logits are made of these vectors.
@@ -278,7 +278,7 @@ def of_logit(trace: Trace, found: Way, token: int, against: Against = None) -> A
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding = trace.model.unembedding
-    logits = trace.row("logits", found.position).double()
+    logits = trace.row("logits", decomposition.position).double()
     rows, bias = unembedding.weight.detach(), unembedding.bias
     direction, total = rows[token].double(), logits[token]
     prior = None if bias is None else bias.detach()[token].double()
@@ -288,11 +288,11 @@ def of_logit(trace: Trace, found: Way, token: int, against: Against = None) -> A
     elif against is not None:
         direction, total = direction - rows[against].double(), total - logits[against]
         prior = prior if bias is None or prior is None else prior - bias.detach()[against].double()
-    return _along(found, direction, total.item(), None if prior is None else prior.item())
+    return _along(decomposition, direction, total.item(), None if prior is None else prior.item())
 
 
 @torch.inference_mode()
-def of_vector(trace: Trace, found: Way) -> Attribution:
+def of_vector(trace: Trace, decomposition: Decomposition) -> Attribution:
     """The length of the last vector as a sum: what each part adds in that vector's own direction.
 
     It is what can be asked of a stack that ends in vectors.
@@ -302,46 +302,46 @@ def of_vector(trace: Trace, found: Way) -> Attribution:
     """
     if predicts(trace):
         raise ValueError("these vectors are read by an unembedding: ask for a logit")
-    last = trace[trace.leaving][found.position].double()
+    last = trace[trace.leaving][decomposition.position].double()
     length = last.norm()
-    return _along(found, last / length.clamp(min=1e-12), length.item(), None)
+    return _along(decomposition, last / length.clamp(min=1e-12), length.item(), None)
 
 
-def _along(found: Way, direction: Tensor, total: float, prior: float | None) -> Attribution:
-    seen = found.directions(direction)
-    values = (found.written * seen[list(found.passed)]).sum(-1).numpy()
+def _along(decomposition: Decomposition, direction: Tensor, total: float, prior: float | None) -> Attribution:
+    seen = decomposition.directions(direction)
+    values = (decomposition.written * seen[list(decomposition.passed)]).sum(-1).numpy()
     if prior is None:
-        return Attribution(found.parts, values, total, seen)
-    return Attribution((*found.parts, Part("prior")), np.append(values, prior), total, seen)
+        return Attribution(decomposition.parts, values, total, seen)
+    return Attribution((*decomposition.parts, Part("prior")), np.append(values, prior), total, seen)
 
 
 @torch.inference_mode()
-def pushes(trace: Trace, found: Way, vectors: Tensor, passed: int) -> np.ndarray:
+def pushes(trace: Trace, decomposition: Decomposition, vectors: Tensor, passed: int) -> np.ndarray:
     """What vectors [N, D] add to every logit, less their mean over the vocabulary: [N, V].
 
     The mean is taken away because softmax does not see it: only a push beyond that of the average token changes a
-    probability. ``passed`` is how many maps lie behind the vectors (:attr:`Way.passed`).
+    probability. ``passed`` is how many maps lie behind the vectors (:attr:`Decomposition.passed`).
 
     Raises:
         ValueError: no logits are made of these vectors.
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    logits = found.carry(vectors, passed).float() @ trace.model.unembedding.weight.detach().T
+    logits = decomposition.carry(vectors, passed).float() @ trace.model.unembedding.weight.detach().T
     pushed: np.ndarray = (logits - logits.mean(-1, keepdim=True)).numpy()
     return pushed
 
 
 @torch.inference_mode()
-def neurons(trace: Trace, found: Way, asked: Attribution) -> np.ndarray:
-    """What every hidden neuron adds to ``asked``: value · (its value vector · direction), [L, F].
+def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> np.ndarray:
+    """What every hidden neuron adds to ``answer``: value · (its value vector · direction), [L, F].
 
     Over the neurons of a layer they sum to the feed-forward layer's value, less its bias's.
     """
     rows = []
     for layer in range(trace.n_layers):
-        direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
+        direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
-        act = trace.row(f"blocks.{layer}.ffn.act", found.position)
+        act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
         rows.append(act.double() * (direction.float() @ down).double())
     return torch.stack(rows).numpy()

@@ -28,11 +28,11 @@ def part_by_hand(written: np.ndarray, direction: np.ndarray, most: int = 3) -> d
     return {"terms": terms, "product": f"{products.sum():.4f}", "n_terms": str(len(products) - len(largest))}
 
 
-def columns(asked: Attribution, heading: Mapping[str, str]) -> dict[str, list[Any]]:
+def columns(answer: Attribution, heading: Mapping[str, str]) -> dict[str, list[Any]]:
     """All parts as the columns of a table: "part" the site, "layer" and "value"."""
-    order = asked.order()
+    order = answer.order()
     return {
-        heading["part"]: [asked.parts[row].site for row in order],
-        heading["layer"]: [asked.parts[row].layer for row in order],
-        heading["value"]: [float(asked.values[row]) for row in order],
+        heading["part"]: [answer.parts[row].site for row in order],
+        heading["layer"]: [answer.parts[row].layer for row in order],
+        heading["value"]: [float(answer.values[row]) for row in order],
     }

@@ -7,15 +7,14 @@ such keys are often called sinks: Xiao et al. 2023).
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.model.attention import Attention
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.numbers.attribution import Attribution, Part, Way
+from viz_model.topics.attribution.numbers.attribution import Attribution, Decomposition, Part
 
 SINK_WEIGHT = 0.2
 SINK_RATIO = 0.5
@@ -49,31 +48,31 @@ class Reads(NamedTuple):
     @property
     def sinks(self) -> tuple[int, ...]:
         """Keys that take at least a fifth of the weight and give less than half as large a share of what arrives."""
-        found = (self.weights >= SINK_WEIGHT) & (self.shares < SINK_RATIO * self.weights)
-        return tuple(int(key) for key in np.flatnonzero(found))
+        is_sink = (self.weights >= SINK_WEIGHT) & (self.shares < SINK_RATIO * self.weights)
+        return tuple(int(key) for key in np.flatnonzero(is_sink))
 
 
 @torch.inference_mode()
-def reads(
-    trace: Trace, found: Way, asked: Attribution, layer: int, head: int, at: Literal["attn", "cross"] = "attn"
-) -> Reads:
-    """What a head reads at the position of ``found``, measured against what was ``asked``.
+def reads(trace: Trace, decomposition: Decomposition, answer: Attribution, part: Part) -> Reads:
+    """What a head reads at the position of ``decomposition``, measured against ``answer``.
 
-    ``at`` is "cross" for the heads by which a decoder reads its encoder; the keys are then the source's.
+    The keys of a head by which a decoder reads its encoder are the source's.
 
     Raises:
-        KeyError: this stack has no cross-attention.
+        ValueError: the part is no head, or not one of this stack's.
     """
-    block = trace.stack.block(layer)
-    attention: Attention = block.attn if at == "attn" else block.cross  # type: ignore[assignment]
-    weights = trace.row(f"blocks.{layer}.{at}.pattern", found.position, head).double()  # [Tk]
-    values = trace.head(f"blocks.{layer}.{at}.v", head)  # [Tk, K]
-    w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[head]  # [K, D]
+    if part.layer is None or part.head is None:
+        raise ValueError(f"{part.site} is no head")
+    passed = decomposition.passed[decomposition.row(part)]
+    block, at = trace.stack.block(part.layer), f"blocks.{part.layer}.{part.at}"
+    attention = block.attn if part.at == "attn" or block.cross is None else block.cross
+    weights = trace.row(f"{at}.pattern", decomposition.position, part.head).double()  # [Tk]
+    values = trace.head(f"{at}.v", part.head)  # [Tk, K]
+    w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head]  # [K, D]
     arriving = weights[:, None] * (values @ w_o).double()  # [Tk, D]
-    direction = asked.directions[found.passed[found.row(Part("head", layer, head, at))]]
     return Reads(
         weights=weights.numpy(),
         lengths=arriving.norm(dim=-1).numpy(),
-        values=(arriving @ direction).numpy(),
+        values=(arriving @ answer.directions[passed]).numpy(),
         written=arriving.sum(0),
     )

@@ -61,8 +61,8 @@ def logits(trace: Trace, vectors: Tensor) -> Tensor:
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     norm = trace.stack.final_norm
-    found: Tensor = trace.model.head(vectors if norm is None else norm(vectors))
-    return found
+    read: Tensor = trace.model.head(vectors if norm is None else norm(vectors))
+    return read
 
 
 def affordable(trace: Trace, n_depths: int) -> int:
@@ -83,12 +83,12 @@ def look(trace: Trace, depths: Sequence[int], positions: Sequence[int]) -> Lens:
 
 def paths(trace: Trace, position: int, ids: Sequence[int]) -> Paths:
     """How the tokens ``ids`` fare at one position from the embedding to the last block."""
-    found = logits(
+    by_depth = logits(
         trace, torch.cat([stream(trace, depth, [position]) for depth in range(trace.n_layers + 1)])
     )  # [S, V]
-    chosen = found[:, list(ids)]  # [S, N]
-    ranks = torch.stack([1 + (found > column[:, None]).sum(-1) for column in chosen.unbind(-1)], dim=-1)
-    return Paths(found.softmax(-1)[:, list(ids)].numpy(), ranks.numpy())
+    chosen = by_depth[:, list(ids)]  # [S, N]
+    ranks = torch.stack([1 + (by_depth > column[:, None]).sum(-1) for column in chosen.unbind(-1)], dim=-1)
+    return Paths(by_depth.softmax(-1)[:, list(ids)].numpy(), ranks.numpy())
 
 
 def settled(ranks: np.ndarray) -> int | None:

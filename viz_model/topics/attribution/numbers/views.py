@@ -1,4 +1,4 @@
-"""What the pictures are given, from a run and what was found in it."""
+"""What the pictures are given, from a run and from what follows of it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ MOST_KEYS = 16
 MOST_NEURONS = 8
 
 
-def sum_view(asked: Attribution, most: int = MOST_PARTS) -> SumView:
+def sum_view(answer: Attribution, most: int = MOST_PARTS) -> SumView:
     """The largest parts one by one."""
-    order = asked.order()
+    order = answer.order()
     chosen, others = order[:most], order[most:]
-    rest = float(asked.values[others].sum())
-    return SumView(tuple(chosen.tolist()), asked.values[chosen], rest, len(others), asked.total)
+    rest = float(answer.values[others].sum())
+    return SumView(tuple(chosen.tolist()), answer.values[chosen], rest, len(others), answer.total)
 
 
-def grid_view(asked: Attribution) -> GridView:
+def grid_view(answer: Attribution) -> GridView:
     """All heads and feed-forward layers."""
-    columns = [*sorted({(p.at, p.head) for p in asked.parts if p.kind == "head"}), ("ffn", None)]
+    columns = [*sorted({(p.at, p.head) for p in answer.parts if p.kind == "head"}), ("ffn", None)]
     cells = {
         (part.layer, part.at if part.kind == "head" else "ffn", part.head): value
-        for part, value in zip(asked.parts, asked.values, strict=True)
+        for part, value in zip(answer.parts, answer.values, strict=True)
         if part.kind in ("head", "ffn")
     }
     layers = 1 + max(layer for layer, _, _ in cells if layer is not None)
@@ -83,9 +83,9 @@ def lens_view(trace: Trace, seen: lens.Lens, position: int) -> LensView:
 
 def paths_view(trace: Trace, position: int, ids: Sequence[int]) -> PathsView:
     """Tokens of the vocabulary by depth."""
-    found = lens.paths(trace, position, ids)
+    paths = lens.paths(trace, position, ids)
     labels = tuple(trace.tokenizer.token(id).label for id in ids)
-    return PathsView(labels, found.probs, found.ranks, lens.settled(found.ranks[:, 0]))
+    return PathsView(labels, paths.probs, paths.ranks, lens.settled(paths.ranks[:, 0]))
 
 
 def reads_view(labels: Sequence[str], reads: Reads, most: int = MOST_KEYS) -> ReadsView:

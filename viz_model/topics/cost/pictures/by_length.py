@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import axes, curves, sheet, theme
-from viz_model.topics.cost import numbers as cost
+from viz_model.topics.cost.numbers import counted as cost
 from viz_model.topics.cost.pictures.common import FACTORS, SHARES, STYLES, Words, amounts, counted, marks
 
 
@@ -30,7 +30,7 @@ class CurvesView(NamedTuple):
 
     @classmethod
     def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> CurvesView:
-        passes = cost.crossings(config).ffn
+        passes = cost.crossings(config, side).ffn
         last = max(FACTORS[-1] * length, 4 * passes)
         lengths = np.unique(np.geomspace(1, last, 64).round().astype(np.int64))
         # A source as many times as long as the target as it is now.

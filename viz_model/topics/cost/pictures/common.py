@@ -10,7 +10,7 @@ from viz_model.drawing import curves, theme
 from viz_model.drawing.curves import Style
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import big, hover
-from viz_model.topics.cost.numbers import Multiplications
+from viz_model.topics.cost.numbers.counted import Multiplications
 
 FACTORS = (1, 10, 100)
 """Texts that long, in lengths of the visitor's."""

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.curves import Style
-from viz_model.topics.cost import numbers as cost
+from viz_model.topics.cost.numbers import counted as cost
 from viz_model.topics.cost.pictures.common import FACTORS, Words, counted, marks
 
 

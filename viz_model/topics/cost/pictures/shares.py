@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import big, hover
-from viz_model.topics.cost import numbers as cost
+from viz_model.topics.cost.numbers import counted as cost
 from viz_model.topics.cost.pictures.common import FACTORS, SHARES, STYLES, Words, amounts
 
 

@@ -12,8 +12,9 @@ from viz_model.config import ModelConfig
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
 from viz_model.drawing.writing import duration, hover
-from viz_model.topics.cost import numbers as cost
-from viz_model.topics.cost.numbers import Fit, Part, Reading
+from viz_model.topics.cost.numbers import fitted, measured
+from viz_model.topics.cost.numbers.fitted import Fit
+from viz_model.topics.cost.numbers.measured import Part, Reading
 from viz_model.topics.cost.pictures.common import Words
 
 
@@ -35,32 +36,32 @@ class TimesView(NamedTuple):
     @classmethod
     def of(cls, readings: Sequence[Reading], config: ModelConfig) -> TimesView:
         """Of lengths that were measured to the end."""
-        by = {part: {r.length: r for r in readings if r.part == part} for part in cost.PARTS}
+        by = {part: {r.length: r for r in readings if r.part == part} for part in measured.PARTS}
         lengths = np.array(sorted(set.intersection(*(set(found) for found in by.values()))), dtype=np.int64)
-        seconds = {part: np.array([by[part][n].seconds for n in lengths.tolist()]) for part in cost.PARTS}
+        seconds = {part: np.array([by[part][n].seconds for n in lengths.tolist()]) for part in measured.PARTS}
         counts = [r.runs for r in readings]
         return cls(
             lengths=lengths,
             seconds=seconds,
-            created={part: np.array([by[part][n].created for n in lengths.tolist()]) for part in cost.PARTS},
+            created={part: np.array([by[part][n].created for n in lengths.tolist()]) for part in measured.PARTS},
             layer={
                 "textbook": seconds["projections"] + seconds["textbook"],
                 "fused": seconds["projections"] + seconds["fused"],
             },
-            fits={part: cost.fit(lengths, values) for part, values in seconds.items()},
-            exponents={part: cost.exponent(lengths, values) for part, values in seconds.items()},
-            matrix=np.array([cost.matrix_bytes(config, n) for n in lengths.tolist()]),
+            fits={part: fitted.fit(lengths, values) for part, values in seconds.items()},
+            exponents={part: fitted.exponent(lengths, values) for part, values in seconds.items()},
+            matrix=np.array([measured.matrix_bytes(config, n) for n in lengths.tolist()]),
             runs=(min(counts), max(counts)),
         )
 
     def crossing(self, part: Part) -> float | None:
         """The length from which on the steps over all pairs took longer than the feed-forward layer."""
-        return cost.crossing(self.lengths, self.seconds[part], self.seconds["ffn"])
+        return fitted.crossing(self.lengths, self.seconds[part], self.seconds["ffn"])
 
     def facts(self) -> dict[str, str]:
         """For prose: the longest length ``n``, times there, exponents, bytes, and how often was measured."""
         said = {"n": f"{self.lengths[-1]:,}", "least": str(self.runs[0]), "most": str(self.runs[1])}
-        for part in cost.PARTS:
+        for part in measured.PARTS:
             p = self.exponents[part]
             said[f"{part}_p"] = "–" if p is None else f"{p:.2f}"
             said[f"{part}_time"] = duration(float(self.seconds[part][-1]))
@@ -86,7 +87,7 @@ class TimesView(NamedTuple):
     def columns(self, words: Words) -> dict[str, list[object]]:
         """For a table: a row a length, the times in seconds and the bytes created."""
         found: dict[str, list[object]] = {words["length"]: list(self.lengths.tolist())}
-        for part in cost.PARTS:
+        for part in measured.PARTS:
             found[f"{words[part]} [s]"] = list(self.seconds[part].tolist())
         for part in ("textbook", "fused"):
             found[f"{words[part]} [B]"] = list(self.created[part].tolist())
@@ -138,7 +139,7 @@ def draw_memory(view: TimesView, words: Words, size: Callable[[float], str]) -> 
 
     ``words`` names "computed", "textbook", "fused", "length" and "bytes"; ``size`` writes bytes.
     """
-    figure, computed = sheet.Sheet(), cost.MATRICES * view.matrix
+    figure, computed = sheet.Sheet(), measured.MATRICES * view.matrix
     hovers = _hovers(words["computed"], view.lengths, computed, size)
     style = Style(theme.ROLES["residual"], "dash")
     curves.line(figure, view.lengths, computed, style, name=words["computed"], hover=hovers)

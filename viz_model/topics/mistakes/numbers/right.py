@@ -1,7 +1,7 @@
 """What each step of a Transformer does, as one short function: the right one of each pair.
 
 :mod:`viz_model.topics.mistakes.numbers.wrong` holds a function of the same name, arguments and docstring
-with the slip in it. Visitors read these very lines, two functions side by side, so the lines are
+with the bug in it. Visitors read these very lines, two functions side by side, so the lines are
 short and nothing in them tells which of the two they are.
 """
 
@@ -53,23 +53,23 @@ def normalise(masked: Tensor) -> Tensor:
     return masked.softmax(dim=-1)
 
 
-def scaled(q: Tensor, k: Tensor, added: Tensor) -> Tensor:
+def scaled(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
     """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     scores = q @ k.mT / sqrt(q.shape[-1])
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
-def divided(q: Tensor, k: Tensor, added: Tensor) -> Tensor:
+def divided(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
     """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     d_k = q.shape[-1]
     scores = q @ k.mT / d_k**0.5
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
-def compare(q: Tensor, k: Tensor, scale: float, added: Tensor) -> Tensor:
+def compare(q: Tensor, k: Tensor, scale: float, attn_bias: Tensor) -> Tensor:
     """q [T, K], k [T, K], bias and mask [T, T] -> attention pattern [T, T]: who asks in rows."""
     scores = q @ k.mT * scale
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
 def split(x: Tensor, n_heads: int) -> Tensor:
@@ -141,8 +141,8 @@ def leave_out(x: Tensor, p: float, training: bool, numbers: torch.Generator) -> 
 
 def loss(logits: Tensor, ids: Tensor) -> Tensor:
     """logits [T, V], ids [T] -> loss at each position, of a model that learns to predict the next token."""
-    said, target = logits[:-1], ids[1:]
-    return F.cross_entropy(said, target, reduction="none")
+    predicted, target = logits[:-1], ids[1:]
+    return F.cross_entropy(predicted, target, reduction="none")
 
 
 def logits(x: Tensor, embedding: Tensor, numbers: torch.Generator) -> Tensor:

@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from viz_model.model import ops, sites
 from viz_model.model.attention import Attention, Given
 from viz_model.model.block import Block
-from viz_model.model.norms import LayerNorm
-from viz_model.model.positions import Sinusoidal
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.recorder import recorder
@@ -81,7 +79,7 @@ def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor,
         "scale": factor,
         "scores": scores,
         "mask": mask,
-        "added": mask if bias is None else mask + bias,
+        "attn_bias": mask if bias is None else mask + bias,
         "masked": scores + mask,
     }
 
@@ -151,35 +149,37 @@ def with_waves(run: Trace, function: Function) -> Transformer:
     """Other position vectors; ``function(positions, d_model, base)`` -> [C, D]."""
 
     def swap(name: str, module: nn.Module) -> nn.Module | None:
-        if not isinstance(module, Sinusoidal):
+        waves = module._buffers.get("waves")
+        if waves is None:
             return None
         new = copy.copy(module)
-        at = torch.arange(len(module.waves), dtype=torch.float64)
+        at = torch.arange(len(waves), dtype=torch.float64)
         base = getattr(run.config.position, "base", 0.0)
-        table = function(positions=at, d_model=module.waves.shape[1], base=base)
-        new._buffers = {**module._buffers, "waves": table}
+        new._buffers = {**module._buffers, "waves": function(positions=at, d_model=waves.shape[1], base=base)}
         return new
 
     return replaced(run.model, swap)
 
 
 def with_norm(run: Trace, function: Function) -> Transformer:
-    """Another LayerNorm in every place."""
+    """Another function in the place of every norm."""
+    kind = type(run.stack.block(0).attn_norm)
 
     def swap(name: str, module: nn.Module) -> nn.Module | None:
-        if not isinstance(module, LayerNorm):
+        if not isinstance(module, kind):
             return None
-        norm = module
-
-        def forward(x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-            return tap("out", call(function, {"x": x, "gain": norm.weight, "shift": norm.bias, "eps": norm.eps}))
-
-        return _with(module, forward=forward)
+        weights = norm_arguments(module)
+        return _with(module, forward=lambda x, tap=NO_TAP: tap("out", call(function, {"x": x, **weights})))
 
     return replaced(run.model, swap)
 
 
-def _added(block: Block, function: Function, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+def norm_arguments(norm: Any) -> dict[str, Any]:
+    """What a function in the place of a norm with a gain and a shift may ask for beside the vector."""
+    return {"gain": norm.weight, "shift": norm.bias, "eps": norm.eps}
+
+
+def _block_of(block: Block, function: Function, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
     """A block whose norm, sub-layer and addition are put together by ``function(x, norm, sublayer)``."""
 
     def norm(which: str) -> Function:
@@ -198,7 +198,7 @@ def with_addition(run: Trace, function: Function) -> Transformer:
     def swap(name: str, module: nn.Module) -> nn.Module | None:
         if not isinstance(module, Block):
             return None
-        return _with(module, forward=functools.partial(_added, module, function))
+        return _with(module, forward=functools.partial(_block_of, module, function))
 
     return replaced(run.model, swap)
 

@@ -1,4 +1,4 @@
-"""The same steps as in :mod:`viz_model.topics.mistakes.numbers.right`, each with a slip in it. Never use them."""
+"""The same steps as in :mod:`viz_model.topics.mistakes.numbers.right`, each with a bug in it. Never use them."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def normalise(masked: Tensor) -> Tensor:
     return masked.softmax(dim=-2)
 
 
-def scaled(q: Tensor, k: Tensor, added: Tensor) -> Tensor:
+def scaled(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
     """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     scores = q @ k.mT
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
-def divided(q: Tensor, k: Tensor, added: Tensor) -> Tensor:
+def divided(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
     """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     d_k = q.shape[-1]
     scores = q @ k.mT / d_k
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
-def compare(q: Tensor, k: Tensor, scale: float, added: Tensor) -> Tensor:
+def compare(q: Tensor, k: Tensor, scale: float, attn_bias: Tensor) -> Tensor:
     """q [T, K], k [T, K], bias and mask [T, T] -> attention pattern [T, T]: who asks in rows."""
     scores = k @ q.mT * scale
-    return (scores + added).softmax(dim=-1)
+    return (scores + attn_bias).softmax(dim=-1)
 
 
 def split(x: Tensor, n_heads: int) -> Tensor:
@@ -130,8 +130,8 @@ def leave_out(x: Tensor, p: float, training: bool, numbers: torch.Generator) -> 
 
 def loss(logits: Tensor, ids: Tensor) -> Tensor:
     """logits [T, V], ids [T] -> loss at each position, of a model that learns to predict the next token."""
-    said, target = logits, ids
-    return F.cross_entropy(said, target, reduction="none")
+    predicted, target = logits, ids
+    return F.cross_entropy(predicted, target, reduction="none")
 
 
 def logits(x: Tensor, embedding: Tensor, numbers: torch.Generator) -> Tensor:

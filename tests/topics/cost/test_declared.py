@@ -1,0 +1,69 @@
+"""What is counted on declarations against the model itself and a count of its own, on every variant."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tiny_models import describe, tiny_config, variants
+
+from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, Rope, Side, T5Bias
+from viz_model.model.transformer import Transformer
+from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.cost.numbers import counted
+from viz_model.topics.cost.numbers.counted import Multiplications
+
+PER_LAYER = [
+    tiny_config(ffns=(Dense(bias=False), Gated(bias=True)), windows=(3, 0)),
+    tiny_config(position=T5Bias(buckets=8, max_distance=12), positions=(T5Bias(buckets=8, max_distance=12), Rope())),
+    tiny_config(position=NoPosition(), positions=(Alibi(), T5Bias(buckets=8, max_distance=12)), norm_at="post"),
+]
+CONFIGS = [*variants(), *PER_LAYER]
+every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
+
+
+@every
+def test_parameters_are_those_of_the_model(config: ModelConfig) -> None:
+    model = Transformer(config)
+    assert {name: weight.shape for name, (weight, _) in parameters.declared(config).items()} == {
+        name: tuple(parameter.shape) for name, parameter in model.named_parameters()
+    }
+    assert parameters.of_config(config) == parameters.count(model)
+    for side in config.sides:
+        for layer in range(config.depth(side)):
+            inside = f"{side}.blocks.{layer}"
+            assert parameters.of_config(config, inside) == parameters.count(model.stack(side).block(layer))
+
+
+def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multiplications:
+    """The textbook's sizes, and nothing that is declared."""
+    d, k, h, g = config.d_model, config.d_head, config.n_heads, config.n_kv_heads
+    depth, is_last = config.depth(side), side == config.sides[-1]
+    tables = sum(3 if config.layer(side, i).ffn.gated else 2 for i in range(depth))
+    across = n * 2 * d * h * k + n_source * 2 * d * g * k + n * n_source * 2 * h * k
+    head = n * (d * config.n_vocab + (d * d if type(config.head).__name__ == "MaskedHead" else 0))
+    return Multiplications(
+        projections=depth * n * 2 * d * k * (h + g),
+        scores=depth * n * n * h * k,
+        mixing=depth * n * n * h * k,
+        cross=depth * across if len(config.sides) > 1 and is_last else 0,
+        ffn=tables * n * d * config.d_ffn,
+        head=head if is_last and config.has_logits else 0,
+    )
+
+
+@every
+@pytest.mark.parametrize(("n", "n_source"), [(1, 1), (7, 4), (12, 30)])
+def test_multiplications_are_those_of_the_sizes(config: ModelConfig, n: int, n_source: int) -> None:
+    for side in config.sides:
+        assert counted.count(config, side, n, n_source) == by_sizes(config, side, n, n_source)
+        blocks = [counted.of_block(config, side, layer, n, n_source) for layer in range(config.depth(side))]
+        total = counted.count(config, side, n, n_source)
+        assert total.total - total.head == sum(block.total for block in blocks)
+
+
+def test_a_model_that_would_fill_a_thousand_machines_is_counted_at_once() -> None:
+    huge = tiny_config(d_model=2**16, n_heads=2**9, d_ffn=2**18, n_layers=4, n_vocab=2**20)
+    assert sum(parameters.of_config(huge).values()) > 2**37
+    twice = dataclasses.replace(huge, n_layers=8)
+    assert counted.count(twice, "decoder", 5).ffn == 2 * counted.count(huge, "decoder", 5).ffn

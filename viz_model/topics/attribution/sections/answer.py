@@ -1,0 +1,129 @@
+"""The answer in a sentence, as the sum that it is, and one part of that sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.drawing.writing import signed
+from viz_model.topics.attribution.choices import PART
+from viz_model.topics.attribution.numbers import views
+from viz_model.topics.attribution.numbers.attribution import Part
+from viz_model.topics.attribution.pictures.grid import draw_grid
+from viz_model.topics.attribution.pictures.sum import draw_sum
+from viz_model.topics.attribution.sections import pushes
+from viz_model.topics.attribution.sections.question import Question
+
+
+def section(question: Question) -> None:
+    page, answer = question.page, question.answer
+    _what_is_asked(question)
+    sites = [part.site for part in answer.parts]
+    picked = page.chosen(PART)
+    chosen = sites.index(picked) if picked in sites else int(answer.order()[0])
+    for_it = [row for row in answer.order() if answer.values[row] > 0][:2]
+    joined = page.words("and").join(question.name(answer.parts[row]) for row in for_it)
+    title = f"title_{question.kind}" if for_it else "title_nothing"
+    st.subheader(page.words(title, parts=joined, **question.facts()), anchor=False)
+    picture, see = elements.split()
+    with picture:
+        _sum(question, chosen)
+    with see:
+        _tell(question, for_it)
+    picture, see = elements.split()
+    if question.target is None:
+        with picture:
+            _grid(question)
+        with see:
+            elements.see(page, "no_pushes")
+        return
+    with picture:
+        _part(question, chosen, question.target)
+    with see:
+        _grid(question)
+
+
+def _what_is_asked(question: Question) -> None:
+    words = question.page.words
+    if question.covered is not None:
+        st.caption(words("covered", token=question.opened.token_name(), position=question.position))
+    if question.target is None:
+        st.info(words("encoder" if question.trace.config.has_logits else "no_head"), icon=":material/info:")
+
+
+def _sum(question: Question, chosen: int) -> None:
+    """The largest parts, one by one; a click looks at one."""
+    page, token, kind = question.page, question.trace.tokenizer.token, question.kind
+    view = views.sum_view(question.answer)
+    names = [question.name(question.answer.parts[row]) for row in view.shown]
+    rival = question.against if isinstance(question.against, int) else question.target
+    labels = {  # a figure takes no Markdown
+        "target": "" if question.target is None else token(question.target).label,
+        "rival": "" if rival is None else token(rival).label,
+    }
+    texts = {
+        "rest": page.words("rest", n=view.n_rest),
+        "total": page.words(f"sum_{kind}", **labels),
+        "axis": page.words(f"axis_{kind}"),
+    }
+
+    def pick(row: Any) -> None:
+        if int(row) >= 0:
+            question.pick(question.answer.parts[int(row)])
+
+    alt = page.words("sum_alt", **question.facts())
+    elements.figure(page, draw_sum(view, names, texts, chosen), "sum", alt, on_pick=pick)
+
+
+def _tell(question: Question, for_it: Sequence[int]) -> None:
+    page, answer, facts = question.page, question.answer, question.facts()
+    parts = page.words("and").join(map(question.with_value, for_it)) or page.words("no_part")
+    elements.see(page, f"see_{question.kind}", parts=parts, **facts)
+    against_it = next((row for row in answer.order() if answer.values[row] < 0), None)
+    if against_it is not None:
+        elements.see(page, "see_down", part=question.with_value(against_it), **facts)
+    groups = {name: signed(value) for name, value in answer.by_kind().items()}
+    elements.see(page, "see_groups", **groups, **facts)
+
+
+def _part(question: Question, chosen: int, target: int) -> None:
+    """One part of the sum: the tokens that it pushes up and down."""
+    page, answer, trace = question.page, question.answer, question.trace
+    rows = {part.site: row for row, part in enumerate(answer.parts)}
+    part = answer.parts[chosen]
+    elements.control(
+        page,
+        PART,
+        st.selectbox,
+        [answer.parts[row].site for row in answer.order()],
+        value=part.site,
+        format_func=lambda site: (
+            f"{question.name(answer.parts[rows[site]])}   {signed(float(answer.values[rows[site]]))}"
+        ),
+    )
+    if part.kind == "prior":
+        bias = trace.model.unembedding.bias.detach()
+        pushed = (bias - bias.mean()).numpy()
+    else:
+        pushed = question.pushes(question.decomposition.written[chosen], part)
+    view = views.pushes_view(trace, pushed, target)
+    pushes.draw(page, view, "part")
+    elements.see(page, "part", name=question.name(part), target=question.label(target), **view.facts())
+
+
+def _grid(question: Question) -> None:
+    """All heads and feed-forward layers at a glance; a click looks at one."""
+    page, view = question.page, views.grid_view(question.answer)
+    st.markdown(f"**{page.words('grid_title')}**")
+    names = {name: page.words(f"grid_{name}") for name in ("layer", "head", "cross", "ffn")}
+    chosen = page.view.layer, question.at, page.view.head
+
+    def pick(data: Sequence[Any]) -> None:
+        layer, at, head = data
+        question.pick(Part("ffn", int(layer)) if at == "ffn" else Part("head", int(layer), int(head), str(at)))
+
+    elements.figure(page, draw_grid(view, names, chosen), "grid", page.words("grid_alt"), on_pick=pick)
+    st.caption(page.words("grid_hint") + (f" {page.words('grid_hint_cross')}" if question.crosses else ""))

@@ -1,0 +1,75 @@
+"""What a head reads from where, what of it arrives, and which tokens that speaks for."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.texts import literal
+from viz_model.drawing.writing import signed
+from viz_model.topics.attribution.choices import AT
+from viz_model.topics.attribution.numbers import circuits, views
+from viz_model.topics.attribution.numbers.attribution import Part
+from viz_model.topics.attribution.pictures.reads import draw_reads
+from viz_model.topics.attribution.sections import pushes
+from viz_model.topics.attribution.sections.question import Question
+
+
+def section(question: Question) -> None:
+    page, answer = question.page, question.answer
+    part = Part("head", page.view.layer, page.view.head, question.at)
+    reads, keys = question.reads(part), question.keys(part.at)
+    title = page.words("head_title", **_facts(question, part, reads))
+    st.subheader(title[0].upper() + title[1:], anchor=False)
+    best = max((p for p in answer.parts if p.kind == "head"), key=answer.of)
+    st.button(
+        page.words("best_head", name=question.name(best), value=signed(answer.of(best))),
+        key="attribution.best_head",
+        on_click=question.show_head,
+        args=(best,),
+        disabled=best == part,
+        type="tertiary",
+        icon=":material/trending_up:",
+    )
+    if question.crosses:
+        elements.choose(page, AT, ("attn", "cross"), help=None)
+    left, right = st.columns(2, gap="large")
+    with left:
+        view = views.reads_view(keys, reads)
+        labels = {label: page.words(f"reads_{label}") for label in ("weight", "share", "value", "axis", "key")}
+        elements.figure(page, draw_reads(view, labels), "reads", page.words("reads_alt"))
+        elements.source(page, page.at(f"{part.at}.pattern"), page.at(f"{part.at}.v"))
+        if len(view.keys) < view.n_keys:
+            st.caption(page.words("reads_part", n=len(view.keys), n_keys=view.n_keys))
+    with right:
+        _tell(question, part, reads)
+
+
+def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, object]:
+    keys, strongest = question.keys(part.at), int(np.abs(reads.values).argmax())
+    return question.facts() | {
+        "name": question.name(part),
+        "value": signed(question.answer.of(part)),
+        "most": literal(keys[reads.most]),
+        "most_weight": f"{reads.weights[reads.most]:.0%}",
+        "most_share": f"{reads.shares[reads.most]:.0%}",
+        "length": f"{float(reads.written.norm()):.2f}",
+        "from": literal(keys[strongest]),
+        "from_value": signed(float(reads.values[strongest])),
+    }
+
+
+def _tell(question: Question, part: Part, reads: circuits.Reads) -> None:
+    page, keys = question.page, question.keys(part.at)
+    elements.see(page, "head", **_facts(question, part, reads))
+    if reads.sinks:
+        sink = reads.sinks[0]
+        shares = {"weight": f"{reads.weights[sink]:.0%}", "share": f"{reads.shares[sink]:.0%}"}
+        elements.see(page, "sink", sink=literal(keys[sink]), **shares)
+    if question.target is not None:
+        pushed = question.pushes(reads.written, part)
+        pushes.draw(page, views.pushes_view(question.trace, pushed, question.target), "head")
+    link = "cross_attention" if part.at == "cross" else "attention"
+    if link in page.pages:
+        st.page_link(page.pages[link], label=page.words("to_attention"), icon=":material/arrow_forward:")

@@ -1,0 +1,50 @@
+"""Under the tabs: the formulas with the fitted curves, one block by hand, code, and every number."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.topics.cost.numbers import by_hand
+from viz_model.topics.cost.numbers.counted import Multiplications
+from viz_model.topics.cost.numbers.measured import PARTS
+from viz_model.topics.cost.pictures.times import TimesView
+from viz_model.topics.cost.sections.common import n_source, names
+from viz_model.topics.cost.sections.measured import readings
+
+
+def formula(page: Page) -> None:
+    elements.see(page, "formula", **by_hand.sizes(page.lm.config, page.trace.stack.side, page.view.layer))
+    _fits(page)
+
+
+def _fits(page: Page) -> None:
+    """The fitted formulas, under Formula."""
+    if not (found := readings(page)):
+        elements.see(page, "fit_none")
+        return
+    view = TimesView.of(found, page.lm.config)
+    elements.see(page, "fit", least=view.runs[0], most=view.runs[1])
+    for part in PARTS:
+        left, right = st.columns([2, 5], vertical_alignment="center")
+        left.markdown(f"**{page.words(part)}**  \n$p = {view.facts()[f'{part}_p']}$")
+        right.latex(rf"t(n) \approx {view.formula(part)}")
+
+
+def hand(page: Page) -> None:
+    config, side = page.lm.config, page.trace.stack.side
+    elements.see(page, "hand", **by_hand.by_hand(config, side, page.view.layer, len(page.trace)))
+
+
+def code(page: Page) -> None:
+    elements.code(page, layer=page.view.layer)
+
+
+def numbers(page: Page) -> None:
+    config, side, length = page.lm.config, page.trace.stack.side, len(page.trace)
+    words = names(page, *Multiplications._fields, "length", *PARTS)
+    elements.records(page, "multiplications", by_hand.count_columns(config, side, length, n_source(page), words))
+    if found := readings(page):
+        st.caption(page.words("readings"))
+        elements.records(page, "readings", TimesView.of(found, config).columns(words))

@@ -1,0 +1,160 @@
+"""How scores become weights, and how all heads' queries become each head's: the pairs inside attention."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from viz_model.model import masks, ops
+from viz_model.model.attention import scale
+from viz_model.model.transformer import Transformer
+from viz_model.runs.record import record
+from viz_model.topics.mistakes.numbers import swaps
+from viz_model.topics.mistakes.numbers.bug import NEEDS, Bug, Place, of_run
+from viz_model.topics.mistakes.numbers.outcome import effect
+from viz_model.topics.mistakes.numbers.results import Effect
+from viz_model.topics.mistakes.numbers.swaps import Function
+
+N_PADDING = 4
+
+
+def _given_scores(place: Place, run: trace.Trace, visible: Tensor) -> dict[str, Any]:
+    q, k = swaps.queries_and_keys(run, place.layer, place.head)
+    bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
+    return swaps.attention_arguments(q, k, bias, visible, scale(run.config))
+
+
+def _given(place: Place) -> dict[str, Any]:
+    return _given_scores(place, place.trace, place.visible)
+
+
+def _changed(place: Place, function: Function, need: str | None) -> Transformer:
+    """The model with another pattern in all layers, or in those that have what it needs."""
+    layers = range(place.trace.n_layers)
+    fitting = [layer for layer in layers if need is None or NEEDS[need](place._replace(layer=layer))]
+    return swaps.with_pattern(place.trace, fitting, function)
+
+
+def _facts(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
+    sums, finite = wrong.sum(-1), wrong[wrong.isfinite().all(-1)]
+    later = finite.triu(1).sum(-1).mean().item() if len(finite) else 0.0
+    width = place.trace.config.d_head
+    return {
+        "k": str(width),
+        "root": f"{math.sqrt(width):.2f}".rstrip("0").rstrip("."),
+        "sum_low": f"{sums.nan_to_num(nan=math.inf).min().item():.2f}",
+        "sum_high": f"{sums.nan_to_num(nan=-math.inf).max().item():.2f}",
+        "column_low": f"{wrong.nansum(0).min().item():.2f}",
+        "column_high": f"{wrong.nansum(0).max().item():.2f}",
+        "future": f"{later:.0%}",
+        "peak": f"{right.amax(-1).mean().item():.0%}",
+        "wrong_peak": f"{wrong.amax(-1).nanmean().item():.0%}",
+    }
+
+
+def _pattern(name: str, reads: str, need: str | None = None) -> Bug:
+    """Both functions give one head's pattern [Tq, Tk]."""
+    return Bug(
+        name,
+        "blocks.{layer}.attn.pattern",
+        _given,
+        needs=("long",) if need is None else ("long", need),
+        reads=reads,
+        axes=("query", "key"),
+        facts=_facts,
+        changed=functools.partial(_changed, need=need if need == "causal" else None),
+    )
+
+
+# One text in a batch whose other texts are longer. What is behind its end must not be looked at.
+
+
+class Padded(NamedTuple):
+    """A text with padding behind it that nobody sees, and which of its tokens are padding [T]."""
+
+    run: trace.Trace
+    is_padding: Tensor
+
+
+def _padded(place: Place) -> Padded:
+    ids, is_padding = swaps.padded(place.trace, N_PADDING)
+    side = place.trace.stack.side
+    visible = {side: masks.padding(len(ids), is_padding)}
+    run = record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
+    return Padded(run.at(side), is_padding)
+
+
+def _given_padded(place: Place) -> dict[str, Any]:
+    run, is_padding = _padded(place)
+    everything = masks.everything(len(is_padding), len(is_padding))
+    return {**_given_scores(place, run, everything), "padding": is_padding}
+
+
+def _traced_padded(place: Place) -> Tensor | None:
+    pattern = of_run(place, place.at("attn.pattern"))
+    if len(swaps.padded(place.trace, N_PADDING)[0]) - N_PADDING < len(pattern):
+        return None  # the text fills the context, and was cut to make room
+    return torch.nn.functional.pad(pattern, (0, N_PADDING))
+
+
+def _effect_of_padding(place: Place, function: Function) -> Effect:
+    run = place.trace
+    ids, is_padding = swaps.padded(run, N_PADDING)
+    hidden, seen = (swaps.vectors(run, run.model, ids=ids, padding=padding) for padding in (is_padding, None))
+    return effect(run, hidden, seen, min(place.output, len(hidden) - 1))
+
+
+def _facts_of_padding(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
+    n = wrong.shape[-1] - N_PADDING
+    return {"share": f"{wrong[:n, n:].sum(-1).mean().item():.0%}", "n_padding": str(N_PADDING)}
+
+
+# One matrix of all heads' queries, cut into heads.
+
+
+def _given_queries(place: Place) -> dict[str, Any]:
+    q = place.trace[place.at("attn.q")]
+    return {"x": ops.merge_heads(q).contiguous(), "n_heads": len(q)}
+
+
+def _facts_of_split(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
+    n_heads, length = place.trace.config.n_heads, len(place.trace)
+    touched = range(place.head * length // n_heads, ((place.head + 1) * length - 1) // n_heads + 1)
+    return {"first_token": str(touched[0]), "last_token": str(touched[-1]), "n_heads": str(n_heads)}
+
+
+BUGS = (
+    _pattern("causal", "scores", "causal"),
+    _pattern("diagonal", "scores", "causal"),
+    _pattern("mask_then_softmax", "scores", "causal"),
+    Bug(
+        "padded",
+        "blocks.{layer}.attn.pattern",
+        _given_padded,
+        needs=("long", "two_way"),
+        reads="scores",
+        axes=("query", "key"),
+        traced=_traced_padded,
+        facts=_facts_of_padding,
+        effect=_effect_of_padding,
+    ),
+    _pattern("normalise", "masked"),
+    _pattern("scaled", "q", "scaled"),
+    _pattern("divided", "q", "scaled"),
+    _pattern("compare", "q"),
+    Bug(
+        "split",
+        "blocks.{layer}.attn.q",
+        _given_queries,
+        needs=("long", "heads"),
+        reads="x",
+        axes=("query", "dimension"),
+        read=lambda place, value: value[place.head],
+        facts=_facts_of_split,
+        changed=lambda place, function: swaps.with_split(place.trace, function),
+    ),
+)

@@ -1,0 +1,142 @@
+"""The pair that is looked at, and the run on which it is computed: this one, or one that has what the pair needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from viz_model.app import elements, frame, runs
+from viz_model.app.cache import cached
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.config import Side
+from viz_model.runs.trace import Trace
+from viz_model.topics.mistakes import numbers
+from viz_model.topics.mistakes.choices import ANSWERS, BUG, right_first, wrong_letter
+from viz_model.topics.mistakes.numbers import BUGS, Bug, Place
+from viz_model.topics.mistakes.numbers.results import Matrix, Outcome
+from viz_model.topics.mistakes.pictures.matrix import MatrixView
+
+STAND_INS = ("story-pre-ln", "story-bert")
+"""A decoder and an encoder that between them have what every bug needs."""
+MOST_TOKENS = 300
+"""Tokens of a text on which a bug is shown: the whole model runs again with it, its T×T values laid open."""
+
+Where: TypeAlias = Literal["own", "other_side", "stand_in"]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A pair, and where it is computed.
+
+    Attributes:
+        page: the open one.
+        shown: the page of the run that is computed on: the open page's own, its other stack, or that of a model
+            that stands in, as ``where`` says.
+        place: None where no model fits.
+        lack: what the page's own run lacks.
+    """
+
+    page: Page
+    shown: Page
+    bug: Bug
+    place: Place | None
+    where: Where
+    lack: str | None
+
+    @classmethod
+    def of(cls, page: Page) -> Exercise:
+        bug, lack = BUGS[elements.on_offer(page, BUG, tuple(BUGS))], None
+        for where, shown in _candidates(page):
+            place = Place(shown.trace, shown.view.layer, shown.view.head, shown.token)
+            missing = "room" if len(shown.trace) > MOST_TOKENS else bug.lacks(place)
+            if missing is None:
+                return cls(page, shown, bug, place, where, lack)
+            lack = lack or missing
+        return cls(page, page, bug, None, "own", lack)
+
+    @property
+    def wrong(self) -> str:
+        """The letter of the wrong one."""
+        return wrong_letter(self.bug.name)
+
+    @property
+    def answer(self) -> str | None:
+        """The letter that the visitor has chosen."""
+        return self.page.chosen(ANSWERS).get(self.bug.name)
+
+    @property
+    def site(self) -> str:
+        """The name of the value that the right one gives, for prose."""
+        assert self.place is not None
+        return literal(self.shown.trace.full_name(self.bug.site_of(self.place)))
+
+    @property
+    def lacking(self) -> str:
+        """In words what the page's own run lacks."""
+        return self.page.words(f"lack_{self.lack}", layer=self.page.view.layer)
+
+    def ordered(self, right: Any, wrong: Any) -> tuple[Any, Any]:
+        """What stands under A and under B."""
+        return (right, wrong) if right_first(self.bug.name) else (wrong, right)
+
+    def outcome(self) -> Outcome:
+        """What both functions make of this run, where there is a place for it."""
+        assert self.place is not None
+        shown = self.shown
+        return _outcome(shown.run_key, shown.trace.stack.side, self.bug.name, *self.place[1:])
+
+    def given(self) -> Matrix | None:
+        """What both functions are given first, where that can be drawn."""
+        return None if self.place is None else numbers.given(self.bug, self.place)
+
+    def facts(self, outcome: Outcome) -> dict[str, object]:
+        """For prose: numbers of the outcome, and names."""
+        assert self.place is not None
+        return {
+            "length": len(self.shown.trace),
+            **outcome.facts,
+            "site": self.site,
+            "layer": self.place.layer,
+            "head": self.place.head,
+            "wrong": self.wrong,
+        }
+
+    def view(self, matrix: Matrix, beside: Matrix | None = None) -> MatrixView:
+        """A matrix with the names of its rows and columns."""
+        return MatrixView.of(matrix, self.shown.token_labels, self.page.words("padding"), beside)
+
+
+@cached()
+def _outcome(run: runs.RunKey, side: Side, bug: str, layer: int, head: int, position: int) -> Outcome:
+    return numbers.outcome(BUGS[bug], Place(runs.trace(run).at(side), layer, head, position))
+
+
+def _candidates(page: Page) -> Iterator[tuple[Where, Page]]:
+    """Where a bug may be computed: here, in the other stack, here on an example, or in a bundled model."""
+    yield "own", page
+    for side in page.lm.config.sides:
+        if side != page.trace.stack.side:
+            yield "other_side", _moved(page, page.trace.at(side))
+    own = page.view.model
+    if page.lm.config.kind != "encoder_decoder":  # that would need a target too
+        yield "stand_in", _other(page, own, frame.examples(runs.model(own))[0])
+    for name in STAND_INS:
+        if name in runs.offered() and name != own:
+            for text in (page.trace.text or frame.EXAMPLES[0], frame.EXAMPLES[0]):
+                yield "stand_in", _other(page, name, text)
+
+
+def _other(page: Page, name: str, text: str) -> Page:
+    """The page on a run of a model on a text, without interventions."""
+    lm, run = runs.model(name), runs.trace(runs.RunKey(name, text))
+    other = replace(page, lm=lm, view=replace(page.view, model=name, edits=()))
+    return _moved(other, run.at(lm.config.sides[-1]))
+
+
+def _moved(page: Page, run: Trace) -> Page:
+    """The page on another run, with layer, head and token within its bounds."""
+    layer, head = min(page.view.layer, run.n_layers - 1), min(page.view.head, run.config.n_heads - 1)
+    view = replace(page.view, layer=layer, head=head, side=run.stack.side)
+    return replace(page, trace=run, token=len(run) - 1, view=view)

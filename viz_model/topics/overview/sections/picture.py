@@ -1,0 +1,52 @@
+"""What the model expects, where it looked hardest, and the whole run in one picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import components, derivation, elements, frame, state
+from viz_model.app.texts import literal
+from viz_model.topics.overview.numbers.things_to_try import ending, finding
+from viz_model.topics.overview.pictures import overview
+from viz_model.topics.overview.sections.run import Run
+
+
+def section(run: Run) -> None:
+    _tell(run)
+    page, trace, view = run.page, run.page.trace, run.view
+    header, numbers = overview.scene(view, trace.prefix)
+    words = {name: page.words(f"scene_{name}") for name in overview.WORDS}
+    words |= {part: page.words(f"scene_{part}_{ending(trace)}") for part in ("next", "after")}
+    kinds = {block.kind: page.t(f"attention.kind_{block.kind}") for block in view.blocks}
+    header = {**header, "words": {**words, "kinds": kinds}}
+    components.pipeline(header, numbers, key="overview.pipeline", on_pick=_pick, on_ask=derivation.picked)
+    sites = ("embed.token", "embed.position", page.at("attn.pattern"))
+    elements.source(page, *(name for name in sites if name in trace))
+    if view.pool > 1:
+        st.caption(page.words("pooled", pool=view.pool))
+    if len(view.blocks) < view.n_layers:
+        st.caption(page.words("folded", shown=len(view.blocks), n_layers=view.n_layers))
+
+
+def _tell(run: Run) -> None:
+    page, trace, look, read = run.page, run.page.trace, run.view.look, run.view.read
+    elements.see(page, f"finding_{finding(trace, page.token)}", **run.facts)
+    if look:
+        seen = {"seen": page.token_name(look.position), "weight": f"{look.weight:.0%}"}
+        elements.see(page, "look_back" if trace.side == "decoder" else "look", **seen, **look.place())
+    else:
+        elements.see(page, "look_first")
+    if read:
+        source = literal(trace.at("encoder").tokens[read.position].label)
+        elements.see(page, "look_source", seen=source, weight=f"{read.weight:.0%}", **read.place())
+
+
+def _pick(place: dict[str, Any]) -> None:
+    """A click in the picture follows a token or opens a stage, on the head that was clicked."""
+    changes = {name: place[name] for name in ("token", "layer", "head") if place.get(name) is not None}
+    if "page" in place:
+        frame.go(place["page"], **changes)
+    else:
+        state.update(**changes)

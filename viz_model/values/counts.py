@@ -1,0 +1,39 @@
+"""What a model takes, read off its declarations: numbers that are learnt, and multiplications of a run.
+
+Nothing is allocated: a declaration knows the length of every axis, however large the model would be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from viz_model.values.declaration import Site
+from viz_model.values.leaves import Index, Weight
+
+
+def weights(sites: Iterable[Site]) -> dict[str, tuple[Weight, Site]]:
+    """The weights that values are made with, by name, each with the first value that reads it.
+
+    A table that is read in two places (tied embeddings) has one name, and is there once.
+    """
+    found: dict[str, tuple[Weight, Site]] = {}
+    for site in sites:
+        for weight in site.weights:
+            found.setdefault(weight.name, (weight, site))
+    return found
+
+
+def entries(weight: Weight) -> int:
+    """How many numbers a weight holds."""
+    return math.prod(weight.shape)
+
+
+def lengths(positions: Callable[[str], int]) -> Callable[[Index], int]:
+    """How far an index counts, given the number of positions of each stack by its prefix."""
+    return lambda index: positions(index.stack) if index.size is None else index.size
+
+
+def multiplications(site: Site, length: Callable[[Index], int]) -> int:
+    """Multiplications of a value's matrix products, each with its addition, in all of its cells."""
+    return math.prod(map(length, site.index)) * site.expression.products(length)
