@@ -12,7 +12,7 @@ from torch import Tensor
 from viz_model.model import masks, ops
 from viz_model.model.attention import scale
 from viz_model.model.transformer import Transformer
-from viz_model.runs import trace
+from viz_model.runs.record import record
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.bug import NEEDS, Bug, Place, of_run
 from viz_model.topics.mistakes.numbers.outcome import effect
@@ -84,7 +84,7 @@ def _padded(place: Place) -> Padded:
     ids, is_padding = swaps.padded(place.trace, N_PADDING)
     side = place.trace.stack.side
     visible = {side: masks.padding(len(ids), is_padding)}
-    run = trace.record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
+    run = record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
     return Padded(run.at(side), is_padding)
 
 
