@@ -27,7 +27,6 @@ from viz_model.runs import recompute
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
 from viz_model.topics.block.numbers import depth
-from viz_model.topics.embedding.numbers import Geometry, geometry
 from viz_model.topics.norm_placement.numbers import twins
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients, stream_gradients
 from viz_model.training import log
@@ -311,9 +310,3 @@ def figures_by_source(name: str) -> dict[str, dict[str, float]]:
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found: dict[str, dict[str, float]] = known.get("by_source", {})
     return found
-
-
-@cached()
-def embedding_geometry(name: str) -> Geometry:
-    """Nearest rows and principal directions of a model's embedding table."""
-    return geometry(model(name).model.embedding.weight.detach().numpy())
