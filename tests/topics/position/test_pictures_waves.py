@@ -12,7 +12,8 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.numbers import by_hand, views

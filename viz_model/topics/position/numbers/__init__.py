@@ -12,7 +12,8 @@ from torch import Tensor
 from viz_model import config as variants
 from viz_model.config import ModelConfig, Rope, Side, Sinusoidal
 from viz_model.model import masks, ops, positions
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 
 PAPER_BASE = 10_000.0
 """The base of the waves in Vaswani et al. 2017, section 3.5."""
