@@ -1,18 +1,20 @@
 """Which tests run when: every test belongs to one tier.
 
-A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Cases of a matrix are
+A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Of a matrix the cases are
 sorted here: where a test runs over the variants of the architecture, those beyond the covering ones are ``full``,
-and so is what :func:`crossed` has over.
+and so is what :func:`crossed` and :func:`some` have over. Tests of models that come in packages are ``full`` too.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tiny_models import covering, variants
+from pytest import mark
+from tiny_models import covering, describe, variants
 
 from viz_model.config import ModelConfig
 
@@ -29,8 +31,20 @@ def crossed(*axes: Sequence[Any]) -> list[Any]:
     for place in itertools.product(*(range(len(axis)) for axis in axes)):
         members = (axis[n] for axis, n in zip(axes, place, strict=True))
         values = itertools.chain.from_iterable(m if isinstance(m, tuple) else (m,) for m in members)
-        cases.append(pytest.param(*values, marks=() if place in kept else pytest.mark.full))
+        cases.append(pytest.param(*values, marks=mark.fast if place in kept else mark.full))
     return cases
+
+
+def some(cases: Sequence[Any], n: int) -> list[Any]:
+    """Cases for ``parametrize``; ``fast`` are ``n`` of them, spread over all."""
+    kept = {k * (len(cases) - 1) // max(n - 1, 1) for k in range(n)}
+    values = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*v, marks=mark.fast if i in kept else mark.full) for i, v in enumerate(values)]
+
+
+def name(value: Any) -> str | None:
+    """What a case is called after one of its values; pytest knows for most."""
+    return describe(value) if isinstance(value, ModelConfig) else None
 
 
 def assign(items: Sequence[pytest.Item]) -> None:
@@ -39,21 +53,21 @@ def assign(items: Sequence[pytest.Item]) -> None:
     Raises:
         pytest.UsageError: a test is marked with two tiers.
     """
-    deferred = set(variants()) - set(covering())
+    deferred = {_plan(config) for config in variants()} - {_plan(config) for config in covering()}
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in tests.values():
         if cases[0].get_closest_marker("every_variant"):
             continue
-        beyond = [_tier(item) is None and any(config in deferred for config in _configs(item)) for item in cases]
+        beyond = [_tier(item) is None and any(plan in deferred for plan in _plans(item)) for item in cases]
         if all(beyond):  # a sample of another sort, none of which covers anything
             beyond[0] = False
         for item in itertools.compress(cases, beyond):
             item.add_marker("full")
     for item in items:
         if _tier(item) is None:
-            item.add_marker(TIERS[0])
+            item.add_marker("full" if "package" in getattr(item, "fixturenames", ()) else TIERS[0])
 
 
 def _tier(item: pytest.Item) -> str | None:
@@ -63,7 +77,13 @@ def _tier(item: pytest.Item) -> str | None:
     return marked[0] if marked else None
 
 
-def _configs(item: pytest.Item) -> list[ModelConfig]:
+def _plan(config: ModelConfig) -> tuple[Any, ...]:
+    """What a model is, whatever its vocabulary and context."""
+    sizes = ("n_vocab", "n_context")
+    return tuple(getattr(config, field.name) for field in dataclasses.fields(config) if field.name not in sizes)
+
+
+def _plans(item: pytest.Item) -> list[tuple[Any, ...]]:
     """The variants that a case is of."""
     case = getattr(item, "callspec", None)
-    return [value for value in case.params.values() if isinstance(value, ModelConfig)] if case else []
+    return [_plan(value) for value in case.params.values() if isinstance(value, ModelConfig)] if case else []

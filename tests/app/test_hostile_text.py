@@ -16,7 +16,7 @@ from app_driver import figures, open_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import crossed, some
 
 import viz_model as vm
 from viz_model.app import runs, state
@@ -87,7 +87,7 @@ def check(tokenizer: Tokenizer, text: str) -> None:
         tokenizer.words(text)
 
 
-@pytest.mark.parametrize("name", [*STORY, *BROUGHT])
+@pytest.mark.parametrize("name", some([*STORY, *BROUGHT], 2))
 def test_any_text_in_any_tokenizer(name: str, family: Path) -> None:
     tokenizer = STORY[name]() if name in STORY else registry.tokenizer_of(name)
     n_cases = 0
@@ -219,7 +219,7 @@ def test_any_address_is_a_view_of_a_model_on_offer(query: dict[str, str]) -> Non
     view, notices = state.parse(query, list(CONFIGS), CONFIGS, "en")
     config = CONFIGS[view.model]
     assert view.layer < config.depth(view.stack(config)) and view.head < config.n_heads
-    assert view.compare in (None, *CONFIGS) and view.vocabulary in (None, state.CL100K, *CONFIGS)
+    assert view.compare in (None, *CONFIGS)
     assert all(len(str(value)) <= 300 for notice in notices for value in notice.values.values())
     for language in LANGUAGES:
         for notice in notices:

@@ -17,6 +17,7 @@ import viz_model as vm
 from viz_model.app import frame, runs
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import Texts
+from viz_model.topics.next_token.sections.drawn import drawn
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
@@ -145,10 +146,10 @@ def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> N
     app = visit("next_token", "tiny-translator", to="zh", target="a")
     app.button(key="next_token.one_more").click().run()
     sampling = vm.Sampling(temperature=1.0, top_p=0.9)
-    (drawn,) = runs.drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
+    (step,) = drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
     app.button(key="next_token.keep").click().run()
     tokenizer = vm.load("tiny-translator").tokenizer
-    assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), drawn.token.id])
+    assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), step.token.id])
 
 
 def test_a_language_that_the_model_does_not_know_is_named(visit: Open) -> None:

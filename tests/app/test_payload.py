@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
+from tiers import crossed
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
@@ -24,7 +25,7 @@ PAGES = [page for pages in SECTIONS.values() for page in pages]
 MOST, MOST_GRID = 150_000, 300_000
 """Bytes of a view, and of the grid of all heads of a layer."""
 
-LENGTHS = [16, 500, pytest.param(2048, marks=pytest.mark.slow)]
+LENGTHS = [16, 500]
 
 
 def long_model(**changes: Any) -> vm.LanguageModel:
@@ -80,8 +81,10 @@ def sent(app: AppTest) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(
+    ("page", "length"),
+    [*crossed(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
+)
 def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
     found = sent(open_page(page, text_of(lm, length)))
     assert len(found) > 10  # the page was drawn

@@ -38,12 +38,7 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
         head=st.integers(0, 5),
         token=st.none() | st.integers(0, 127),
         edits=st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple),
-        temperature=st.integers(0, 40).map(lambda n: round(0.05 * n, 2)),
-        top_k=st.none() | st.integers(1, state.MAX_TOP_K),
-        top_p=st.integers(1, 20).map(lambda n: round(0.05 * n, 2)),
-        seed=st.integers(0, state.MAX_SEED),
         compare=st.none() | st.sampled_from(MODELS),
-        vocabulary=st.none() | st.sampled_from([state.CL100K, *MODELS]),
         lang=st.sampled_from(list(LANGUAGES)),
     )
 )
@@ -57,7 +52,7 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
 
 
 ASKED: tuple[str, ...] = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
-ASKED += ("temperature", "top_k", "top_p", "seed", "compare", "vocabulary")
+ASKED += ("compare",)
 
 
 @given(st.dictionaries(st.sampled_from(ASKED), st.text()))
@@ -65,8 +60,7 @@ def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
     view, notices = parse(query)
     config = CONFIGS[view.model]
     assert view.lang in LANGUAGES
-    assert view.sampling.temperature <= state.MAX_TEMPERATURE and 0 <= view.seed <= state.MAX_SEED
-    assert view.compare in (None, *MODELS) and view.vocabulary in (None, state.CL100K, *MODELS)
+    assert view.compare in (None, *MODELS)
     assert 0 <= view.layer < config.n_layers and 0 <= view.head < config.n_heads
     for language in LANGUAGES:
         for notice in notices:
@@ -80,25 +74,10 @@ def test_each_wrong_value_is_named() -> None:
     assert {notice.key for notice in notices} == keys
 
 
-def test_what_no_slider_can_be_set_to_stays_as_it_was_and_is_said() -> None:
-    for name, wrong in {
-        "temperature": ("-1", "2.05", "nan", "1e0", "0.123", ""),
-        "top_k": ("0", "101", "2.5", "٣", "off"),
-        "top_p": ("0", "1.01", "0.01"),
-        "seed": ("-1", "10000", "1_0"),
-        "compare": ("gpt-9", state.CL100K),
-        "vocabulary": ("gpt-9", ""),
-    }.items():
-        for asked in wrong:
-            view, (notice,) = parse({name: asked})
-            assert view == state.ViewState(model=MODELS[0])
-            assert notice.values["name"] == name and notice.values["asked"] == asked
-
-
-def test_an_address_says_of_sampling_only_what_was_chosen() -> None:
-    assert not {"temperature", "top_k", "top_p", "seed"} & state.ViewState(model="m").query().keys()
-    chosen = state.ViewState(model=MODELS[0], temperature=0.0, top_k=7, top_p=1.0, seed=12).query()
-    assert [chosen[name] for name in ("temperature", "top_k", "top_p", "seed")] == ["0", "7", "1", "12"]
+def test_a_model_that_is_not_there_is_not_compared() -> None:
+    view, (notice,) = parse({"compare": "gpt-9"})
+    assert view == state.ViewState(model=MODELS[0])
+    assert notice.values["name"] == "compare" and notice.values["asked"] == "gpt-9"
 
 
 def test_text_beyond_the_limit_is_cut_in_the_address() -> None:

@@ -17,6 +17,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
+pytestmark = pytest.mark.every_variant
 EVERY = [*variants(), *without_a_part()]
 every = pytest.mark.parametrize("config", EVERY, ids=describe)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiers import crossed
 from torch import nn
 from torch.nn import functional as F
 from training_data import data_of, measured, texts, tiny_recipe
@@ -219,8 +220,7 @@ def test_a_step_of_muon_is_orthogonal_and_of_adamws_size() -> None:
     assert cosine > 0.95
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("accumulate", [2, 3, 50])
+@pytest.mark.parametrize(("kind", "accumulate"), crossed(KINDS, [2, 3, 50]))
 def test_portions_of_a_batch_are_the_batch(kind: Kind, accumulate: int) -> None:
     """Also with more portions than rows, some of which are then empty."""
     recipe = tiny_recipe(kind, steps=3, decay_steps=1, warmup=1, label_smoothing=0.1, peak_rate=1e-3)
@@ -246,8 +246,7 @@ def test_portions_of_a_batch_add_up_to_its_gradient(kind: Kind) -> None:
         torch.testing.assert_close(p.grad, expected, atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "optimiser"), crossed(KINDS, ["adamw", "muon"]))
 def test_training_learns(kind: Kind, optimiser: Any) -> None:
     recipe = tiny_recipe(
         kind, steps=40, warmup=5, decay_steps=20, validate_every=20, peak_rate=2e-2, optimiser=optimiser

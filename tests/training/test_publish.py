@@ -253,6 +253,7 @@ def test_a_run_without_a_checkpoint_is_not_published(data: Path, tmp_path: Path)
         publish.publish(chosen, prepared, tmp_path / "run", tmp_path / "model")
 
 
+@pytest.mark.full
 def test_a_published_model_is_trained_on_at_the_restart(published: Published, tmp_path: Path) -> None:
     chosen, data, _, folder = published
     longer = dataclasses.replace(chosen, steps=9, restarts=(4,))

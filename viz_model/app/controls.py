@@ -9,9 +9,6 @@ import streamlit as st
 
 from viz_model.app import state
 from viz_model.app.page import Page
-from viz_model.runs.generation import Sampling
-
-_OFF = 0
 
 
 def setting(stage: Page, widget: Callable[..., Any], name: str, *values: Any, **options: Any) -> Any:
@@ -20,22 +17,6 @@ def setting(stage: Page, widget: Callable[..., Any], name: str, *values: Any, **
     return widget(
         stage.words(name), *values, key=key, help=stage.words(f"{name}_help"), persist_state="session", **options
     )
-
-
-def sampling(stage: Page) -> Sampling:
-    """Temperature, top-k and top-p, side by side; what they are set to stands in the address."""
-    left, middle, right = st.columns(3, gap="large")
-    choices = [*range(1, state.MAX_TOP_K + 1), _OFF]
-    view = stage.view
-
-    def written(k: int) -> str:
-        return stage.words("off") if k == _OFF else str(k)
-
-    in_view(stage, left.slider, "temperature", view.temperature, 0.0, state.MAX_TEMPERATURE, step=0.05)
-    top_k = view.top_k or _OFF
-    in_view(stage, middle.select_slider, "top_k", top_k, choices, format_func=written, read=lambda k: k or None)
-    in_view(stage, right.slider, "top_p", view.top_p, state.MIN_TOP_P, 1.0, step=0.05)
-    return view.sampling
 
 
 def in_view(

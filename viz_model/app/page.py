@@ -9,7 +9,7 @@ import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.choices import Choice
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, literal
+from viz_model.app.texts import Texts, labels, literal, sections
 
 V = TypeVar("V")
 
@@ -43,6 +43,12 @@ class Page:
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
         return self.t(f"{self.text_key}.{key}", **values)
+
+    def kind(self, prefix: str, name: str) -> str:
+        """The key of this page's text on one of several kinds, or where that has none of its own, ``prefix_other``."""
+        key, language = f"{prefix}_{name}", self.t.language
+        is_known = key in labels(language, self.text_key) or key in sections(language, self.text_key)
+        return key if is_known else f"{prefix}_other"
 
     def chosen(self, choice: Choice[V]) -> V:
         """What the visitor has chosen on this page, by now."""

@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,24 +20,16 @@ import torch
 import viz_model as vm
 from viz_model.app import run_lock
 from viz_model.app.cache import MOST_KEPT, Call, cached, store
-from viz_model.app.state import CL100K
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
-from viz_model.runs.generation import Decoder, Step, steps
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import bytes_kept
-from viz_model.tokenizers.tokenizer import Tokenizer
-from viz_model.tokenizers.tokenizer import cl100k_base as cl100k_base
 from viz_model.topics.block.numbers import depth
 from viz_model.topics.embedding.numbers import Geometry, geometry
-from viz_model.topics.next_token.numbers import kv_cache
-from viz_model.topics.next_token.numbers.masked import Covered, cover
-from viz_model.topics.next_token.pictures.next_token import MOST_DRAWN
 from viz_model.topics.norm_placement.numbers import twins
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients, stream_gradients
-from viz_model.topics.tokens.numbers import splitting
 from viz_model.training import log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
@@ -165,33 +157,6 @@ def loaded(name: str) -> vm.LanguageModel:
     return lm
 
 
-@st.cache_resource(show_spinner=False)
-def vocabularies() -> dict[str, str]:
-    """The vocabularies of the server's models: of each one a model that has it, by what the vocabulary is called."""
-    found: dict[str, str] = {}
-    for name in configs():
-        with contextlib.suppress(vm.ModelError):
-            found.setdefault(registry.vocabulary_of(name), name)
-    return found
-
-
-@st.cache_resource(show_spinner=False, max_entries=6)
-def vocabulary(name: str) -> Tokenizer:
-    """``cl100k_base``, or the tokenizer of a model of the server, without its weights.
-
-    Raises:
-        ModelError: its files are damaged.
-    """
-    return cl100k_base() if name == CL100K else registry.tokenizer_of(name)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def surveys(_own: Tokenizer, _other: Tokenizer, names: tuple[str, str]) -> tuple[splitting.Surveyed, ...]:
-    """How two vocabularies, kept by their ``names``, spell the common words of the first, and more."""
-    words = splitting.common_words(_own)
-    return tuple(splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (_own, _other))
-
-
 class RunKey(NamedTuple):
     """A run that a visitor asks for: the key under which it, and what follows from it, is kept.
 
@@ -313,14 +278,6 @@ def bare_top_changes(asked: RunKey) -> int:
 
 
 @cached()
-def along_the_stream(asked: RunKey, side: Side) -> tuple[np.ndarray, np.ndarray]:
-    """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
-    run = trace(asked).at(side)
-    with run_lock.RUNNING:
-        return twins.stream_norms(run), twins.stream_similarity(run)
-
-
-@cached()
 def untrained_similarity(asked: RunKey, side: Side) -> np.ndarray:
     """How alike the tokens are by depth in a model like this one before any training."""
     run = trace(asked).at(side)
@@ -354,89 +311,6 @@ def figures_by_source(name: str) -> dict[str, dict[str, float]]:
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found: dict[str, dict[str, float]] = known.get("by_source", {})
     return found
-
-
-class Drawing:
-    """The tokens drawn so far after one text, what the cache held when each was drawn, and the run that draws on.
-
-    ``nbytes`` is what its cache takes at the longest.
-    """
-
-    def __init__(self, decoder: Decoder, going: Iterator[Step], end: int | None, nbytes: int) -> None:
-        self.nbytes = nbytes
-        self._decoder = decoder
-        self._going = going
-        self._end = end
-        self._steps: list[Step] = []
-        self._held: list[kv_cache.Held] = []
-
-    def first(self, count: int) -> tuple[Step, ...]:
-        """The first ``count`` tokens, fewer where the model ends the text; its end is the last one."""
-        while len(self._steps) < count and not (self._steps and self._steps[-1].token.id == self._end):
-            run_lock.check()
-            self._steps.append(next(self._going))
-            self._held.append(kv_cache.held(self._decoder.cache))
-        return tuple(self._steps[:count])
-
-    def held(self, count: int) -> kv_cache.Held:
-        """What the cache held when token ``count`` ≥ 1 was drawn."""
-        return self._held[len(self.first(count)) - 1]
-
-
-# Each keeps a KV cache, so that one more token costs one position.
-@cached()
-def _drawing(asked: RunKey, sampling: vm.Sampling, seed: int) -> Drawing:
-    lm, run = model(asked.model), trace(asked)
-    with run_lock.RUNNING:
-        decoder = lm.decoder(run.ids, asked.target, asked.to, edits=run.edits)
-    positions = len(run.at(run.config.sides[-1])) + MOST_DRAWN
-    pair = 2 * lm.config.n_kv_heads * lm.config.d_head  # a key and a value of every head
-    nbytes = 4 * positions * lm.config.depth(run.config.sides[-1]) * pair
-    return Drawing(decoder, steps(decoder, lm.tokenizer, sampling, seed), lm.tokenizer.end_of_text, nbytes)
-
-
-def drawn(asked: RunKey, sampling: vm.Sampling, seed: int, count: int) -> tuple[Step, ...]:
-    """The first ``count`` tokens that continue the traced part of a text, fewer where the model ends it.
-
-    Of an encoder–decoder, they continue its target. An end-of-text token is the last one.
-
-    Raises:
-        ValueError: an edit speaks of positions, and so means nothing for a text that grows.
-    """
-    drawing = _drawing(asked, sampling, seed)
-    with run_lock.RUNNING:
-        return drawing.first(count)
-
-
-def held(asked: RunKey, sampling: vm.Sampling, seed: int, count: int) -> kv_cache.Held:
-    """What the decoder's cache held when it drew token ``count`` ≥ 1 of :func:`drawn`."""
-    drawing = _drawing(asked, sampling, seed)
-    with run_lock.RUNNING:
-        return drawing.held(count)
-
-
-@cached(size=bytes_of)
-def masked(asked: RunKey, position: int) -> vm.Trace:
-    """The trace of a text in which the mask token stands at ``position``.
-
-    Raises:
-        ValueError: the model's vocabulary has no mask token.
-    """
-    lm, ids = model(asked.model), list(trace(asked).ids)
-    if lm.tokenizer.mask_id is None:
-        raise ValueError(f"{asked.model}: its vocabulary has no mask token")
-    ids[position] = lm.tokenizer.mask_id
-    with run_lock.RUNNING:
-        return lm.trace(ids=ids, edits=vm.edits.parse(asked.edits))
-
-
-@cached()
-def covered(asked: RunKey, start: int, stop: int) -> Covered:
-    """Each token from ``start`` to ``stop`` covered alone, of a model whose vocabulary has a mask token."""
-    run = trace(asked)
-    assert run.tokenizer.mask_id is not None
-    with run_lock.RUNNING:
-        return cover(run, range(start, stop), run.tokenizer.mask_id)
 
 
 @cached()

@@ -24,7 +24,6 @@ from viz_model.config import ModelConfig, Side
 from viz_model.runs import edits
 from viz_model.runs.derivation import Cell
 from viz_model.runs.edits import Edit
-from viz_model.runs.generation import Sampling
 
 MAX_URL_TEXT = 2_000
 """Characters of text that a URL carries; servers and proxies refuse much longer addresses."""
@@ -32,12 +31,6 @@ MAX_URL_TEXT = 2_000
 V = TypeVar("V")
 
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
-
-MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, MAX_SEED = 2.0, 100, 0.05, 9999
-"""What a visitor may choose of how tokens are drawn."""
-
-CL100K = "cl100k_base"
-"""The vocabulary that every other one can be held against."""
 
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
@@ -50,9 +43,7 @@ BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "fra
 the derivation."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
-    BODY: frozenset(
-        {"layer", "head", "token", "temperature", "top_k", "top_p", "seed", "compare", "vocabulary", "choices"}
-    ),
+    BODY: frozenset({"layer", "head", "token", "compare", "choices"}),
     PLACE: frozenset({"layer", "head"}),
     ASK: frozenset({"token"}),
     DRAWER: frozenset({"cell"}),
@@ -70,8 +61,7 @@ class ViewState:
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
 
-    ``temperature``, ``top_k`` (None: off), ``top_p`` and ``seed`` say how tokens are drawn. ``compare`` is a
-    second model to stand beside the first, ``vocabulary`` a second vocabulary; None is the page's own choice.
+    ``compare`` is a second model to stand beside the first; None is the page's own choice.
     ``cell`` is the number whose derivation is open: of a value, or of a weight.
 
     ``page`` is the page that is open, and ``choices`` what was chosen on it and on others, under
@@ -87,12 +77,7 @@ class ViewState:
     head: int = 0
     token: int | None = None
     edits: tuple[Edit, ...] = ()
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 0.9
-    seed: int = 0
     compare: str | None = None
-    vocabulary: str | None = None
     cell: Cell | None = None
     lang: str = "en"
     page: str = ""
@@ -102,11 +87,6 @@ class ViewState:
         """What is chosen on a page."""
         written = self.choices.get(f"{page}.{choice.name}")
         return choice.default if written is None else choice.read(written)
-
-    @property
-    def sampling(self) -> Sampling:
-        """How the next token is chosen."""
-        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
 
     def query(self) -> dict[str, str]:
         """The view as URL parameters; :func:`parse` is the inverse."""
@@ -128,13 +108,8 @@ class ViewState:
             plain["side"] = self.side
         if self.edits:
             plain["edits"] = edits.write(self.edits)
-        # What nobody has touched is left out, so that most addresses stay short.
-        for name in ("temperature", "top_k", "top_p", "seed"):
-            if (value := getattr(self, name)) != getattr(_UNTOUCHED, name):
-                plain[name] = f"{value:g}"
-        for name in ("compare", "vocabulary"):
-            if (value := getattr(self, name)) is not None:
-                plain[name] = value
+        if self.compare is not None:
+            plain["compare"] = self.compare
         if self.cell is not None:
             plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
         prefix = f"{self.page}."
@@ -145,12 +120,6 @@ class ViewState:
     def stack(self, config: ModelConfig) -> Side:
         """The stack of a model that is looked at: of a model with one stack, that one."""
         return self.side if self.side in config.sides else config.sides[-1]
-
-
-_UNTOUCHED = ViewState(model="")
-
-# Patterns, because int() and float() also read 1_0, other scripts' digits and nan.
-_WHOLE, _DECIMAL = re.compile("[0-9]{1,4}"), re.compile(r"[0-9](\.[0-9]{1,2})?")
 
 
 @dataclass(frozen=True)
@@ -193,17 +162,6 @@ def parse(
             return int(asked)
         notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
         return 0
-
-    def number(name: str, low: float, high: float, pattern: re.Pattern[str] = _WHOLE) -> Any:
-        """A number of the sliders; the default of the view where the address asks for none, or for another."""
-        default = getattr(_UNTOUCHED, name)
-        asked = query.get(name)
-        if asked is not None and pattern.fullmatch(asked) and low <= float(asked) <= high:
-            return type(low)(asked)
-        if asked is not None:
-            values = {"name": name, "asked": asked[:80], "low": low, "high": high}
-            notices.append(Notice("common.unknown_number", values))
-        return default
 
     def named(name: str, known: Sequence[str]) -> str | None:
         asked = query.get(name)
@@ -254,12 +212,7 @@ def parse(
         head=index("head", config.n_heads),
         token=token,
         edits=changes,
-        temperature=number("temperature", 0.0, MAX_TEMPERATURE, _DECIMAL),
-        top_k=number("top_k", 1, MAX_TOP_K),
-        top_p=number("top_p", MIN_TOP_P, 1.0, _DECIMAL),
-        seed=number("seed", 0, MAX_SEED),
         compare=named("compare", models),
-        vocabulary=named("vocabulary", (CL100K, *models)),
         cell=cell,
         lang=lang,
         page=page,

@@ -92,7 +92,7 @@ def test_what_is_patched_in_last_is_the_other_answer(config: ModelConfig) -> Non
 def test_the_depth_from_which_a_word_no_longer_decides() -> None:
     def leaves(*column: float) -> int | None:
         moved = np.array(column)[:, None]
-        return breaking.Patching(tuple(range(len(column))), (3,), moved, 0, 1.0).leaves
+        return breaking.Patching(tuple(range(len(column))), (3,), moved, 0).leaves
 
     assert leaves(1, 0.8, 0.2, 0) == 2 and leaves(1, 0.2, 0.7, 0) == 3
     assert leaves(1, 0.9) is None and leaves(0.1, 0.2) == 0

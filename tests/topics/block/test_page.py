@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import crossed, name, some
 from tiny_models import describe, language_model, variants
 
 import viz_model as vm
@@ -78,7 +79,7 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     check_code(app)
 
 
-@every
+@pytest.mark.parametrize(("config", "side"), some(PAIRS, 3), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) -> None:
     app = opened("norm_placement", config, side=side)
     words = said(app)
@@ -101,17 +102,20 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     check_code(app)
 
 
-@pytest.mark.parametrize("page", ["block", "norm_placement"])
-@pytest.mark.parametrize("config", SAMPLE[::3], ids=describe)
+@pytest.mark.parametrize(("config", "page"), crossed(SAMPLE[::3], ["block", "norm_placement"]), ids=name)
 def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
     words = said(opened(page, config, lang="zh"))
     assert re.search("[\u4e00-\u9fff]", words)
     assert ("RMSNorm" in words) or not isinstance(config.norm, choices.RMSNorm)
 
 
-@pytest.mark.parametrize("page", ["block", "norm_placement"])
-@pytest.mark.parametrize("text", ["a", "<b>bold</b> $x$ `tick`", "long " * 300])
-@pytest.mark.parametrize("config", [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ids=describe)
+@pytest.mark.parametrize(
+    ("config", "text", "page"),
+    crossed(
+        [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ["a", "<b>bold</b> $x$ `tick`", "long " * 300], ["block", "norm_placement"]
+    ),
+    ids=name,
+)
 def test_any_text_on_other_kinds(config: ModelConfig, text: str, page: str, opened: Opened) -> None:
     assert len(opened(page, config, text).get("plotly_chart")) >= (6 if page == "block" else 2)
 
@@ -124,7 +128,7 @@ def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Op
     assert any("blocks.1.cross.norm.out" in caption.value for caption in app.caption)
     app.button_group(key="sidebar.side").set_value("encoder").run()
     assert not app.exception
-    assert app.session_state["block.which"] == "attn"
+    assert app.button_group(key="block.which").value == "attn"
 
 
 def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,3 +184,15 @@ def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened)
     assert "first choice here" in said(app) or "prediction here" in said(app)
     app.toggle(key="block.skip.attn.True").set_value(False).run()
     assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"
+
+
+def test_choices_stand_in_the_address(opened: Opened) -> None:
+    config = next(c for c in SAMPLE if c.kind == "decoder")
+    app = opened("block", config, dimension="5", which="ffn", neuron="7", value="-1.5")
+    assert app.slider(key="block.dimension").value == 5
+    assert app.button_group(key="block.which").value == "ffn"
+    assert (app.number_input(key="block.neuron").value, app.number_input(key="block.value").value) == (7, -1.5)
+    app.slider(key="block.dimension").set_value(6).run()
+    assert not app.exception and app.query_params["dimension"] == "6"
+    wide = opened("block", config, dimension="900", neuron="900", value="1e5")
+    assert wide.slider(key="block.dimension").value == config.d_model - 1

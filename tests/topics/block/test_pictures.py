@@ -18,6 +18,7 @@ from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block as analysis
 from viz_model.topics.block.numbers import neurons as hidden
+from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import depth, lengths, neurons, norm, strips, weights
 
 NORM_WORDS = {key: "<i>w</i>" for key in ("0", "1", "2", "3", "near", "values", "axis")}
@@ -62,7 +63,7 @@ def normalise(module: torch.nn.Module, x: np.ndarray, eps: float) -> np.ndarray:
 def test_steps_follow_the_equations(config_: ModelConfig) -> None:
     for trace in views_of(config_):
         part, eps = trace.stack.block(1), config_.norm.eps
-        view = strips.StripsView.of(trace, 1, 2)
+        view = views.strips_view(trace, 1, 2)
         value = {step.name: step.values for step in view.steps}
         has_cross = config_.kind == "encoder_decoder" and trace.side == "decoder"
         assert view.crosses == has_cross and len(view.steps) == (10 if has_cross else 7)
@@ -87,7 +88,7 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
 @every
 def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = strips.StripsView.of(trace, 0, 1)
+        view = views.strips_view(trace, 0, 1)
         numbers = [step.equation for step in view.steps]
         is_rms = isinstance(config_.norm, config.RMSNorm)
         if config_.norm_at == "post" or view.crosses:
@@ -103,7 +104,7 @@ def test_only_the_textbooks_own_steps_bear_its_numbers(config_: ModelConfig) -> 
 @every
 def test_steps_hold_the_sites_they_name(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = strips.StripsView.of(trace, 0, 3)
+        view = views.strips_view(trace, 0, 3)
         for step in view.steps:
             if step.site in view.sites:
                 assert np.array_equal(step.values, trace[step.site][3].numpy())
@@ -113,30 +114,30 @@ def test_steps_hold_the_sites_they_name(config_: ModelConfig) -> None:
 
 
 def test_the_equations_are_written_in_latex() -> None:
-    said = strips.equations(strips.StripsView.of(of(), 0, 1))
+    said = strips.equations(views.strips_view(of(), 0, 1))
     assert r"\mathbf{t}^{1} &= \text{LayerNorm}(\mathbf{x}) & (8.26)" in said
     assert r"\mathbf{h} &= \mathbf{t}^{5} + \mathbf{t}^{3} & (8.31)" in said
-    said = strips.equations(strips.StripsView.of(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
+    said = strips.equations(views.strips_view(of(norm_at="post", norm=config.RMSNorm()), 0, 1))
     assert r"\text{mid} &= \text{RMSNorm}(\mathbf{x} + \mathbf{a})" in said and "8." not in said
-    crossed = strips.StripsView.of(of(kind="encoder_decoder", start_id=0), 0, 1)
+    crossed = views.strips_view(of(kind="encoder_decoder", start_id=0), 0, 1)
     assert r"\mathbf{t}^{5} &= \text{CrossAttention}(\mathbf{t}^{4}, \text{encoder})" in strips.equations(crossed)
 
 
 def test_strips_share_one_scale_which_a_few_giants_do_not_set() -> None:
-    view = strips.StripsView.of(of(), 0, 2)
+    view = views.strips_view(of(), 0, 2)
     assert view.matrix.shape == (7, 24) and len(view.names) == 7
     assert view.limit == pytest.approx(view.largest) and view.n_clipped == 0
     trace = of()
     with torch.inference_mode():
         trace.values["blocks.0.resid.in"][2, 7] = 500.0
-    view = strips.StripsView.of(trace, 0, 2)
+    view = views.strips_view(trace, 0, 2)
     assert view.largest == 500.0 and view.limit < 50 and view.n_clipped == 1
 
 
 @some
 def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = lengths.LengthsView.of(trace, 1, 0)
+        view = views.lengths_view(trace, 1, 0)
         per_block = 3 if "blocks.0.resid.cross" in trace else 2
         assert view.lengths.shape == (1 + per_block * trace.n_layers, len(trace))
         for site, found in zip(view.sites, view.lengths, strict=True):
@@ -163,7 +164,7 @@ def test_trend_compares_the_ends(last: float, trend: str) -> None:
 
 def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
-    assert view.trend == "level" and view.said["last"] == "1.1"
+    assert view.trend == "level" and view.facts["last"] == "1.1"
     assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
     assert lengths.draw_lengths(view, LENGTH_WORDS).layout.yaxis.type == "log"
     level = seen([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
@@ -190,9 +191,10 @@ def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> No
     for trace in views_of(config_):
         for sublayer in analysis.sublayers(trace, 1):
             site = f"blocks.1.{sublayer}.norm"
-            view = norm.NormView.of(trace, 1, sublayer, 3)
+            view = views.norm_view(trace, 1, sublayer, 3)
             found = view.normed
             assert np.array_equal(found.before, trace.norm_input(site)[3].numpy())
+            assert found.gain is not None and found.standard is not None
             shift = 0.0 if found.shift is None else found.shift
             np.testing.assert_allclose(found.gain * found.standard + shift, found.after, atol=1e-5)
             assert np.square(found.standard).mean() == pytest.approx(1, abs=1e-3)
@@ -204,7 +206,7 @@ def test_norm_is_taken_apart_and_goes_together_again(config_: ModelConfig) -> No
 @every
 def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
     trace = views_of(config_)[0]
-    found = norm.NormView.of(trace, 0, "attn", 2).normed
+    found = views.norm_view(trace, 0, "attn", 2).normed
     x = torch.from_numpy(found.before)
     eps = config_.norm.eps
     if isinstance(config_.norm, config.RMSNorm):
@@ -213,8 +215,9 @@ def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
     else:
         expected = F.rms_norm(x, x.shape, eps=eps)
         assert found.other == "RMSNorm" and found.mean == pytest.approx(float(x.mean()), abs=1e-5)
+    assert found.instead is not None and found.standard is not None
     np.testing.assert_allclose(found.instead, expected.numpy(), atol=1e-5)
-    facts = norm.NormView.of(trace, 0, "attn", 2).facts()
+    facts = views.norm_view(trace, 0, "attn", 2).facts()
     cosine = F.cosine_similarity(torch.from_numpy(found.standard), expected, dim=0).item()
     assert float(facts["cosine"]) == pytest.approx(cosine, abs=2e-4)
     assert float(facts["rms"]) ** 2 == pytest.approx(
@@ -224,10 +227,10 @@ def test_the_other_norm_differs_by_the_mean_alone(config_: ModelConfig) -> None:
 
 def test_histograms_share_an_axis_unless_one_would_be_a_sliver() -> None:
     trace = of()
-    assert norm.NormView.of(trace, 0, "attn", 2).is_common
+    assert views.norm_view(trace, 0, "attn", 2).is_common
     with torch.inference_mode():
         trace.values["blocks.0.resid.in"] *= 100
-    view = norm.NormView.of(trace, 0, "attn", 2)
+    view = views.norm_view(trace, 0, "attn", 2)
     assert not view.is_common
     assert np.array_equal(view.edges[1], view.edges[2])  # the two that are compared
     assert (view.counts[1] > 0).sum() > 6
@@ -252,9 +255,10 @@ def test_neurons_are_the_strongest_and_their_sum_is_the_output(config_: ModelCon
 def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -> None:
     activate = ACTIVATIONS[config_.ffn.activation]
     for trace in views_of(config_):
-        way, view = strips.StripsView.of(trace, 1, 2), neurons.NeuronsView.of(trace, 1, 2)
+        way, view = views.strips_view(trace, 1, 2), views.neurons_view(trace, 1, 2)
         reads = way.reads("ffn")
         for neuron in (*view.strongest, *view.closed):
+            assert neuron.up is not None
             for dot in filter(None, (neuron.up, neuron.gate)):
                 assert reads @ dot.key + (dot.bias or 0.0) == pytest.approx(dot.value, abs=1e-4)
                 assert (dot.bias is not None) == config_.ffn.bias
@@ -271,7 +275,7 @@ def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -
 def test_what_counts_as_busy_fits_the_activation(config_: ModelConfig) -> None:
     trace = views_of(config_)[-1]
     act = trace["blocks.0.ffn.act"].numpy()
-    view = neurons.NeuronsView.of(trace, 0, 1)
+    view = views.neurons_view(trace, 0, 1)
     assert view.fires == (isinstance(config_.ffn, config.Dense) and config_.ffn.activation == "relu")
     if view.fires:
         assert view.active.tolist() == (act > 0).sum(-1).tolist()
@@ -291,7 +295,7 @@ def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
     gate, up = np.array([0.9, -0.01, 0.02, 0.8, 0.7, 0.6, 0.5, 0.4]), np.array([9.0, 1.0, -3.0, 8, 7, 6, 5, 4])
     assert hidden.closed(gate, up, 4).tolist() == [2, 1]
     trace = of(ffn=config.Gated())
-    view = neurons.NeuronsView.of(trace, 0, 2)
+    view = views.neurons_view(trace, 0, 2)
     gates = np.sort(np.abs(trace["blocks.0.ffn.gate_act"][2].numpy()))
     assert view.closed and view.gated
     assert all(abs(neuron.gate_act or 0.0) <= gates[len(gates) // 4 - 1] for neuron in view.closed)
@@ -301,7 +305,7 @@ def test_the_gate_holds_back_large_values_behind_small_gates() -> None:
 @every
 def test_promoted_tokens_are_shown_only_where_there_is_a_direct_path(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = neurons.NeuronsView.of(trace, 0, 2)
+        view = views.neurons_view(trace, 0, 2)
         ends = isinstance(config_.head, config.LanguageHead) and trace.side == config_.sides[-1]
         assert (view.path == "logits") == ends
         for neuron in view.strongest:
@@ -334,7 +338,8 @@ def test_why_there_is_no_direct_path(changes: dict[str, Any], path: str) -> None
 def test_the_curve_is_the_activation_with_this_tokens_values_on_it(config_: ModelConfig) -> None:
     activate = ACTIVATIONS[config_.ffn.activation]
     trace = views_of(config_)[-1]
-    view = neurons.CurveView.of(trace, 1, 3)
+    view = views.curve_view(trace, 1, 3)
+    assert view is not None
     source = "gate" if isinstance(config_.ffn, config.Gated) else "up"
     assert np.array_equal(view.curve.before, trace[f"blocks.1.ffn.{source}"][3].numpy())
     np.testing.assert_allclose(view.curve.after, activate(torch.from_numpy(view.curve.before)).numpy(), atol=1e-6)
@@ -361,7 +366,7 @@ def test_a_token_on_which_nothing_fires() -> None:
     with torch.no_grad():
         block.ffn.up.bias.fill_(-1e3)
     trace = lm.trace(ids=[5, 9])
-    view, way = neurons.NeuronsView.of(trace, 0, 1), strips.StripsView.of(trace, 0, 1)
+    view, way = views.neurons_view(trace, 0, 1), views.strips_view(trace, 0, 1)
     assert view.strongest == () and view.active.tolist() == [0, 0] and view.by_hand == "none"
     assert neurons.neuron_by_hand(view, way, 0) == {}
     assert len(neurons.draw_neurons(view, NEURON_WORDS).data[0].x) == 0
@@ -375,8 +380,9 @@ def last_number(said: str) -> float:
 @every
 def test_neuron_by_hand(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view, way = neurons.NeuronsView.of(trace, 0, 2), strips.StripsView.of(trace, 0, 2)
+        view, way = views.neurons_view(trace, 0, 2), views.strips_view(trace, 0, 2)
         neuron, hand = view.strongest[0], neurons.neuron_by_hand(view, way, 7)
+        assert neuron.up is not None
         assert last_number(hand["up"]) == pytest.approx(neuron.up.value, abs=1e-4)
         assert last_number(hand["act"]) == pytest.approx(neuron.act, abs=1e-4)
         assert last_number(hand["written"]) == pytest.approx(neuron.act * neuron.value[7], abs=1e-4)
@@ -389,7 +395,7 @@ def test_neuron_by_hand(config_: ModelConfig) -> None:
 @every
 def test_sums_by_hand(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        way = strips.StripsView.of(trace, 1, 3)
+        way = views.strips_view(trace, 1, 3)
         lines = strips.sums_by_hand(way, 9).splitlines()[1:-1]
         assert len(lines) == len(way.sums)
         for line, found in zip(lines, way.sums, strict=True):
@@ -402,8 +408,9 @@ def test_sums_by_hand(config_: ModelConfig) -> None:
 @every
 def test_norm_by_hand(config_: ModelConfig) -> None:
     trace = views_of(config_)[-1]
-    view = norm.NormView.of(trace, 0, "ffn", 1)
+    view = views.norm_view(trace, 0, "ffn", 1)
     hand = norm.norm_by_hand(view, 4)
+    assert view.normed.standard is not None
     assert last_number(hand["standardised"]) == pytest.approx(view.normed.standard[4], abs=1e-4)
     assert last_number(hand["scaled"]) == pytest.approx(view.normed.after[4], abs=1e-4)
     assert (r"\mu" in hand["measured"]) == (r"\beta" in hand["scaled"]) == (view.normed.name == "LayerNorm")
@@ -412,11 +419,11 @@ def test_norm_by_hand(config_: ModelConfig) -> None:
 @some
 def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        view = weights.WeightsView.of(trace, 1)
+        view = views.weights_view(trace, 1)
         module = trace.stack.block(1)
         assert view.total == sum(parameter.numel() for parameter in module.parameters())
         assert view.groups["ffn"] == sum(parameter.numel() for parameter in module.ffn.parameters())
-        assert ("cross" in view.groups) == strips.StripsView.of(trace, 1, 0).crosses
+        assert ("cross" in view.groups) == views.strips_view(trace, 1, 0).crosses
         assert sum(view.groups.values()) == view.total
         figure = weights.draw_weights(view, WEIGHT_WORDS)
         assert sum(float(bar.x[0]) for bar in figure.data) == view.total
@@ -425,14 +432,15 @@ def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
 @some
 def test_everything_is_drawn_for_every_kind(config_: ModelConfig) -> None:
     for trace in views_of(config_):
-        way = strips.StripsView.of(trace, 1, 2)
-        view, curve = neurons.NeuronsView.of(trace, 1, 2), neurons.CurveView.of(trace, 1, 2)
+        way = views.strips_view(trace, 1, 2)
+        view, curve = views.neurons_view(trace, 1, 2), views.curve_view(trace, 1, 2)
+        assert curve is not None
         figure = strips.draw_strips(way, 3, "dimension", "length")
         assert sum(part.type == "heatmap" for part in figure.data) == len(way.steps)
-        assert len(norm.draw_parameters(norm.NormView.of(trace, 1, "attn", 2), 3, "dimension").data) == (
+        assert len(norm.draw_parameters(views.norm_view(trace, 1, "attn", 2), 3, "dimension").data) == (
             1 if isinstance(config_.norm, config.RMSNorm) else 2
         )
-        assert len(norm.draw_norm(norm.NormView.of(trace, 1, "ffn", 2), NORM_WORDS).data) == 8
+        assert len(norm.draw_norm(views.norm_view(trace, 1, "ffn", 2), NORM_WORDS).data) == 8
         bars = neurons.draw_neurons(view, NEURON_WORDS).data[0]
         assert list(bars.x) == [neuron.act for neuron in view.strongest]
         assert len(neurons.draw_curve(curve, CURVE_WORDS).data) == 3
@@ -445,17 +453,18 @@ def test_everything_is_drawn_for_every_kind(config_: ModelConfig) -> None:
 def test_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
     trace = bundled.trace(text)
     token = len(trace) - 1
-    view = norm.NormView.of(trace, 1, "attn", token)
-    found = neurons.NeuronsView.of(trace, 1, token)
+    view = views.norm_view(trace, 1, "attn", token)
+    found, curve = views.neurons_view(trace, 1, token), views.curve_view(trace, 1, token)
+    assert curve is not None
     figures = [
-        strips.draw_strips(strips.StripsView.of(trace, 1, token), 191, "<i>w</i>", "<i>w</i>"),
-        lengths.draw_lengths(lengths.LengthsView.of(trace, 1, token), LENGTH_WORDS),
+        strips.draw_strips(views.strips_view(trace, 1, token), 191, "<i>w</i>", "<i>w</i>"),
+        lengths.draw_lengths(views.lengths_view(trace, 1, token), LENGTH_WORDS),
         norm.draw_norm(view, NORM_WORDS),
         norm.draw_parameters(view, 191, "<i>w</i>"),
         neurons.draw_active(found, ("<i>w</i>", "<i>w</i>")),
         neurons.draw_neurons(found, NEURON_WORDS),
-        neurons.draw_curve(neurons.CurveView.of(trace, 1, token), CURVE_WORDS),
-        weights.draw_weights(weights.WeightsView.of(trace, 1), WEIGHT_WORDS),
+        neurons.draw_curve(curve, CURVE_WORDS),
+        weights.draw_weights(views.weights_view(trace, 1), WEIGHT_WORDS),
     ]
     for figure in figures:
         drawn = figure.to_json()

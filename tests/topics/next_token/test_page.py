@@ -19,6 +19,7 @@ from viz_model.app import runs, texts
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizers.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.topics.next_token.pictures.sampling import RepetitionView
+from viz_model.topics.next_token.sections.drawn import drawn
 
 MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"
 
@@ -197,7 +198,7 @@ def test_without_a_mask_token_nothing_is_covered_and_that_is_said(visit: Visit) 
 def test_sentences_are_compared_as_they_are_typed(visit: Visit) -> None:
     lm = ids_model(tiny_config(kind="encoder", head=NoHead(), norm_at="post"))
     app = visit(lm, token="1")
-    key = f"sentence_vectors.sentence_0.{lm.name}"
+    key = "sentence_vectors.sentence_0"
     app.text_input(key=key).set_value("7 8 9").run()
     assert not app.exception
     own, other = (trace[trace.leaving].mean(0) for trace in (lm.trace(TEXT), lm.trace("7 8 9")))
@@ -207,7 +208,7 @@ def test_sentences_are_compared_as_they_are_typed(visit: Visit) -> None:
     app.text_input(key=key).set_value("no ids").run()  # such as this vocabulary cannot write
     assert not app.exception and "is not a token id" in said(app)
     for n in range(3):
-        app.text_input(key=f"sentence_vectors.sentence_{n}.{lm.name}").set_value("").run()
+        app.text_input(key=f"sentence_vectors.sentence_{n}").set_value("").run()
     assert not app.exception and "Write a sentence" in said(app)
 
 
@@ -239,7 +240,7 @@ def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
 def test_drawing_on_draws_what_drawing_at_once_draws() -> None:
     name, sampling = "story-pre-ln", vm.Sampling(top_p=0.9)
     text = "The cat sat on"
-    grown = [runs.drawn(runs.RunKey(name, text), sampling, 3, count) for count in (1, 4, 2)]
+    grown = [drawn(runs.RunKey(name, text), sampling, 3, count) for count in (1, 4, 2)]
     expected = vm.load(name).generate(text, max_new_tokens=4, top_p=0.9, seed=3)
     assert grown[1] == expected.steps and grown[0] == expected.steps[:1] and grown[2] == expected.steps[:2]
 

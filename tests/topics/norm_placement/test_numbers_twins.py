@@ -15,6 +15,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config
 from viz_model.config import ModelConfig
+from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.norm_placement.numbers import gradients, twins
 
@@ -106,7 +107,7 @@ def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
     first = 0 if site == "embed.out" else int(site.split(".")[1]) + 1
     x = stream
     for block in list(model.stack("decoder").blocks)[first:]:
-        x = block(x, model.stack("decoder").position, None, None)
+        x = block(x, Given(model.stack("decoder").position))
     final = model.stack("decoder").final_norm
     if final is not None:
         x = final(x)

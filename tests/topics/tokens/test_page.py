@@ -11,9 +11,9 @@ import tiktoken
 from app_driver import offer, open_page
 from tiny_models import language_model, tiny_config
 
-from viz_model.app import runs
 from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, cl100k_base, story_tokenizer
 from viz_model.topics.tokens.numbers import splitting
+from viz_model.topics.tokens.sections import beside, vocabularies
 
 TEXT = "The cat sat on the mat"
 
@@ -56,13 +56,13 @@ def test_a_typed_word_is_cut_step_by_step(app: None) -> None:
     page = open_page("tokens", {"model": "m0", "text": TEXT})
     page.text_input(key="tokens.word_typed").set_value("unbelievable").run()
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    slider = page.slider(key="tokens.step.story-8k.unbelievable")
+    slider = page.slider(key="tokens.word_step")
     assert not page.exception and slider.max == len(split.joins)
     slider.set_value(2).run()
     said = "\n".join(part.value for part in page.markdown)
     assert f"The lowest rank is {split.joins[2].rank:,}" in said
     assert " · ".join(f"`{story_tokenizer().token(id).label}` {id:,}" for id in split.ids) in said
-    page.slider(key="tokens.step.story-8k.unbelievable").set_value(len(split.joins)).run()
+    page.slider(key="tokens.word_step").set_value(len(split.joins)).run()
     assert "nothing is left to do" in "\n".join(part.value for part in page.markdown)
 
 
@@ -75,8 +75,9 @@ def test_anything_can_be_typed_as_a_word(typed: str, app: None) -> None:
 
 def test_the_other_vocabulary_is_in_the_address(app: None, monkeypatch: pytest.MonkeyPatch) -> None:
     other = Renamed(cl100k_base().encoding)
-    monkeypatch.setattr(runs, "vocabularies", lambda: {"story-8k": "m0", "renamed": "ids"})
-    monkeypatch.setattr(runs, "vocabulary", lambda name: other if name == "ids" else cl100k_base())
+    monkeypatch.setattr(beside, "vocabularies", lambda: {"story-8k": "m0", "renamed": "ids"})
+    for module in (beside, vocabularies):
+        monkeypatch.setattr(module, "vocabulary", lambda name: other if name == "ids" else cl100k_base())
     page = open_page("tokens", {"model": "m0", "text": TEXT, "vocabulary": "ids"})
     box = page.selectbox(key="tokens.vocabulary")
     assert box.value == "ids" and box.options == ["cl100k_base", "renamed"]

@@ -142,7 +142,7 @@ def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
         assert len(steps) == len(raw) - 1
         if steps:
             assert steps[-1].parts == (raw,) and steps[-1].rank == rank
-            assert all(step.left + step.right == step.parts[step.at] for step in steps)
+            assert all(step.rank == ranks[step.parts[step.at]] for step in steps)
 
 
 @given(st.text(alphabet="abcdefghij", min_size=1, max_size=12))
@@ -237,8 +237,7 @@ def test_the_bars_are_shares_of_all_rows() -> None:
 
 def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale() -> None:
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    steps = [(join.parts, join.at, join.rank) for join in split.joins]
-    view = MergesView.joined("unbelievable", split.start, steps, 0)
+    view = MergesView.joined("unbelievable", split.start, split.joins, 0)
     assert view.parts == (split.start, *(join.parts for join in split.joins))
     whole, early = draw_merges(view, STEPS), draw_merges(view, STEPS, now=1)
     shown = sum(map(len, view.parts[:2]))

@@ -1,26 +1,20 @@
 """Break it: experiments with a question first and the measured answer after."""
 
-from functools import partial
+from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.topics.ablations import choices
+from viz_model.topics.ablations.sections import compare, taken_apart, trial
 
-from viz_model.app.stage import Stage, show
-from viz_model.topics.ablations.sections import ablations
-
-
-def draw(stage: Stage) -> None:
-    lab = ablations.lab(stage)
-    experiment = ablations.choose(lab)
-    finding = ablations.ask(lab, experiment)
-    ablations.compare(lab)
-
-    lab.stage.tabs(
-        partial(ablations.formula, lab, experiment),
-        partial(ablations.hand, lab),
-        partial(ablations.code, lab),
-        partial(ablations.numbers, lab, finding),
-    )
-    lab.stage.question()
+TOPIC = Topic(
+    name="ablations",
+    layout=Layout(
+        of=trial.Trial.of,
+        sections=(trial.section, compare.section),
+        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    ),
+    choices=choices.ALL,
+)
 
 
 def run() -> None:
     """Open the page."""
-    show("ablations", draw)
+    show(TOPIC)

@@ -97,6 +97,16 @@ def probabilities(before: Trace, after: Trace, at: Place) -> tuple[np.ndarray, n
     return first, second
 
 
+def amount(cost: Cost | None) -> float:
+    """How far the answer changed; NaN where the edit could not be made."""
+    return math.nan if cost is None else cost.amount
+
+
+def by_amount(found: Sequence[Cost | None]) -> list[int]:
+    """Places of what could be made, from the least change to the largest."""
+    return sorted((n for n, cost in enumerate(found) if cost is not None), key=lambda n: amount(found[n]))
+
+
 def costs(plain: Trace, tried: Iterable[Edit], at: Place) -> Iterator[Cost | None]:
     """What each edit alone does to the answer; None for one that cannot be made in this run."""
     for edit in tried:
@@ -250,7 +260,6 @@ class Patching(NamedTuple):
     positions: tuple[int, ...]
     moved: np.ndarray
     swapped: int
-    distance: float
 
     @property
     def leaves(self) -> int | None:

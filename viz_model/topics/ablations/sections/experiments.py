@@ -1,17 +1,10 @@
 """The experiments that a visitor can try, in the order in which the page offers them."""
 
-from viz_model.topics.ablations.sections.base import Experiment, Finding, Lab
-from viz_model.topics.ablations.sections.pieces import FixedPattern, Head, Layer, Neuron
-from viz_model.topics.ablations.sections.reading import Cell, Order, Sentence
-from viz_model.topics.ablations.sections.structure import Mask, Norm, Position, Residual, Scale
+from viz_model.topics.ablations.choices import GUESSES
+from viz_model.topics.ablations.sections import pieces, reading, sentence, structure
+from viz_model.topics.ablations.sections.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "Experiment", "Finding", "Lab"]
+_ALL = (*structure.EXPERIMENTS, *pieces.EXPERIMENTS, reading.ORDER, reading.CELL, sentence.SENTENCE)
+_BY_NAME = {experiment.name: experiment for experiment in _ALL}
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        *(Scale(), Position(), Order(), Mask(), Residual(), Norm()),
-        *(Head(), FixedPattern(), Layer(), Neuron()),
-        *(Cell(), Sentence()),
-    )
-}
+EXPERIMENTS: dict[str, Experiment] = {name: _BY_NAME[name] for name in GUESSES}

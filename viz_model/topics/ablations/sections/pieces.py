@@ -2,268 +2,222 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Literal, NamedTuple
 
 import numpy as np
 import streamlit as st
 
+from viz_model.app import elements, state
 from viz_model.drawing import heatmap
-from viz_model.runs.edits import AblateHead, Edit, FixPattern, SetNeuron, Skip
+from viz_model.runs.edits import AblateHead, FixPattern, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
-from viz_model.topics.ablations.pictures import ablations as pictures
-from viz_model.topics.ablations.sections.base import Experiment, Finding, Lab, change_edit, evenly, named
+from viz_model.topics.ablations.pictures import maps
+from viz_model.topics.ablations.pictures.series import SeriesView
+from viz_model.topics.ablations.sections.experiment import Experiment, Facts, Finding, evenly
+from viz_model.topics.ablations.sections.lab import Lab
 
-At = Literal["attn", "cross"]
+Part = Literal["attn", "cross", "ffn"]
 PATTERNS: tuple[Literal["uniform", "previous", "first"], ...] = ("uniform", "previous", "first")
 TIMES = 10
 """How many times its value a neuron is set to."""
 
 
-def parts(lab: Lab) -> tuple[Literal["attn", "cross", "ffn"], ...]:
+def _parts(lab: Lab) -> tuple[Part, ...]:
     """The sub-layers of this stack."""
-    crosses = "blocks.0.cross.out" in lab.plain
-    return ("attn", "cross", "ffn") if crosses else ("attn", "ffn")
+    return ("attn", "cross", "ffn") if "blocks.0.cross.out" in lab.plain else ("attn", "ffn")
 
 
-class Head(Experiment):
-    """Each head off alone: does the answer survive whichever it is?"""
+def _amounts(costs: tuple[breaking.Cost | None, ...]) -> np.ndarray:
+    return np.array([breaking.amount(cost) for cost in costs])
 
-    name, edit, options, least = "head", AblateHead, ("survives", "falls"), 1
 
-    def _tried(self, lab: Lab) -> list[AblateHead]:
-        """All heads of the stack, or where that is too much those of the chosen layer."""
-        at: list[At] = [part for part in parts(lab) if part != "ffn"]
-        n_heads, depth = lab.plain.config.n_heads, lab.plain.n_layers
-        layers = range(depth) if lab.affordable(depth * len(at) * n_heads) >= depth * len(at) * n_heads else [lab.layer]
-        return [
-            AblateHead(layer=layer, head=head, side=lab.side, attention=attention)
-            for layer, attention, head in itertools.product(layers, at, range(n_heads))
-        ]
+def _extremes(lab: Lab, names: list[str], costs: tuple[breaking.Cost | None, ...]) -> Facts:
+    """What changes the answer most, and least, and how many of them change the first choice."""
+    order = breaking.by_amount(costs)
+    return {
+        "n_changed": sum(cost is not None and cost.changed for cost in costs),
+        "most": names[order[-1]],
+        "most_cost": lab.amount(costs[order[-1]]),
+        "least": names[order[0]],
+        "least_cost": lab.amount(costs[order[0]]),
+    }
 
-    def _key(self, lab: Lab, tried: list[AblateHead]) -> tuple[object, ...]:
-        return self.name, tried[0].layer, len(tried)
 
-    def _measured(self, lab: Lab) -> tuple[list[AblateHead], list[breaking.Cost | None] | None]:
-        tried = self._tried(lab)
-        key = self._key(lab, tried)
-        return tried, lab.several(key, len(tried), lambda: breaking.costs(lab.plain, tried, lab.at))
+# Each head off alone: does the answer survive whichever it is?
 
-    def ask(self, lab: Lab) -> dict[str, object]:
-        tried = self._tried(lab)
-        whole = len({edit.layer for edit in tried}) == lab.plain.n_layers
-        return {
-            "subject": lab.subject,
-            "scope": lab.words("scope_all" if whole else "scope_layer", n=len(tried), layer=lab.layer),
+
+def _heads(lab: Lab) -> list[AblateHead]:
+    """All heads of the stack, or where that is too much those of the chosen layer."""
+    kinds: list[Literal["attn", "cross"]] = [part for part in _parts(lab) if part != "ffn"]
+    heads, n_layers = range(lab.plain.config.n_heads), lab.plain.n_layers
+    n = n_layers * len(kinds) * len(heads)
+    layers = range(n_layers) if lab.affordable(n) >= n else [lab.layer]
+    return [
+        AblateHead(layer=layer, head=head, side=lab.side, attention=attention)
+        for layer, attention, head in itertools.product(layers, kinds, heads)
+    ]
+
+
+def _head_name(lab: Lab, edit: AblateHead) -> str:
+    cross = lab.page.t("edits.in_cross") if edit.attention == "cross" else ""
+    return lab.words("head_name", layer=edit.layer, head=edit.head) + cross
+
+
+def _ask_head(lab: Lab) -> Facts:
+    tried = _heads(lab)
+    is_whole = len({edit.layer for edit in tried}) == lab.plain.n_layers
+    scope = lab.words("scope_all" if is_whole else "scope_layer", n=len(tried), layer=lab.layer)
+    return {"subject": lab.subject, "scope": scope}
+
+
+def _make_head(lab: Lab, guess: str | None) -> AblateHead:
+    tried = _heads(lab)
+    lab.allow(("head", tried[0].layer))
+    return tried[breaking.by_amount(lab.costs(tried))[-1]]
+
+
+def _answer_head(lab: Lab, edit: AblateHead, after: Trace) -> Finding:
+    tried = _heads(lab)
+    facts = {**_ask_head(lab), "name": _head_name(lab, edit), "cost": lab.amount(lab.cost(after))}
+    if not lab.may(key := ("head", tried[0].layer), len(tried)):
+        return Finding(None, "answer_head_one", facts, waits=(key, len(tried)))
+    costs = lab.costs(tried)
+    facts |= {"n": len(tried), **_extremes(lab, [_head_name(lab, each) for each in tried], costs)}
+    amounts = _amounts(costs)
+    order = breaking.by_amount(costs)
+
+    def draw() -> None:
+        by_head: dict[tuple[int, str, int], float] = {
+            (each.layer, each.attention, each.head): cost for each, cost in zip(tried, amounts.tolist(), strict=True)
         }
+        names = {"layer": lab.page.t("common.layer"), "head": lab.page.t("common.head")}
+        names |= {"attn": "", "cross": lab.page.t("edits.in_cross")}
+        view = maps.heads_view(by_head, names, lab.unit)
+        elements.figure(lab.page, heatmap.draw(view, cell=30), "heads", lab.words("heads_alt"))
+        _choose_head(lab, edit, tried[order[-1]], tried[order[0]])
 
-    def make(self, lab: Lab, guess: str | None) -> Edit | None:
-        lab.allow(self._key(lab, self._tried(lab)))
-        tried, found = self._measured(lab)
-        return None if found is None else tried[_order(found)[-1]]
+    table: dict[str, list[object]] = {
+        "head": [f"{e.layer}.{e.attention}.{e.head}" for e in tried],
+        lab.unit: amounts.tolist(),
+    }
+    outcome = "falls" if facts["n_changed"] else "survives"
+    return Finding(outcome, f"answer_head_{outcome}", facts, draw, table)
 
-    def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
-        assert isinstance(edit, AblateHead)
-        tried, found = self._measured(lab)
-        facts = self.ask(lab) | {
-            "name": _head_name(edit, lab),
-            "cost": lab.amount(breaking.cost(lab.plain, after, lab.at).amount),
-        }
-        if found is None:
-            return Finding(None, facts, lambda: None, "answer_head_one")
-        order = _order(found)
-        n_changed = sum(cost is not None and cost.changed for cost in found)
-        facts |= {
-            "n_changed": n_changed,
-            "n": len(tried),
-            "most": _head_name(tried[order[-1]], lab),
-            "most_cost": lab.amount(_amount(found[order[-1]])),
-            "least": _head_name(tried[order[0]], lab),
-            "least_cost": lab.amount(_amount(found[order[0]])),
-        }
-        costs: dict[tuple[int, str, int], float] = {
-            (e.layer, e.attention, e.head): _amount(cost) for e, cost in zip(tried, found, strict=True)
-        }
 
-        def draw() -> None:
-            names = {
-                "layer": lab.stage.t("common.layer"),
-                "head": lab.stage.t("common.head"),
-                "attn": "",
-                "cross": lab.stage.t("edits.in_cross"),
-            }
-            view = pictures.heads_view(costs, names, lab.unit)
-            lab.stage.figure(heatmap.draw(view, cell=30), "heads", lab.words("heads_alt"))
-            self._choose(lab, edit, tried[order[-1]], tried[order[0]])
-
-        table: dict[str, list[object]] = {
-            "head": [f"{e.layer}.{e.attention}.{e.head}" for e in tried],
-            lab.unit: [_amount(cost) for cost in found],
-        }
-        return Finding("falls" if n_changed else "survives", facts, draw, f"answer_head_{_falls(n_changed)}", table)
-
-    def _choose(self, lab: Lab, edit: AblateHead, most: AblateHead, least: AblateHead) -> None:
-        """The head that matters most, least, or is chosen in the sidebar; to zero or to its mean."""
-        chosen = AblateHead(layer=lab.layer, head=lab.head, side=lab.side)
-        with st.container(horizontal=True, gap="xsmall"):
-            for key, head in (("most", most), ("least", least), ("chosen", chosen)):
-                to_it = _like(head, edit.to)
-                st.button(
-                    lab.words(f"off_{key}", name=_head_name(head, lab)),
-                    key=f"ablations.off_{key}",
-                    on_click=change_edit,
-                    args=(to_it,),
-                    disabled=to_it == edit,
-                )
-            other: Literal["zero", "mean"] = "mean" if edit.to == "zero" else "zero"
+def _choose_head(lab: Lab, edit: AblateHead, most: AblateHead, least: AblateHead) -> None:
+    """The head that matters most, least, or is chosen in the sidebar; to zero or to its mean."""
+    chosen = AblateHead(layer=lab.layer, head=lab.head, side=lab.side)
+    other: Literal["zero", "mean"] = "mean" if edit.to == "zero" else "zero"
+    with st.container(horizontal=True, gap="xsmall"):
+        for key, head in (("most", most), ("least", least), ("chosen", chosen)):
+            new = dataclasses.replace(head, to=edit.to)
             st.button(
-                lab.words(f"off_to_{other}"),
-                key="ablations.off_to",
-                help=lab.words("off_to_help"),
-                on_click=change_edit,
-                args=(_like(edit, other),),
-                icon=":material/swap_horiz:",
+                lab.words(f"off_{key}", name=_head_name(lab, head)),
+                key=f"ablations.off_{key}",
+                on_click=state.update,
+                kwargs={"edits": (new,)},
+                disabled=new == edit,
             )
+        st.button(
+            lab.words(f"off_to_{other}"),
+            key="ablations.off_to",
+            help=lab.words("off_to_help"),
+            on_click=state.update,
+            kwargs={"edits": (dataclasses.replace(edit, to=other),)},
+            icon=":material/swap_horiz:",
+        )
 
 
-def _falls(n_changed: int) -> str:
-    return "falls" if n_changed else "survives"
+# A head that looks where it is told: which simple pattern serves the answer best?
 
 
-def _like(edit: AblateHead, to: Literal["zero", "mean"]) -> AblateHead:
-    return AblateHead(layer=edit.layer, head=edit.head, side=edit.side, attention=edit.attention, to=to)
+def _pattern_costs(lab: Lab, layer: int, head: int) -> tuple[breaking.Cost | None, ...]:
+    """Of each pattern, and of no head at all."""
+    fixed = (FixPattern(layer=layer, head=head, pattern=pattern, side=lab.side) for pattern in PATTERNS)
+    return lab.costs((*fixed, AblateHead(layer=layer, head=head, side=lab.side)))
 
 
-def _head_name(edit: AblateHead, lab: Lab) -> str:
-    cross = lab.stage.t("edits.in_cross") if edit.attention == "cross" else ""
-    return named(edit.layer, edit.head, lab) + cross
+def _ask_pattern(lab: Lab) -> Facts:
+    of = lab.tried if isinstance(lab.tried, FixPattern) else lab
+    return {"head": of.head, "layer": of.layer, "subject": lab.subject}
 
 
-def _amount(cost: breaking.Cost | None) -> float:
-    return float("nan") if cost is None else cost.amount
+def _make_pattern(lab: Lab, guess: str | None) -> FixPattern | None:
+    costs = _pattern_costs(lab, lab.layer, lab.head)[:-1]
+    if not (order := breaking.by_amount(costs)):
+        return None
+    possible = [PATTERNS[n] for n in order]
+    pattern = next((each for each in possible if each == guess), possible[0])
+    return FixPattern(layer=lab.layer, head=lab.head, pattern=pattern, side=lab.side)
 
 
-def _order(found: list[breaking.Cost | None]) -> list[int]:
-    """Places of what could be tried, from the least cost to the largest."""
-    return sorted((n for n, cost in enumerate(found) if cost is not None), key=lambda n: _amount(found[n]))
+def _answer_pattern(lab: Lab, edit: FixPattern, after: Trace) -> Finding:
+    costs = _pattern_costs(lab, edit.layer, edit.head)
+    names = [lab.words(f"guess_pattern_{name}") for name in PATTERNS]
+    extremes = _extremes(lab, names, costs[:-1])
+    facts = _ask_pattern(lab) | {
+        "best": extremes["least"],
+        "best_cost": extremes["least_cost"],
+        "worst": extremes["most"],
+        "worst_cost": extremes["most_cost"],
+        "off_cost": lab.amount(costs[-1]),
+    }
+    view = SeriesView((*names, lab.words("off")), {"cost": _amounts(costs)})
+    best = PATTERNS[breaking.by_amount(costs[:-1])[0]]
+    axes = lab.words("axis_pattern"), lab.unit
+    return Finding(best, "answer_pattern", facts, lambda: lab.draw(view, axes, "patterns"), view.table())
 
 
-class FixedPattern(Experiment):
-    """A head that looks where it is told: which simple pattern serves the answer best?"""
-
-    name, edit, options = "pattern", FixPattern, PATTERNS
-
-    def fits(self, lab: Lab, edit: Edit) -> bool:
-        return super().fits(lab, edit) and isinstance(edit, FixPattern) and edit.attention == "attn"
-
-    def _measured(self, lab: Lab, layer: int, head: int) -> list[breaking.Cost | None]:
-        tried: list[Edit] = [FixPattern(layer=layer, head=head, pattern=p, side=lab.side) for p in PATTERNS]
-        tried.append(AblateHead(layer=layer, head=head, side=lab.side))
-        key = (self.name, layer, head)
-        lab.allow(key)  # four runs, whatever the model
-        return lab.several(key, len(tried), lambda: breaking.costs(lab.plain, tried, lab.at)) or []
-
-    def ask(self, lab: Lab) -> dict[str, object]:
-        of = lab.tried if isinstance(lab.tried, FixPattern) else lab
-        return {"head": of.head, "layer": of.layer, "subject": lab.subject}
-
-    def make(self, lab: Lab, guess: str | None) -> Edit | None:
-        found = self._measured(lab, lab.layer, lab.head)
-        possible = {name: cost for name, cost in zip(PATTERNS, found, strict=False) if cost is not None}
-        if not possible:
-            return None
-        chosen = guess if guess in possible else min(possible, key=lambda name: possible[name].amount)
-        return FixPattern(layer=lab.layer, head=lab.head, pattern=chosen, side=lab.side)
-
-    def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
-        assert isinstance(edit, FixPattern)
-        found = self._measured(lab, edit.layer, edit.head)
-        order = [n for n in _order(found) if n < len(PATTERNS)]
-        best, worst = PATTERNS[order[0]], PATTERNS[order[-1]]
-        facts = self.ask(lab) | {
-            "head": edit.head,
-            "layer": edit.layer,
-            "best": lab.words(f"guess_pattern_{best}"),
-            "best_cost": lab.amount(_amount(found[order[0]])),
-            "worst": lab.words(f"guess_pattern_{worst}"),
-            "worst_cost": lab.amount(_amount(found[order[-1]])),
-            "off_cost": lab.amount(_amount(found[-1])),
-        }
-        labels = (*(lab.words(f"guess_pattern_{name}") for name in PATTERNS), lab.words("off"))
-        view = pictures.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])})
-
-        def draw() -> None:
-            lab.bars(view, (lab.words("axis_pattern"), lab.unit), "patterns")
-
-        return Finding(best, facts, draw, "answer_pattern", view.table())
+# Each sub-layer left out in turn: which one is missed most?
 
 
-Named = Literal["uniform", "previous", "first"]
+def _sublayers(lab: Lab) -> list[Skip]:
+    kinds = _parts(lab)
+    n = lab.affordable(lab.plain.n_layers * len(kinds)) // len(kinds)
+    layers = evenly(range(lab.plain.n_layers), max(2, n))
+    return [Skip(layer=layer, part=part, side=lab.side) for layer in layers for part in kinds]
 
 
-class Layer(Experiment):
-    """Each sub-layer left out in turn: which one is missed most?"""
+def _ask_layer(lab: Lab) -> Facts:
+    return {"subject": lab.subject, "n": len(_sublayers(lab)), "n_layers": lab.plain.n_layers}
 
-    name, edit, options, least = "layer", Skip, ("attn", "cross", "ffn"), 1
 
-    def choices(self, lab: Lab) -> tuple[str, ...]:
-        return parts(lab)
+def _make_layer(lab: Lab, guess: str | None) -> Skip:
+    tried = _sublayers(lab)
+    lab.allow("layer")
+    return tried[breaking.by_amount(lab.costs(tried))[-1]]
 
-    def _tried(self, lab: Lab) -> list[Skip]:
-        kinds = parts(lab)
-        n = lab.affordable(lab.plain.n_layers * len(kinds)) // len(kinds)
-        layers = evenly(range(lab.plain.n_layers), max(2, n))
-        return [Skip(layer=layer, part=part, side=lab.side) for layer in layers for part in kinds]
 
-    def _measured(self, lab: Lab) -> tuple[list[Skip], list[breaking.Cost | None] | None]:
-        tried = self._tried(lab)
-        key = (self.name, len(tried))
-        return tried, lab.several(key, len(tried), lambda: breaking.costs(lab.plain, tried, lab.at))
+def _answer_layer(lab: Lab, edit: Skip, after: Trace) -> Finding:
+    tried, page = _sublayers(lab), lab.page
+    part = page.t(f"edits.part_{edit.part}")
+    facts = {**_ask_layer(lab), "part": part, "layer": edit.layer, "cost": lab.amount(lab.cost(after))}
+    if not lab.may("layer", len(tried)):
+        return Finding(None, "answer_layer_one", facts, waits=("layer", len(tried)))
+    costs = lab.costs(tried)
+    names = [lab.words("sublayer", part=page.t(f"edits.part_{each.part}"), layer=each.layer) for each in tried]
+    facts |= _extremes(lab, names, costs)
+    most = tried[breaking.by_amount(costs)[-1]]
+    kinds, layers = _parts(lab), sorted({skip.layer for skip in tried})
+    series = dict(zip(kinds, _amounts(costs).reshape(len(layers), len(kinds)).T, strict=True))
+    view = SeriesView(tuple(map(str, layers)), series, "", (layers.index(most.layer),))
 
-    def ask(self, lab: Lab) -> dict[str, object]:
-        return {"subject": lab.subject, "n": len(self._tried(lab)), "n_layers": lab.plain.n_layers}
+    def draw() -> None:
+        lab.draw(view, (lab.words("axis_layer"), lab.unit), "layers")
+        if len(layers) < lab.plain.n_layers:
+            st.caption(lab.words("layers_part", n=len(layers), n_layers=lab.plain.n_layers))
 
-    def make(self, lab: Lab, guess: str | None) -> Edit | None:
-        lab.allow((self.name, len(self._tried(lab))))
-        tried, found = self._measured(lab)
-        return None if found is None else tried[_order(found)[-1]]
+    return Finding(most.part, "answer_layer", facts, draw, view.table())
 
-    def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
-        assert isinstance(edit, Skip)
-        tried, found = self._measured(lab)
-        facts = self.ask(lab) | {
-            "part": lab.stage.t(f"edits.part_{edit.part}"),
-            "layer": edit.layer,
-            "cost": lab.amount(breaking.cost(lab.plain, after, lab.at).amount),
-        }
-        if found is None:
-            return Finding(None, facts, lambda: None, "answer_layer_one")
-        order = _order(found)
-        most, least = tried[order[-1]], tried[order[0]]
-        facts |= {
-            "most": lab.words("sublayer", part=lab.stage.t(f"edits.part_{most.part}"), layer=most.layer),
-            "most_cost": lab.amount(_amount(found[order[-1]])),
-            "least": lab.words("sublayer", part=lab.stage.t(f"edits.part_{least.part}"), layer=least.layer),
-            "least_cost": lab.amount(_amount(found[order[0]])),
-            "n_changed": sum(cost is not None and cost.changed for cost in found),
-        }
-        kinds = parts(lab)
-        layers = sorted({skip.layer for skip in tried})
-        amounts = np.array([_amount(cost) for cost in found]).reshape(len(layers), len(kinds))
-        series: dict[str, np.ndarray] = {kind: amounts[:, n] for n, kind in enumerate(kinds)}
-        view = pictures.SeriesView(tuple(map(str, layers)), series, "", (layers.index(most.layer),))
 
-        def draw() -> None:
-            lab.bars(view, (lab.words("axis_layer"), lab.unit), "layers")
-            if len(layers) < lab.plain.n_layers:
-                st.caption(lab.words("layers_part", n=len(layers), n_layers=lab.plain.n_layers))
-
-        return Finding(most.part, facts, draw, "answer_layer", view.table())
+# The strongest neuron ten times as strong: does the answer change?
 
 
 class Dose(NamedTuple):
-    """The strongest neuron, and the values that it is set to."""
+    """A neuron, its value, and the values that it is set to."""
 
     layer: int
     neuron: int
@@ -279,63 +233,61 @@ class Dose(NamedTuple):
         return [round(float(v), 3) for v in np.linspace(-self.strong, self.strong, 9)]
 
 
-class Neuron(Experiment):
-    """The strongest neuron ten times as strong: does the answer change?"""
+def _dose(lab: Lab) -> Dose:
+    """Of the neuron that was tried, else of the strongest one."""
+    if isinstance(tried := lab.tried, SetNeuron):
+        layer, neuron = tried.layer, tried.neuron
+        position = lab.token if tried.position is None else tried.position
+    else:
+        layer, position = lab.layer, lab.token
+        neuron = int(lab.plain.row(f"blocks.{layer}.ffn.act", position).abs().argmax())
+    return Dose(layer, neuron, position, float(lab.plain[f"blocks.{layer}.ffn.act"][position, neuron]))
 
-    name, edit, options, least = "neuron", SetNeuron, ("stays", "changes"), 1
 
-    def _dose(self, lab: Lab) -> Dose:
-        if isinstance(tried := lab.tried, SetNeuron):
-            position = lab.token if tried.position is None else tried.position
-            own = float(lab.plain[f"blocks.{tried.layer}.ffn.act"][position, tried.neuron])
-            return Dose(tried.layer, tried.neuron, position, own)
-        acts = lab.plain[f"blocks.{lab.layer}.ffn.act"][lab.token]
-        neuron = int(acts.abs().argmax())
-        return Dose(lab.layer, neuron, lab.token, float(acts[neuron]))
+def _ask_neuron(lab: Lab) -> Facts:
+    dose = _dose(lab)
+    return {
+        "neuron": dose.neuron,
+        "layer": dose.layer,
+        "token": lab.token_name(dose.position),
+        "value": f"{dose.value:.2f}".replace("-", "−"),
+        "times": TIMES,
+        "to": f"{dose.strong:.2f}".replace("-", "−"),
+        "subject": lab.subject,
+    }
 
-    def ask(self, lab: Lab) -> dict[str, object]:
-        dose = self._dose(lab)
-        return {
-            "neuron": dose.neuron,
-            "layer": dose.layer,
-            "token": lab.token_name(dose.position),
-            "value": f"{dose.value:.2f}".replace("-", "−"),
-            "times": TIMES,
-            "to": f"{dose.strong:.2f}".replace("-", "−"),
-            "subject": lab.subject,
-        }
 
-    def make(self, lab: Lab, guess: str | None) -> Edit:
-        dose = self._dose(lab)
-        return SetNeuron(layer=dose.layer, neuron=dose.neuron, value=dose.strong, position=dose.position, side=lab.side)
+def _make_neuron(lab: Lab, guess: str | None) -> SetNeuron:
+    dose = _dose(lab)
+    return SetNeuron(layer=dose.layer, neuron=dose.neuron, value=dose.strong, position=dose.position, side=lab.side)
 
-    def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
-        assert isinstance(edit, SetNeuron)
-        position = lab.token if edit.position is None else edit.position
-        own = float(lab.plain[f"blocks.{edit.layer}.ffn.act"][position, edit.neuron])
-        dose = Dose(edit.layer, edit.neuron, position, own)
-        tried = [
-            SetNeuron(layer=edit.layer, neuron=edit.neuron, value=v, position=edit.position, side=edit.side)
-            for v in dose.values
-        ]
-        key = (self.name, edit)
-        lab.allow(key)
-        found = lab.several(key, len(tried), lambda: breaking.costs(lab.plain, tried, lab.at)) or []
-        here = breaking.cost(lab.plain, after, lab.at)
-        facts = self.ask(lab) | {
-            "neuron": edit.neuron,
-            "layer": edit.layer,
-            "value": f"{own:.2f}".replace("-", "−"),
-            "to": f"{edit.value:g}".replace("-", "−"),
-            "cost": lab.amount(here.amount),
-            "off_cost": lab.amount(_amount(found[len(found) // 2])),
-            "top": lab.top(here),
-        }
-        labels = tuple(f"{value:g}" for value in dose.values)
-        view = pictures.SeriesView(labels, {"cost": np.array([_amount(cost) for cost in found])}, "ffn.act")
 
-        def draw() -> None:
-            lab.lines(view, (lab.words("axis_set_to"), lab.unit), "dose")
+def _answer_neuron(lab: Lab, edit: SetNeuron, after: Trace) -> Finding:
+    values = _dose(lab).values
+    costs = lab.costs([dataclasses.replace(edit, value=value) for value in values])
+    here = lab.cost(after)
+    facts = _ask_neuron(lab) | {
+        "to": f"{edit.value:g}".replace("-", "−"),
+        "cost": lab.amount(here),
+        "off_cost": lab.amount(costs[len(costs) // 2]),
+    }
+    view = SeriesView(tuple(f"{value:g}" for value in values), {"cost": _amounts(costs)}, "ffn.act")
+    axes = lab.words("axis_set_to"), lab.unit
+    outcome = "changes" if here.changed else "stays"
+    draw = lambda: lab.draw(view, axes, "dose", lines=True)  # noqa: E731
+    return Finding(outcome, f"answer_neuron_{outcome}", facts, draw, view.table())
 
-        outcome = "changes" if here.changed else "stays"
-        return Finding(outcome, facts, draw, f"answer_neuron_{outcome}", view.table())
+
+EXPERIMENTS = (
+    Experiment("head", AblateHead, _ask_head, _make_head, _answer_head, least=1),
+    Experiment(
+        "pattern",
+        FixPattern,
+        _ask_pattern,
+        _make_pattern,
+        _answer_pattern,
+        belongs=lambda lab, edit: edit.attention == "attn",
+    ),
+    Experiment("layer", Skip, _ask_layer, _make_layer, _answer_layer, least=1, guesses=_parts),
+    Experiment("neuron", SetNeuron, _ask_neuron, _make_neuron, _answer_neuron, least=1),
+)

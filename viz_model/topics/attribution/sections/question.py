@@ -22,13 +22,14 @@ from viz_model.topics.attribution.choices import AGAINST, AT, PART, WORD
 from viz_model.topics.attribution.numbers import attribution, circuits
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Decomposition, Part
 from viz_model.topics.attribution.numbers.typed import token_typed
+from viz_model.topics.next_token.sections.covered import masked
 
 OFFERED = 20
 
 
 def trace_of(run: runs.RunKey, side: Side, covered: int | None) -> Trace:
     """The run of a text, or that in which the mask stands at a position, seen from a stack."""
-    return (runs.trace(run) if covered is None else runs.masked(run, covered)).at(side)
+    return (runs.trace(run) if covered is None else masked(run, covered)).at(side)
 
 
 # Of a long text every block is computed again for it.

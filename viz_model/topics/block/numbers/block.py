@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from viz_model import config
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import parameters
+from viz_model.values.leaves import Element
 
 SubLayer = Literal["attn", "cross", "ffn"]
 SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
@@ -71,21 +72,31 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
 
 
 def norm_name(trace: Trace) -> str:
-    """ "LayerNorm" or "RMSNorm"."""
+    """What the model's norm is called, such as "LayerNorm"."""
     return type(trace.config.norm).__name__
+
+
+def has_norms(trace: Trace) -> bool:
+    """Whether the norms of a run do anything: one that was taken out hands on what it reads."""
+    return not isinstance(trace.site("blocks.0.attn.norm.out").expression, Element)
+
+
+def sets_length(trace: Trace) -> bool:
+    """Whether the norms measure how long a vector is, and bring it to another length."""
+    return has_norms(trace) and "blocks.0.attn.norm.scale" in trace
 
 
 def _called(trace: Trace, read: str) -> str:
     """What the model's norm makes of a vector, in words; without norms the vector itself."""
-    return read if isinstance(trace.config.norm, config.NoNorm) else f"{norm_name(trace)}({read})"
+    return f"{norm_name(trace)}({read})" if has_norms(trace) else read
 
 
 def _pre(trace: Trace, layer: int, token: int) -> Passage:
-    at, norm, parts = f"blocks.{layer}.", norm_name(trace), sublayers(trace, layer)
-    numbered, residual = len(parts) == 2, trace.config.residual
+    at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
+    numbered, textbook_norm = len(parts) == 2, f"{at}attn.norm.mean" in trace
 
     def equation(step: int) -> str:
-        if not numbered or (step % 3 == 1 and norm != "LayerNorm") or (step % 3 == 0 and not residual):
+        if not numbered or (step % 3 == 1 and not textbook_norm) or (step % 3 == 0 and not residual):
             return ""
         return f"8.{25 + step}"
 
@@ -156,47 +167,63 @@ class Normed(NamedTuple):
 
     ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
     γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
-    or √(mean of squares + ε).
+    or √(mean of squares + ε). Of a norm that measures nothing, and takes each number by itself, there is no
+    ``mean``, ``scale``, ``standard`` and ``instead``.
 
-    ``instead`` is what the other of the two norms would make of the same vector with gain 1 and
+    ``instead`` is what the other of those two norms would make of the same vector with gain 1 and
     shift 0. No part of the model computes it: it is here to compare with.
+
+    ``learnt`` are its weights of one number a dimension, by their letters.
     """
 
     name: str
     before: np.ndarray
-    standard: np.ndarray
     after: np.ndarray
-    gain: np.ndarray
-    shift: np.ndarray | None
+    learnt: Mapping[str, np.ndarray]
     mean: float | None
-    scale: float
-    instead: np.ndarray
+    scale: float | None
+    standard: np.ndarray | None
+    instead: np.ndarray | None
+
+    @property
+    def gain(self) -> np.ndarray | None:
+        return self.learnt.get("γ")
+
+    @property
+    def shift(self) -> np.ndarray | None:
+        return self.learnt.get("β")
 
     @property
     def other(self) -> str:
         """The norm that ``instead`` is of."""
-        return "RMSNorm" if self.name == "LayerNorm" else "LayerNorm"
+        return "LayerNorm" if self.mean is None else "RMSNorm"
+
+
+_LETTERS_OF = {r"\gamma": "γ", r"\beta": "β"}
 
 
 def normed(trace: Trace, norm: str, token: int) -> Normed:
     """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
-    _, layer, sublayer, _ = norm.split(".")
-    module = getattr(trace.stack.block(int(layer)), f"{sublayer}_norm")
-    before = trace.norm_input(norm, token).numpy()
-    centred = isinstance(trace.config.norm, config.LayerNorm)
-    mean = trace.row(f"{norm}.mean", token).item() if centred else None
-    scale = trace.row(f"{norm}.scale", token).item()
-    offset = 0.0 if centred else before.mean()
+    before, out = trace.norm_input(norm, token).numpy(), trace.site(f"{norm}.out")
+    mean, scale = (
+        trace.row(f"{norm}.{name}", token).item() if f"{norm}.{name}" in trace else None for name in ("mean", "scale")
+    )
+    learnt = {
+        _LETTERS_OF.get(weight.symbol, weight.symbol): trace.model.get_parameter(weight.name).detach().numpy()
+        for weight in out.weights
+        if weight.axes == ("D",)
+    }
+    offset, eps = before.mean() if mean is None else 0.0, getattr(trace.config.norm, "eps", 0.0)
+    centred = before - offset
     return Normed(
         name=norm_name(trace),
         before=before,
-        standard=(before - (mean or 0.0)) / scale,
         after=trace.row(f"{norm}.out", token).numpy(),
-        gain=module.weight.detach().numpy(),
-        shift=module.bias.detach().numpy() if centred else None,
+        learnt=learnt,
         mean=mean,
         scale=scale,
-        instead=(before - offset) / np.sqrt(np.square(before - offset).mean() + trace.config.norm.eps),
+        standard=None if scale is None else (before - (mean or 0.0)) / scale,
+        instead=None if scale is None else centred / np.sqrt(np.square(centred).mean() + eps),
     )
 
 

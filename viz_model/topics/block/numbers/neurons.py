@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model import config
-from viz_model.model.feedforward import Gated
 from viz_model.model.heads import LanguageHead
-from viz_model.runs.trace import Trace
+from viz_model.model.sites import Site
+from viz_model.runs.trace import RunReader, Trace
+from viz_model.values.expression import Point, Where
 
 CURVE_POINTS = 161
 
@@ -30,7 +30,7 @@ class Neuron(NamedTuple):
 
     Attributes:
         number: which of the F neurons.
-        up: before the activation; of a gated layer, what the gate is multiplied with.
+        up: before the activation; of a gated layer, what the gate is multiplied with. None in a layer without it.
         gate, gate_act: the gate before and after the activation, where the layer is gated.
         act: its value h: the activated ``up``, or ``gate_act`` · ``up``.
         value: the row of W₂ (W_down) that it adds to the stream, ``act`` times, [D].
@@ -39,7 +39,7 @@ class Neuron(NamedTuple):
     """
 
     number: int
-    up: Dot
+    up: Dot | None
     gate: Dot | None
     gate_act: float | None
     act: float
@@ -56,11 +56,10 @@ def direct_path(trace: Trace) -> DirectPath:
     The head of a masked model passes the vector through a layer of its own first; a model without
     a head has no logits; and the encoder of an encoder–decoder ends in its decoder's attention.
     """
-    match trace.config.head:
-        case config.NoHead():
-            return "no_head"
-        case config.MaskedHead():
-            return "masked_head"
+    if not trace.config.has_logits:
+        return "no_head"
+    if not isinstance(trace.model.head, LanguageHead):
+        return "masked_head"
     return "logits" if trace.stack.side == trace.config.sides[-1] else "encoder"
 
 
@@ -99,29 +98,37 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     What a neuron promotes is read on the direct path: its value vector times the unembedding,
     without the later blocks, any norm in between, or the bias of the logits.
     """
-    at, ffn = f"blocks.{layer}.ffn.", trace.stack.block(layer).ffn
-    chosen = list(numbers)
+    at, chosen = f"blocks.{layer}.ffn.", list(numbers)
     act = trace.row(at + "act", token)
-    values = ffn.down.weight.detach().T[chosen]  # [N, D]
+    values = _weights(trace, trace.site(at + "out"), "D", "F")[0].T[chosen]  # [N, D]
     promoted = _promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
-    gates = trace.row(at + "gate_act", token) if isinstance(ffn, Gated) else None
+    gates = trace.row(at + "gate_act", token) if at + "gate_act" in trace else None
 
-    def dot(name: str, linear: torch.nn.Linear, number: int) -> Dot:
-        bias = None if linear.bias is None else linear.bias[number].item()
-        return Dot(linear.weight.detach()[number].numpy(), bias, trace.row(at + name, token)[number].item())
+    def dots(name: str) -> list[Dot | None]:
+        """What the neurons make of the stream at a site that is a sum of products with it."""
+        keys = _weights(trace, trace.site(at + name), "F", "D") if at + name in trace else []
+        if not keys:
+            return [None] * len(chosen)
+        biases, row = _weights(trace, trace.site(at + name), "F"), trace.row(at + name, token)
+        return [Dot(keys[0][n].numpy(), biases[0][n].item() if biases else None, row[n].item()) for n in chosen]
 
     return tuple(
         Neuron(
             number=number,
-            up=dot("up", ffn.up, number),
-            gate=dot("gate", ffn.gate, number) if isinstance(ffn, Gated) else None,
+            up=up,
+            gate=gate,
             gate_act=None if gates is None else gates[number].item(),
             act=act[number].item(),
-            value=values[n].numpy(),
-            promoted=promoted[n],
+            value=value.numpy(),
+            promoted=tokens,
         )
-        for n, number in enumerate(chosen)
+        for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, promoted, strict=True)
     )
+
+
+def _weights(trace: Trace, site: Site, *axes: str) -> list[Tensor]:
+    """The weights of these axes that a value is declared to be made with."""
+    return [trace.model.get_parameter(weight.name).detach() for weight in site.weights if weight.axes == axes]
 
 
 @torch.inference_mode()
@@ -130,7 +137,7 @@ def _promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str,
     head = trace.model.head
     if direct_path(trace) != "logits" or not isinstance(head, LanguageHead) or not len(written):
         return [()] * len(written)
-    top = (head.scale * written @ head.unembedding.weight.T).topk(min(most, trace.config.n_vocab))
+    top = (head.scale * written @ trace.model.unembedding.weight.T).topk(min(most, trace.config.n_vocab))
     return [
         tuple((trace.tokenizer.token(id).label, logit) for id, logit in zip(ids, logits, strict=True))
         for ids, logits in zip(top.indices.tolist(), top.values.tolist(), strict=True)
@@ -141,27 +148,46 @@ class Curve(NamedTuple):
     """An activation function over the range that one token needs, and the token's F values on it.
 
     ``x`` and ``y`` [N] draw the curve; ``before`` [F] are what the layer feeds into the activation
-    (the gate, of a gated layer) and ``after`` [F] what comes out.
+    (the gate, of a gated layer) and ``after`` [F] what comes out. ``reads`` and ``site`` name the two in the block.
     """
 
-    activation: str
+    reads: str
+    site: str
     x: np.ndarray
     y: np.ndarray
     before: np.ndarray
     after: np.ndarray
 
+    @property
+    def cuts(self) -> bool:
+        """Whether all that goes in below 0 comes out as 0."""
+        return not self.y[self.x < 0].any()
+
+
+class _OnLine(RunReader):
+    """Reads one value at places along a line, whichever value is asked for."""
+
+    def __init__(self, trace: Trace, x: Tensor) -> None:
+        super().__init__(trace)
+        self._x = x
+
+    def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
+        return self._x[index[-1]]
+
 
 @torch.inference_mode()
-def curve(trace: Trace, layer: int, token: int) -> Curve:
-    """The activation of a block's feed-forward layer at one token."""
-    ffn = trace.stack.block(layer).ffn
-    before = trace[f"blocks.{layer}.ffn.{'gate' if isinstance(ffn, Gated) else 'up'}"][token]
-    low, high = min(-4.0, before.min().item()), max(4.0, before.max().item())
-    x = torch.linspace(low, high, CURVE_POINTS)
-    return Curve(
-        activation=trace.config.ffn.activation,
-        x=x.numpy(),
-        y=ffn.activation(x).numpy(),
-        before=before.numpy(),
-        after=ffn.activation(before).numpy(),
-    )
+def curve(trace: Trace, layer: int, token: int) -> Curve | None:
+    """The activation of a block's feed-forward layer at one token.
+
+    None where a layer has no single function that takes each neuron, or each gate, from one number to another.
+    """
+    at = f"blocks.{layer}.ffn."
+    site = trace.site(at + ("gate_act" if at + "gate_act" in trace else "act"))
+    if len(site.reads) != 1 or site.weights or site.reads[0].axes != site.axes:
+        return None
+    reads = f"{at}{site.reads[0].site.rpartition('.')[2]}"
+    before, after = trace.row(reads, token), trace.row(at + site.name.rpartition(".")[2], token)
+    x = torch.linspace(min(-4.0, before.min().item()), max(4.0, before.max().item()), CURVE_POINTS)
+    t, f = site.index
+    y = site.expression.evaluate(Point({t: torch.tensor(token), f: torch.arange(len(x))}, _OnLine(trace, x))).value
+    return Curve(reads, at + site.name.rpartition(".")[2], x.numpy(), y.numpy(), before.numpy(), after.numpy())

@@ -8,11 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.config import NoNorm
 from viz_model.drawing import sheet, theme
-from viz_model.runs.trace import Trace
 from viz_model.topics.block.pictures import depth
-from viz_model.topics.norm_placement.numbers import twins as analysis
 
 LEVEL = 1.25
 """Lengths that differ by no more than this factor count as level."""
@@ -31,7 +28,7 @@ class Outlier(NamedTuple):
     times: float
 
     @property
-    def said(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """For prose."""
         return {"site": self.site, "long": f"{self.length:,.0f}", "times": f"{self.times:.0f}"}
 
@@ -45,21 +42,6 @@ class LengthsView(NamedTuple):
     token: int
     layer: int
     norm_at: str
-
-    @classmethod
-    def of(cls, trace: Trace, layer: int, token: int, lengths: np.ndarray | None = None) -> LengthsView:
-        """``lengths``, where they are known already, are those of
-        :func:`viz_model.topics.norm_placement.numbers.twins.stream_norms`.
-        """
-        return cls(
-            sites=analysis.stream_sites(trace),
-            labels=tuple(t.label for t in trace.tokens),
-            lengths=analysis.stream_norms(trace) if lengths is None else lengths,
-            token=token,
-            layer=layer,
-            # Without norms nothing on the stream is brought to a length, wherever they stood.
-            norm_at="pre" if isinstance(trace.config.norm, NoNorm) else trace.config.norm_at,
-        )
 
     @property
     def typical(self) -> np.ndarray:
@@ -78,7 +60,7 @@ class LengthsView(NamedTuple):
         return tuple(sorted({self.token, *picked.tolist()}))
 
     @property
-    def said(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """The middle length of the tokens, for prose: at the ends, and its range over the blocks."""
         found = {
             "first": self.typical[0],

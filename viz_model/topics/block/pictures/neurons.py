@@ -9,10 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model import config
 from viz_model.drawing import sheet, theme
-from viz_model.drawing.cells import ROW, Cells, span_of
-from viz_model.runs.trace import Trace
+from viz_model.drawing.cells import ROW, Cells
 from viz_model.topics.block.numbers import neurons as analysis
 from viz_model.topics.block.pictures.strips import StripsView
 
@@ -38,36 +36,13 @@ class NeuronsView(NamedTuple):
     fires: bool
     n_neurons: int
     activation: str
+    """By its name in the config, "" where it has none."""
     path: analysis.DirectPath
     strongest: tuple[analysis.Neuron, ...]
     closed: tuple[analysis.Neuron, ...]
     """Of a gated layer, those that its gate holds back; else empty."""
     at: str = ""
     """What the names of the layer's values begin with."""
-
-    @classmethod
-    def of(cls, trace: Trace, layer: int, token: int) -> NeuronsView:
-        at = f"blocks.{layer}.ffn."
-        act, ffn = trace[at + "act"], trace.config.ffn
-        gated = isinstance(ffn, config.Gated)
-        fires = not gated and ffn.activation == "relu"
-        chosen = analysis.strongest(act[token].numpy(), GATED_STRONGEST if gated else STRONGEST)
-        shut: list[int] = []
-        if gated:
-            found = analysis.closed(trace[at + "gate_act"][token].numpy(), trace[at + "up"][token].numpy(), CLOSED)
-            shut = [number for number in found.tolist() if number not in set(chosen.tolist())]
-        return cls(
-            labels=tuple(t.label for t in trace.tokens),
-            token=token,
-            active=analysis.positive(act) if fires else analysis.half(act),
-            fires=fires,
-            n_neurons=act.shape[-1],
-            activation=ffn.activation,
-            path=analysis.direct_path(trace),
-            strongest=analysis.neurons(trace, layer, token, chosen.tolist()),
-            closed=analysis.neurons(trace, layer, token, shut),
-            at=at,
-        )
 
     def cells(self, name: str, found: Sequence[analysis.Neuron]) -> Cells:
         """Which numbers of the run some neurons' values are, a row a neuron."""
@@ -83,9 +58,11 @@ class NeuronsView(NamedTuple):
         return "fires" if self.fires else "gated" if self.gated else "dense"
 
     @property
-    def by_hand(self) -> Literal["none", "dense", "gated"]:
+    def by_hand(self) -> Literal["none", "dense", "gated", "other"]:
         """What there is to work out by hand."""
-        return "none" if not self.strongest else "gated" if self.gated else "dense"
+        if not self.strongest or self.strongest[0].up is None:
+            return "other" if self.strongest else "none"
+        return "gated" if self.gated else "dense"
 
     def facts(self) -> dict[str, str]:
         """For prose: the counts, and of a gated layer the neuron that its gate holds back most."""
@@ -93,7 +70,7 @@ class NeuronsView(NamedTuple):
         said["share"] = f"{self.active[self.token] / self.n_neurons:.1%}"
         if self.closed:
             held = self.closed[0]
-            said |= {"closed": str(held.number), "closed_up": f"{held.up.value:.2f}"}
+            said |= {"closed": str(held.number), "closed_up": f"{held.up.value if held.up else 0:.2f}"}
             said |= {"closed_gate": f"{held.gate_act:.2f}", "closed_act": f"{held.act:.2f}"}
         return said
 
@@ -104,7 +81,8 @@ class NeuronsView(NamedTuple):
         if self.gated:
             columns["gate"] = [neuron.gate.value if neuron.gate else 0.0 for neuron in found]
             columns["gate_act"] = [neuron.gate_act or 0.0 for neuron in found]
-        columns["up"] = [neuron.up.value for neuron in found]
+        if any(neuron.up for neuron in found):
+            columns["up"] = [neuron.up.value if neuron.up else 0.0 for neuron in found]
         columns["act"] = [neuron.act for neuron in found]
         columns["writes"] = [_writes(neuron) for neuron in found]
         return columns
@@ -210,7 +188,7 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
     columns = (
         ("gate", gates, 0.35),
         ("gate_act", opened, 0.7),
-        ("up", [neuron.up.value for neuron in found], 0.35),
+        ("up", [neuron.up.value if neuron.up else 0.0 for neuron in found], 0.35),
         ("product", [neuron.act for neuron in found], 1.0),
     )
     sites = {"product": "act"}
@@ -284,18 +262,6 @@ class CurveView(NamedTuple):
     counts: np.ndarray
     cells: Cells | None = None
 
-    @classmethod
-    def of(cls, trace: Trace, layer: int, token: int) -> CurveView:
-        curve = analysis.curve(trace, layer, token)
-        order = np.argsort(curve.before, kind="stable")
-        # Evenly by rank, so that both ends are always among them.
-        picked = np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_POINTS)).round().astype(int))
-        edges = np.linspace(float(curve.x[0]), float(curve.x[-1]), BINS + 1)
-        counts = np.histogram(curve.before, edges)[0]
-        site = f"blocks.{layer}.ffn.{'gate_act' if trace.config.ffn.gated else 'act'}"
-        cells = Cells(site, (token, ROW), rows=span_of(order[picked]))
-        return cls(curve, order[picked], edges, counts, cells)
-
     def facts(self) -> dict[str, str]:
         """For prose: how many of the values going in are negative, and the range of what comes out."""
         before, after = self.curve.before, self.curve.after
@@ -366,6 +332,8 @@ def activation_by_hand(activation: str, before: float, after: float) -> str:
     if activation == "silu":
         share = 0.5 * (1 + math.tanh(before / 2))
         return rf"{x} \cdot \sigma({before:.4f}) = {x} \cdot {share:.4f} = {y}"
+    if activation != "gelu_tanh":
+        return rf"{before:.4f} \;\mapsto\; {y} = {y}"
     inner = math.sqrt(2 / math.pi) * (before + 0.044715 * before**3)
     share = 0.5 * (1 + math.tanh(inner))
     return rf"{x} \cdot \tfrac{{1}}{{2}}\left(1 + \tanh({inner:.4f})\right) = {x} \cdot {share:.4f} = {y}"
@@ -388,7 +356,9 @@ def neuron_by_hand(view: NeuronsView, strips: StripsView, dimension: int) -> dic
     if not view.strongest:
         return {}
     neuron, reads = view.strongest[0], strips.reads("ffn")
-    if neuron.gate is not None and neuron.gate_act is not None:
+    if neuron.up is None:
+        lines = [f"h = {neuron.act:.4f}"]
+    elif neuron.gate is not None and neuron.gate_act is not None:
         lines = [
             _dot_by_hand("g", r"\mathbf{w}_{\text{gate}}", neuron.gate, reads),
             activation_by_hand(view.activation, neuron.gate.value, neuron.gate_act),
@@ -402,5 +372,5 @@ def neuron_by_hand(view: NeuronsView, strips: StripsView, dimension: int) -> dic
         ]
     weight = neuron.value[dimension]
     lines.append(rf"{theme.signed(neuron.act)} \cdot {theme.signed(weight)} = {neuron.act * weight:.4f}")
-    keys = ("gate", "opened", "up", "act", "written") if neuron.gate is not None else ("up", "act", "written")
+    keys = ("gate", "opened", "up", "act", "written")[-len(lines) :]
     return dict(zip(keys, lines, strict=True)) | {"neuron": str(neuron.number), "dimension": str(dimension)}

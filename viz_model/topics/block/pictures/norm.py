@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
-from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block as analysis
 
 BINS = 48
@@ -21,8 +20,9 @@ class NormView(NamedTuple):
     """A norm on one token: its values, and how often they fall into each of the bins.
 
     The four ``counts`` [N] are of the vector before, standardised, as the other norm would make it,
-    and after. Their ``edges`` [N + 1] are the same for all, unless one of them would shrink to a few
-    bins so; then only the second and the third, which are there to be compared, have them in common.
+    and after; of a norm that measures nothing the first and the last alone. Their ``edges`` [N + 1] are
+    the same for all, unless one of them would shrink to a few bins so; then only the second and the
+    third, which are there to be compared, have them in common.
     ``reads`` names the step that the norm reads.
     """
 
@@ -32,20 +32,6 @@ class NormView(NamedTuple):
     edges: tuple[np.ndarray, ...]
     counts: tuple[np.ndarray, ...]
 
-    @classmethod
-    def of(cls, trace: Trace, layer: int, sublayer: str, token: int) -> NormView:
-        site = f"blocks.{layer}.{sublayer}.norm"
-        normed = analysis.normed(trace, site, token)
-        reads = next(found for found in analysis.passage(trace, layer, token).sums if found.sublayer == sublayer).reads
-        found = (normed.before, normed.standard, normed.instead, normed.after)
-        reaches = [float(np.abs(values).max()) or 1.0 for values in found]
-        reaches[1] = reaches[2] = max(reaches[1:3])
-        if max(reaches) <= COMMON * min(reaches):
-            reaches = [max(reaches)] * len(found)
-        edges = tuple(np.linspace(-reach, reach, BINS + 1) for reach in reaches)
-        counts = tuple(np.histogram(values, own)[0] for values, own in zip(found, edges, strict=True))
-        return cls(site, reads, normed, edges, counts)
-
     @property
     def is_common(self) -> bool:
         """Whether all four histograms have one axis."""
@@ -54,8 +40,8 @@ class NormView(NamedTuple):
     @property
     def statistics(self) -> tuple[str, ...]:
         """The sites that this norm has: an RMSNorm measures no mean."""
-        parts = ("mean", "scale", "out") if self.normed.mean is not None else ("scale", "out")
-        return tuple(f"{self.site}.{part}" for part in parts)
+        measured = {"mean": self.normed.mean, "scale": self.normed.scale, "out": 0.0}
+        return tuple(f"{self.site}.{part}" for part, value in measured.items() if value is not None)
 
     def facts(self) -> dict[str, str]:
         """What tells the two norms apart on this vector, for prose.
@@ -77,15 +63,19 @@ class NormView(NamedTuple):
         }
 
 
+def shown_vectors(normed: analysis.Normed) -> list[tuple[int, np.ndarray]]:
+    """The vectors that are shown, with the number by which texts name each."""
+    found = (normed.before, normed.standard, normed.instead, normed.after)
+    return [(n, values) for n, values in enumerate(found) if values is not None]
+
+
 def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
     """Histograms of the D values; a line at the mean, a bar one deviation to each side.
 
     The third, hatched, is the other norm, which the model does not have. ``words`` names the rows
     "0" to "3", and has "near", "values" and "axis".
     """
-    normed = view.normed
-    rows = (normed.before, normed.standard, normed.instead, normed.after)
-    hue = theme.ROLES["norm"]
+    rows, hue = shown_vectors(view.normed), theme.ROLES["norm"]
     marks: tuple[dict[str, object], ...] = (
         {"color": theme.ROLES["residual"], "line": {"width": 0}},
         {"color": theme.rgba(hue, 0.55), "line": {"width": 0}},
@@ -97,19 +87,17 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
         {"color": hue, "line": {"width": 0}},
     )
     figure = sheet.Sheet.grid(rows=len(rows), cols=1, vertical_spacing=0.11)
-    for row, (values, edges, counts, mark) in enumerate(
-        zip(rows, view.edges, view.counts, marks, strict=True), start=1
-    ):
+    for row, ((n, values), edges, counts) in enumerate(zip(rows, view.edges, view.counts, strict=True), start=1):
         centres = (edges[1:] + edges[:-1]) / 2
         held = counts > 0  # a bar of height 0 would still have its outline
-        name = words[str(row - 1)]
+        name = words[str(n)]
         mean, deviation = float(values.mean()), float(values.std())
         figure.add_trace(
             sheet.bar(
                 x=centres[held].astype(np.float32),
                 y=counts[held],
                 width=float(edges[1] - edges[0]) * 0.92,
-                marker=mark,
+                marker=marks[n],
                 hovertemplate=f"{theme.plain(words['near'])} %{{x:.2f}}<br><b>%{{y}}</b> {theme.plain(words['values'])}"
                 f"<extra>{theme.plain(name)}</extra>",
             ),
@@ -145,7 +133,7 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
             font={"size": 12},
         )
     figure.update_xaxes(title=theme.plain(words["axis"]), row=len(rows), col=1)
-    return theme.layout(figure, height=540, margin={"t": 30}).drawn()
+    return theme.layout(figure, height=20 + 130 * len(rows), margin={"t": 30}).drawn()
 
 
 def _zero(value: float) -> float:
@@ -155,9 +143,7 @@ def _zero(value: float) -> float:
 
 def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
     """What a norm learns, one value a dimension: γ from 1, and β from 0 where there is one."""
-    learnt: list[tuple[str, np.ndarray, int]] = [("γ", view.normed.gain, 1)]
-    if view.normed.shift is not None:
-        learnt.append(("β", view.normed.shift, 0))
+    learnt = [(name, values, int(name == "γ")) for name, values in view.normed.learnt.items()]
     figure = sheet.Sheet.grid(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)
     for row, (name, values, around) in enumerate(learnt, start=1):
         figure.add_trace(
@@ -174,7 +160,7 @@ def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
         )
         figure.add_vline(x=dimension, line={"color": theme.HIGHLIGHT, "width": 1.5}, row=row, col=1)
         figure.update_yaxes(title=name, nticks=4, row=row, col=1)
-    figure.update_xaxes(title=theme.plain(axis), range=[-0.5, len(view.normed.gain) - 0.5], row=len(learnt), col=1)
+    figure.update_xaxes(title=theme.plain(axis), range=[-0.5, len(view.normed.before) - 0.5], row=len(learnt), col=1)
     figure.update_layout(bargap=0)
     return theme.layout(figure, height=60 + 120 * len(learnt)).drawn()
 
@@ -182,8 +168,11 @@ def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
 def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:
     """The norm of one value, for prose: its two lines of LaTeX, and the statistics they use."""
     norm = view.normed
-    value, scale, standard = theme.signed(norm.before[dimension]), f"{norm.scale:.4f}", norm.standard[dimension]
-    gain, after = theme.signed(norm.gain[dimension]), f"{norm.after[dimension]:.4f}"
+    value, after = theme.signed(norm.before[dimension]), f"{norm.after[dimension]:.4f}"
+    told = {"dimension": str(dimension), "d_model": str(len(norm.before))}
+    if norm.scale is None or norm.standard is None or norm.gain is None:
+        return {**told, "before": value, "after": after}
+    scale, standard, gain = f"{norm.scale:.4f}", norm.standard[dimension], theme.signed(norm.gain[dimension])
     if norm.mean is None or norm.shift is None:
         first = rf"\dfrac{{x}}{{\sigma}} = \dfrac{{{value}}}{{{scale}}} = {standard:.4f}"
         second = rf"\gamma \cdot {theme.signed(standard)} = {gain} \cdot {theme.signed(standard)} = {after}"
@@ -195,8 +184,7 @@ def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:
         second += rf" = {gain} \cdot {theme.signed(standard)} + {shift} = {after}"
         measured = rf"\mu = {norm.mean:.4f},\; \sigma = {scale}"
     return {
-        "dimension": str(dimension),
-        "d_model": str(len(norm.before)),
+        **told,
         "measured": measured,
         "standardised": first,
         "scaled": second,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,6 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.cells import COLUMN, Cells
-from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block as analysis
 
 FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn.")
@@ -20,10 +20,10 @@ MONOSPACE = "Source Code Pro, monospace"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
-def code(trace: Trace, layer: int) -> tuple[str, ...]:
+def code(sites: Sequence[str], layer: int) -> tuple[str, ...]:
     """The sites of a block in the order in which their code is offered: what its neurons hold, then all in order."""
     at = f"blocks.{layer}."
-    own = [name for name in trace.sites if name.startswith(at) and name.removeprefix(at).startswith(FORMULAS)]
+    own = [name for name in sites if name.startswith(at) and name.removeprefix(at).startswith(FORMULAS)]
     return (f"{at}ffn.act", *(name for name in own if name != f"{at}ffn.act"))
 
 
@@ -42,21 +42,7 @@ class StripsView(NamedTuple):
     token: int = 0
     residual: bool = True
     """Whether what a sub-layer writes is added to what it read, or takes its place."""
-
-    @classmethod
-    def of(cls, trace: Trace, layer: int, token: int) -> StripsView:
-        steps, sums = analysis.passage(trace, layer, token)
-        sizes = np.abs(np.concatenate([step.values for step in steps]))
-        limit, most = float(sizes.max()) or 1.0, CLIP * float(np.quantile(sizes, 0.98))
-        return cls(
-            steps,
-            sums,
-            trace.config.norm_at,
-            analysis.norm_name(trace),
-            min(limit, most or limit),
-            token,
-            trace.config.residual,
-        )
+    has_norms: bool = True
 
     @property
     def largest(self) -> float:
@@ -97,7 +83,7 @@ class StripsView(NamedTuple):
         """Which words on the textbook's numbers are true here: a norm's name, "post" or "cross"."""
         if any(step.equation for step in self.steps):
             return self.norm
-        if self.norm_at == "post" and (self.norm == "NoNorm" or not self.residual):
+        if self.norm_at == "post" and not (self.has_norms and self.residual):
             return "changed"
         return "post" if self.norm_at == "post" else "cross"
 

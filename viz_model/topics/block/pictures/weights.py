@@ -8,7 +8,6 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
-from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block as analysis
 
 PARTS = ("attention", "cross", "ffn", "norms")
@@ -26,10 +25,6 @@ class WeightsView(NamedTuple):
     """The matrices and norms of a block, with how many parameters each has; biases are counted in."""
 
     matrices: tuple[analysis.Matrix, ...]
-
-    @classmethod
-    def of(cls, trace: Trace, layer: int) -> WeightsView:
-        return cls(analysis.matrices(trace, layer))
 
     @property
     def total(self) -> int:
@@ -63,7 +58,8 @@ def name(matrix: analysis.Matrix, gated: bool) -> str:
     last = matrix.name.rpartition(".")[2]
     if matrix.part == "norms":
         return matrix.name
-    return _NAMES[last] if gated or matrix.part != "ffn" else _PLAIN_NAMES[last]
+    names = _NAMES if gated or matrix.part != "ffn" else _PLAIN_NAMES
+    return names.get(last, matrix.name)
 
 
 def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:

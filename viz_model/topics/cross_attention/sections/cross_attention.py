@@ -20,6 +20,7 @@ from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import cross_attention as figures
+from viz_model.topics.next_token.sections.drawn import drawn
 
 BYTES = 4
 """A number in single precision."""
@@ -60,7 +61,7 @@ def stepper(stage: Stage) -> None:
 
 def own_words(stage: Stage) -> tuple[Token, ...]:
     """What the model says to this source by itself, always taking the most probable token."""
-    steps = runs.drawn(stage.asked.plain._replace(target=""), Sampling(temperature=0), 0, runs.MAX_SAID)
+    steps = drawn(stage.asked.plain._replace(target=""), Sampling(temperature=0), 0, runs.MAX_SAID)
     return tuple(step.token for step in steps)
 
 

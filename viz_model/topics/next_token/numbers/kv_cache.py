@@ -62,13 +62,15 @@ def held_after(trace: Trace) -> Held:
         raise ValueError("an encoder has no KV cache: it reads its text once")
     own, source = [], []
     for layer in range(trace.n_layers):
-        at = f"blocks.{layer}."
-        forms = [f"{at}attn.k{form}" for form in ("_rotated", "_normed", "")]
-        last = next(name for name in forms if name in trace)
-        own.append((trace[last][None], trace[f"{at}attn.v"][None]))
-        crosses = f"{at}cross.k" in trace
-        source.append((trace[f"{at}cross.k"][None], trace[f"{at}cross.v"][None]) if crosses else (None, None))
+        own.append(_kept(trace, f"blocks.{layer}.attn"))
+        source.append(_kept(trace, f"blocks.{layer}.cross"))
     return _held(own, source)
+
+
+def _kept(trace: Trace, part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
+    """Keys as they are compared with queries, and values, [1, G, T, K] each; None where a block has no such part."""
+    forms = [name for form in ("", "_normed", "_rotated") if (name := f"{part}.k{form}") in trace]
+    return (trace[forms[-1]][None], trace[f"{part}.v"][None]) if forms else (None, None)
 
 
 @torch.inference_mode()

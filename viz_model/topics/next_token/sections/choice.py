@@ -6,66 +6,90 @@ Its texts are those of the page on the next token.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
-from viz_model.app.stage import Stage
+from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
+from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
 from viz_model.topics.next_token.numbers.output import logit_scale, read_site, read_sites
 from viz_model.topics.next_token.pictures import next_token
 from viz_model.topics.next_token.pictures.next_token import ArrivalsView, ChoiceView
 
+_OFF = 0
 
-def facts(choice: ChoiceView) -> dict[str, str]:
-    """For prose: the numbers of a choice, and its most probable token."""
-    return {**choice.facts(), "top": literal(choice.tokens[0].label)}
+
+def sliders(page: Page) -> None:
+    """Temperature, top-k and top-p, side by side."""
+    page = replace(page, text_key="next_token")
+    left, middle, right = st.columns(3, gap="large")
+    elements.control(page, TEMPERATURE, left.slider, 0.0, MAX_TEMPERATURE, step=0.05)
+    elements.control(
+        page,
+        TOP_K,
+        middle.select_slider,
+        [*range(1, MAX_TOP_K + 1), _OFF],
+        read=lambda k: k or None,
+        write=lambda k: k or _OFF,
+        format_func=lambda k: page.words("off") if k == _OFF else str(k),
+    )
+    elements.control(page, TOP_P, right.slider, MIN_TOP_P, 1.0, step=0.05)
 
 
 def picture(
-    stage: Stage, choice: ChoiceView, said: Mapping[str, str], alt: str, marked: str = "", *, own: bool = True
+    page: Page, choice: ChoiceView, facts: Mapping[str, str], alt: str, marked: str = "", *, own: bool = True
 ) -> None:
     """The first twenty tokens, and all of the probability in one bar; ``marked`` says what a marked token is.
 
     Without ``own`` the choice is of another run than the page's.
     """
     parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
-    names = {part: stage.t(f"next_token.bar_{part}", **said) for part in parts} | {"marked": marked}
-    stage.figure(next_token.draw_choice(choice, names), "choice", alt, own=own)
-    stage.figure(next_token.draw_mass(choice, names), "mass", stage.t("next_token.mass_alt", **said))
-    stage.source("logits", "probs")
+    names = {part: page.t(f"next_token.bar_{part}", **facts) for part in parts} | {"marked": marked}
+    elements.figure(page, next_token.draw_choice(choice, names), "choice", alt, own=own)
+    elements.figure(page, next_token.draw_mass(choice, names), "mass", page.t("next_token.mass_alt", **facts))
+    elements.source(page, "logits", "probs")
 
 
-def arrivals(stage: Stage, came: ArrivalsView, selected: int) -> None:
+def arrivals(page: Page, came: ArrivalsView, selected: int) -> None:
     """What was expected of every token, and the same as a table."""
     parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
-    names = {part: stage.words(f"arrivals_{part}") for part in parts}
-    stage.figure(next_token.draw_arrivals(came, names, selected), "arrivals", stage.words("arrivals_alt"))
-    stage.see("arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts())
-    with st.expander(stage.t("next_token.arrivals_table")):
-        columns = {stage.t(f"next_token.column_{name}"): values for name, values in came.columns().items()}
-        stage.records("arrivals", columns)
+    names = {part: page.words(f"arrivals_{part}") for part in parts}
+    elements.figure(page, next_token.draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
+    elements.see(page, "arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts())
+    with st.expander(page.t("next_token.arrivals_table")):
+        columns = {page.t(f"next_token.column_{name}"): values for name, values in came.columns().items()}
+        elements.records(page, "arrivals", columns)
 
 
-def formula(stage: Stage) -> None:
+def formula(page: Page) -> None:
     """From the last vectors to probabilities, and what sampling makes of them."""
-    stage.formula(*read_sites(stage.trace), "logits", "probs")
-    st.markdown(stage.t.prose("next_token.formula"))
+    elements.formula(page, *read_sites(page.trace), "logits", "probs")
+    st.markdown(page.t.prose("next_token.formula"))
 
 
-def hand(stage: Stage, trace: Trace, choice: ChoiceView, which: str) -> None:
+def hand(page: Page, trace: Trace, choice: ChoiceView, which: str) -> None:
     """One logit of ``trace`` and its softmax; ``which`` says what token it is, ``{{word}}`` being its name."""
     worked = next_token.by_hand(trace, choice)
     word = literal(next_token.hand_token(choice)[1].label)
     where = {"head.norm.out": "head", "final.norm.out": "norm"}.get(read_site(trace), "block")
-    reads = stage.t(f"next_token.reads_{where}")
-    multiplied = stage.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""
-    intro = stage.words(which, word=word, token=stage.token_name())
-    st.markdown(stage.t.prose("next_token.hand", intro=intro, reads=reads, multiplied=multiplied, **worked))
+    reads = page.t(f"next_token.reads_{where}")
+    multiplied = page.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""
+    intro = page.words(which, word=word, token=page.token_name())
+    st.markdown(page.t.prose("next_token.hand", intro=intro, reads=reads, multiplied=multiplied, **worked))
 
 
-def numbers(stage: Stage, choice: ChoiceView, said: Mapping[str, str]) -> None:
+def code(page: Page, sampling: Sampling) -> None:
+    """The page's own lines, and those of the logits."""
+    values = {"temperature": sampling.temperature, "top_k": sampling.top_k, "top_p": sampling.top_p}
+    elements.code(page, page.text_key, sites=("logits", "probs"), token=page.token, **values)
+
+
+def numbers(page: Page, choice: ChoiceView, facts: Mapping[str, str]) -> None:
     """The most probable tokens as a table."""
     columns = ("logit", "model", "before", "after")
-    headings = [stage.t(f"next_token.number_{name}", n=len(choice.tokens), **said) for name in columns]
-    stage.table(stage.text_key, choice.table(), [token.label for token in choice.tokens], headings, "choice")
+    headings = [page.t(f"next_token.number_{name}", n=len(choice.tokens), **facts) for name in columns]
+    elements.table(page, page.text_key, choice.table(), [token.label for token in choice.tokens], headings, "choice")

@@ -1,119 +1,137 @@
-"""How tokens are drawn: the whole distribution with its cuts, and every draw with the number that decided it."""
+"""Tokens drawn one after the other, and the number that decided each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, runs, state
-from viz_model.app.stage import Stage
+from viz_model.app import components, elements, state
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling, Step
+from viz_model.topics.next_token.choices import DRAWN, GREEDY, MAX_SEED, MOST_DRAWN, PICKED, SEED
 from viz_model.topics.next_token.pictures import sampling as figures
-from viz_model.topics.next_token.pictures.next_token import ChoiceView, chips
-
-_PICKED = "next_token.picked"
-
-
-def tail(stage: Stage, choice: ChoiceView, sampling: Sampling) -> None:
-    """All of the vocabulary in falling order, and what each filter keeps of it."""
-    view = figures.TailView.of(choice, sampling)
-    said = view.facts()
-
-    def words(key: str, **values: object) -> str:
-        return stage.t(f"next_token.{key}", **values)
-
-    st.markdown(f"#### {words('tail_title' if view.cuts else 'tail_title_all', **said)}")
-    picture, see = stage.split()
-    with picture:
-        names = {name: words(f"tail_{name}", **said) for name in ("model", "kept", "dropped", "p", "mass", "rank")}
-        names |= {cut.name: words(f"tail_{cut.name}", n=f"{cut.n_kept:,}") for cut in view.cuts}
-        stage.figure(figures.draw_tail(view, names), "tail", words("tail_alt", **said))
-        stage.source("probs")
-    with see:
-        temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"
-        st.markdown(stage.t.prose(f"next_token.tail_{temperature}", **said))
-        head = [words(f"tail_column_{name}") for name in ("filter", "kept", "dropped")]
-        lines = [f"| {' | '.join(head)} |", "|---|---:|---:|"]
-        for name, n_kept, kept, n_dropped, dropped in view.rows():
-            cells = (words(name), f"{n_kept:,} · {percent(kept)}", f"{n_dropped:,} · {percent(dropped)}")
-            lines.append(f"| {' | '.join(cells)} |")
-        if view.cuts:
-            st.markdown("\n".join(lines))
-        st.markdown(stage.t.prose("next_token.tail_read"))
+from viz_model.topics.next_token.pictures.next_token import chips, longer
+from viz_model.topics.next_token.sections.drawn import drawn
+from viz_model.topics.next_token.sections.question import Following
 
 
-def another_seed(count: int, place: Callable[[int], tuple[Any, ...]], seed: int) -> None:
-    """Callback: as many tokens again, drawn with the next seed."""
-    following = (seed + 1) % (state.MAX_SEED + 1)
-    st.session_state["next_token.count"] = (place(following), count)
-    state.update(seed=following)
+def section(given: Following) -> None:
+    page, steps = given.page, given.steps
+    is_target = len(page.lm.config.sides) > 1
+    st.subheader(page.words("draw_title"), anchor=False)
+    if not given.can_be_drawn:
+        elements.see(page, "not_with_positions")
+        return
+    _buttons(given, is_target)
+    if not steps:
+        elements.see(page, "none_drawn_target" if is_target else "none_drawn")
+        return
+    chosen = page.chosen(PICKED)
+    picked = len(steps) - 1 if chosen is None else min(chosen, len(steps) - 1)
+    _ribbons(page, steps, picked)
+    _fell(page, steps, picked)
+    _repeated(page, steps)
+    with st.expander(page.words("draws_table")):
+        columns = {page.words(f"draws_{name}"): values for name, values in figures.draw_columns(steps).items()}
+        elements.records(page, "draws", columns)
+    if given.sampling.temperature:
+        _greedy(page, steps)
+    last = {"n": len(steps), "token": literal(steps[-1].token.label), "most": MOST_DRAWN}
+    elements.see(page, "drawn_end" if _has_ended(given) else "drawn", **last)
 
 
-def show(stage: Stage, steps: Sequence[Step], seed: int, sampling: Sampling) -> None:
-    """The drawn tokens, what greedy decoding would have taken in their place, and the numbers that decided."""
-    words, trace = stage.words, stage.trace
-    at, picked = st.session_state.get(_PICKED, (None, 0))
-    place = (stage.asked, sampling, seed, len(steps))
-    picked = picked if at == place and picked < len(steps) else len(steps) - 1
+def _has_ended(given: Following) -> bool:
+    return bool(given.steps) and given.steps[-1].token.id == given.page.lm.tokenizer.end_of_text
 
-    def pick(position: int) -> None:
-        st.session_state[_PICKED] = (place, position)
 
-    rows = {"drawn": chips(steps, len(trace)), "drawn_greedy": figures.greedy_chips(steps, len(trace))}
+def _buttons(given: Following, is_target: bool) -> None:
+    """One more token, ten more, none, as many with another seed; and the text with what was drawn."""
+    page, n, ended = given.page, len(given.steps), _has_ended(given)
+
+    def draw(count: int) -> None:
+        state.update(within=None, **state.choose(page.name, (DRAWN, count), (PICKED, None)))
+
+    def another_seed() -> None:
+        following = (page.chosen(SEED) + 1) % (MAX_SEED + 1)
+        state.update(within=None, **state.choose(page.name, (SEED, following), (PICKED, None)))
+
+    def button(
+        name: str, label: str, disabled: bool, press: Callable[..., None], *args: object, **values: object
+    ) -> None:
+        key = f"next_token.{name}"
+        row.button(page.words(label), key=key, on_click=press, args=args, kwargs=values, disabled=disabled)
+
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    elements.control(page, SEED, row.number_input, 0, MAX_SEED, width=150)
+    for name, more in (("one_more", 1), ("ten_more", 10)):
+        button(name, name, ended or n == MOST_DRAWN, draw, min(MOST_DRAWN, n + more))
+    button("start_over", "start_over", not n, draw, 0)
+    button("another_seed", "another_seed", not n or given.sampling.temperature == 0, another_seed)
+    kept = {"target" if is_target else "text": longer(page.trace, given.steps[: n - ended]), "token": None}
+    button("keep", "keep_target" if is_target else "keep", n == ended, state.update, **kept)
+
+
+def _ribbons(page: Page, steps: Sequence[Step], picked: int) -> None:
+    """The drawn tokens, and what greedy decoding would have taken in their place."""
+
+    def pick(place: int) -> None:
+        state.update(within=None, **state.choose(page.name, (PICKED, place)))
+
+    n_before, seed = len(page.trace), page.chosen(SEED)
+    rows = {"drawn": chips(steps, n_before), "drawn_greedy": figures.greedy_chips(steps, n_before)}
     for name, row in rows.items():
-        st.caption(words(f"{name}_row", seed=seed))
-        components.ribbon(row, selected=picked, label=words(name), key=f"next_token.{name}", on_pick=pick)
+        st.caption(page.words(f"{name}_row", seed=seed))
+        components.ribbon(row, selected=picked, label=page.words(name), key=f"next_token.{name}", on_pick=pick)
+
+
+def _fell(page: Page, steps: Sequence[Step], picked: int) -> None:
+    """The interval that the number of each draw fell into."""
     step = steps[picked]
-    said = {
+    facts = {
         **figures.draw_facts(steps, picked),
         "token": literal(step.token.label),
         "greedy": literal(step.leaders[0][0].label),
-        "seed": seed,
+        "seed": page.chosen(SEED),
     }
-    st.markdown(f"#### {words('fell_title', **said)}")
-    picture, see = stage.split()
+    st.markdown(f"#### {page.words('fell_title', **facts)}")
+    picture, see = elements.split()
     with picture:
-        names = {name: words(f"fell_{name}") for name in ("number", "interval", "rest", "axis")}
-        drawn = figures.draw_draws(figures.DrawsView.of(steps, picked, len(trace)), names)
-        stage.figure(drawn, "fell", words("fell_alt"))
+        names = {name: page.words(f"fell_{name}") for name in ("number", "interval", "rest", "axis")}
+        figure = figures.draw_draws(figures.DrawsView.of(steps, picked, len(page.trace)), names)
+        elements.figure(page, figure, "fell", page.words("fell_alt"))
     with see:
-        stage.see("fell", **said)
-        stage.see("fell_greedy" if step.rank == 0 else "fell_other", **said)
-        stage.see("fell_count", **said)
-    _repeated(stage, steps)
-    with st.expander(words("draws_table")):
-        columns = {words(f"draws_{name}"): values for name, values in figures.draw_columns(steps).items()}
-        stage.records("draws", columns)
-    if sampling.temperature and st.toggle(words("greedy_text"), key="next_token.greedy", persist_state="session"):
-        taken = runs.drawn(stage.asked, Sampling(temperature=0), 0, len(steps))
-        components.ribbon(
-            chips(taken, len(trace)),
-            selected=None,
-            label=words("greedy_text"),
-            key="next_token.greedy_text",
-            on_pick=lambda _: None,
-        )
-        same = next((n for n, (a, b) in enumerate(zip(steps, taken, strict=False)) if a.token != b.token), len(taken))
-        stage.see("greedy_text", same=same, n=len(taken))
-        by_both = [figures.RepetitionView.of(trace.own_ids, each).facts()["n_repeated"] for each in (taken, steps)]
-        stage.see("greedy_repeats", greedy=by_both[0], drawn=by_both[1], n=len(taken))
+        elements.see(page, "fell", **facts)
+        elements.see(page, "fell_greedy" if step.rank == 0 else "fell_other", **facts)
+        elements.see(page, "fell_count", **facts)
 
 
-def _repeated(stage: Stage, steps: Sequence[Step]) -> None:
+def _repeated(page: Page, steps: Sequence[Step]) -> None:
     """Where the drawn text says again what stood there before, if it does."""
-    view, words = figures.RepetitionView.of(stage.trace.own_ids, steps), stage.words
+    view, words = figures.RepetitionView.of(page.trace.own_ids, steps), page.words
     if not view.found.n_repeated:
         return
-    said = view.facts()
-    st.markdown(f"#### {words('repeats_title', **said)}")
-    picture, see = stage.split()
+    facts = view.facts()
+    st.markdown(f"#### {words('repeats_title', **facts)}")
+    picture, see = elements.split()
     with picture:
         names = {name: words(f"repeats_{name}") for name in ("p", "draw", "time", *figures.TIMES)}
-        stage.figure(figures.draw_repetition(view, names), "repeats", words("repeats_alt"))
+        elements.figure(page, figures.draw_repetition(view, names), "repeats", words("repeats_alt"))
     with see:
-        stage.see("repeats", **said)
-        stage.see("repeats_rise" if view.rises else "repeats_fall", **said)
+        elements.see(page, "repeats", **facts)
+        elements.see(page, "repeats_rise" if view.rises else "repeats_fall", **facts)
+
+
+def _greedy(page: Page, steps: Sequence[Step]) -> None:
+    """The text that greedy decoding would have made, if the visitor wants to see it."""
+    label = page.words("greedy_text")
+    if not elements.control(page, GREEDY, st.toggle, label=label, help=None):
+        return
+    taken, n_before = drawn(page.run_key, Sampling(temperature=0), 0, len(steps)), len(page.trace)
+    row, key = chips(taken, n_before), "next_token.greedy_text"
+    components.ribbon(row, selected=None, label=label, key=key, on_pick=lambda _: None)
+    same = next((n for n, (a, b) in enumerate(zip(steps, taken, strict=False)) if a.token != b.token), len(taken))
+    elements.see(page, "greedy_text", same=same, n=len(taken))
+    by_both = [figures.RepetitionView.of(page.trace.own_ids, each).found.n_repeated for each in (taken, steps)]
+    elements.see(page, "greedy_repeats", greedy=by_both[0], drawn=by_both[1], n=len(taken))

@@ -2,89 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from viz_model.app import controls, runs
-from viz_model.app.stage import Stage
-from viz_model.app.texts import literal
+from viz_model.app import elements
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.pictures import next_token
-from viz_model.topics.next_token.sections import choice as chosen
-from viz_model.topics.next_token.sections import draws
+from viz_model.topics.next_token.pictures.next_token import ArrivalsView
+from viz_model.topics.next_token.sections import choice
+from viz_model.topics.next_token.sections.covered import covered
+from viz_model.topics.next_token.sections.question import Covered
 
 GUESSES_SEEN = 5
 
 
-def show(stage: Stage) -> None:
-    seen, words, mask_id = stage.trace, stage.words, stage.lm.tokenizer.mask_id
-    own_id = seen.ids[stage.token]
-    is_typed = own_id == mask_id
-    covers = mask_id is not None and not is_typed
-    trace = runs.masked(stage.asked, stage.token) if covers else seen
-    mask = literal(stage.lm.tokenizer.token(mask_id).label) if mask_id is not None else ""
-
-    sampling = controls.sampling(replace(stage, text_key="next_token"))
-    choice = next_token.ChoiceView.of(trace, stage.token, sampling, marked_id=own_id if covers else None)
-    said = {**chosen.facts(choice), "token": stage.token_name(), "mask": mask, "position": str(stage.token)}
-    how = "typed" if is_typed else "visible" if not covers else "first" if choice.marked == 0 else "later"
-    st.subheader(words(f"title_{how}", **said), anchor=False)
-    picture, see = stage.split()
+def section(given: Covered) -> None:
+    """The distribution in the place of the chosen token."""
+    page, facts, is_covered = given.page, given.facts, given.how == "covered"
+    choice.sliders(page)
+    title = given.how if not is_covered else "first" if given.choice.marked == 0 else "later"
+    st.subheader(page.words(f"title_{title}", **facts), anchor=False)
+    picture, see = elements.split()
     with picture:
-        chosen.picture(stage, choice, said, words("choice_alt"), words("true_token"), own=not covers)
+        true_token = page.words("true_token")
+        choice.picture(page, given.choice, facts, page.words("choice_alt"), true_token, own=not is_covered)
     with see:
-        stage.see(f"see_{'covered' if covers else how}", **said)
-        stage.see("greedy" if sampling.temperature == 0 else "kept_all" if choice.kept.all() else "kept_some", **said)
-        if covers:
-            guesses = seen.next_tokens(stage.token, GUESSES_SEEN)
-            share = percent(float(seen.row("logits", stage.token).softmax(-1)[own_id]))
-            stage.see("beside", share=share, **said)
-            stage.figure(next_token.draw_guesses(guesses, own_id), "visible", words("visible_alt", **said))
-    draws.tail(stage, choice, sampling)
-    st.info(words("no_drawing"), icon=":material/info:")
-    if mask_id is not None:
-        _cover_all(stage, mask, mask_id)
-
-    def formula() -> None:
-        stage.see("formula")
-        chosen.formula(stage)
-
-    def hand() -> None:
-        chosen.hand(stage, trace, choice, f"hand_{'typed' if is_typed else 'covered' if covers else 'visible'}")
-
-    def code() -> None:
-        stage.code(
-            "masked_token",
-            sites=("logits", "probs"),
-            token=stage.token,
-            temperature=sampling.temperature,
-            top_k=sampling.top_k,
-            top_p=sampling.top_p,
-        )
-
-    def numbers() -> None:
-        chosen.numbers(stage, choice, said)
-
-    stage.tabs(formula, hand, code, numbers)
-    if mask_id is None:
-        stage.question("question_visible", "answer_visible")
-    else:
-        stage.question(mask=mask)
+        elements.see(page, f"see_{given.how}", **facts)
+        is_greedy, keeps_all = given.sampling.temperature == 0, given.choice.kept.all()
+        elements.see(page, "greedy" if is_greedy else "kept_all" if keeps_all else "kept_some", **facts)
+        if is_covered:
+            _beside(given)
 
 
-def _cover_all(stage: Stage, mask: str, mask_id: int) -> None:
+def _beside(given: Covered) -> None:
+    """What the model says in the same place while it can see the token."""
+    page, own_id = given.page, given.page.trace.ids[given.page.token]
+    guesses = page.trace.next_tokens(page.token, GUESSES_SEEN)
+    share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
+    elements.see(page, "beside", share=share, **given.facts)
+    figure = next_token.draw_guesses(guesses, own_id)
+    elements.figure(page, figure, "visible", page.words("visible_alt", **given.facts))
+
+
+def arrivals(given: Covered) -> None:
     """Every token of the text covered alone, against what stands there."""
-    part = masked.part(stage.trace, stage.token)
-    found = runs.covered(stage.asked, part.start, part.stop)
+    page = given.page
+    st.info(page.words("no_drawing"), icon=":material/info:")
+    if given.how == "visible":
+        return
+    part, n_written = masked.part(page.trace, page.token), len(masked.written(page.trace))
+    found = covered(page.run_key, part.start, part.stop)
     if not len(found.positions):
         return
-    came = next_token.ArrivalsView.covered(stage.trace, found)
-    said = {**came.facts(), "mask": mask, "n_written": str(len(masked.written(stage.trace)))}
-    st.subheader(stage.words("arrivals_title", **said), anchor=False)
-    chosen.arrivals(stage, came, stage.token)
-    if len(part) < len(masked.written(stage.trace)):
-        stage.see("part", **said)
-    if mask_id in (stage.trace.ids[position] for position in part):
-        stage.see("left_out", **said)
+    came = ArrivalsView.covered(page.trace, found)
+    facts = {**came.facts(), "mask": given.facts["mask"], "n_written": str(n_written)}
+    st.subheader(page.words("arrivals_title", **facts), anchor=False)
+    choice.arrivals(page, came, page.token)
+    if len(part) < n_written:
+        elements.see(page, "part", **facts)
+    if page.lm.tokenizer.mask_id in page.trace.ids[part.start : part.stop]:
+        elements.see(page, "left_out", **facts)
+
+
+def formula(given: Covered) -> None:
+    elements.see(given.page, "formula")
+    choice.formula(given.page)
+
+
+def hand(given: Covered) -> None:
+    choice.hand(given.page, given.trace, given.choice, f"hand_{given.how}")
+
+
+def code(given: Covered) -> None:
+    choice.code(given.page, given.sampling)
+
+
+def numbers(given: Covered) -> None:
+    choice.numbers(given.page, given.choice, given.facts)
+
+
+def question(given: Covered) -> None:
+    if given.how == "visible":
+        elements.question(given.page, "question_visible", "answer_visible")
+    else:
+        elements.question(given.page, mask=given.facts["mask"])

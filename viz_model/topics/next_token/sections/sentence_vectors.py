@@ -2,85 +2,118 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import frame, runs
-from viz_model.app.stage import Stage
+from viz_model.app import elements, frame, runs
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
+from viz_model.topics.next_token.choices import SENTENCES
 from viz_model.topics.next_token.numbers.sentences import token_vectors
 from viz_model.topics.next_token.pictures import sentences
 
-N_OTHERS = 3
+
+class Compared(NamedTuple):
+    """The sentence beside others.
+
+    Attributes:
+        texts: what the boxes hold.
+        others: the runs of those that the model can read; an empty box is left out.
+        errors: by the box, why its text cannot be read.
+    """
+
+    page: Page
+    texts: tuple[str, ...]
+    others: tuple[vm.Trace, ...]
+    errors: dict[int, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Compared:
+        typed = [page.chosen(choice) for choice in SENTENCES]
+        texts = tuple(own if text is None else text for own, text in zip(_proposed(page), typed, strict=True))
+        others, errors = [], {}
+        for n, text in enumerate(texts):
+            readable, _ = runs.readable(text)
+            try:
+                others += [runs.trace(runs.RunKey(page.view.model, readable))] if readable else []
+            except vm.TextError as error:
+                errors[n] = str(error)
+        return cls(page, texts, tuple(others), errors)
+
+    @property
+    def view(self) -> sentences.SentencesView:
+        return sentences.SentencesView.of(self.page.trace, self.others)
 
 
-def show(stage: Stage) -> None:
-    trace, words = stage.trace, stage.words
-    site = trace.leaving
-    stage.see("output", n=len(trace), d_model=stage.lm.config.d_model)
-    others = _others(stage)
-    compared = sentences.SentencesView.of(trace, others)
-    if others:
-        said = {**compared.facts(), "nearest": literal(compared.nearest)}
-        st.subheader(words("sentences_title", **said), anchor=False)
-        picture, see = stage.split()
-        with picture:
-            stage.figure(sentences.draw_sentences(compared), "sentences", words("sentences_alt"))
-            stage.source(site)
-        with see:
-            stage.see("sentences", **said)
-    around = sentences.TokensView.of(trace, stage.token, words("mean"))
-    said = {**around.facts(), "token": stage.token_name(), "like": literal(around.labels[around.like])}
-    st.subheader(words("tokens_title" if len(trace) > 1 else "tokens_title_one", **said), anchor=False)
-    picture, see = stage.split()
+def _proposed(page: Page) -> tuple[str, ...]:
+    """What stands in the boxes as long as nobody has written into them."""
+    n = len(SENTENCES)
+    if isinstance(page.lm.tokenizer, IdTokenizer):
+        return (frame.examples(page.lm) * n)[:n]
+    return tuple(page.words(f"other_{n}") for n in range(n))
+
+
+def section(compared: Compared) -> None:
+    """How near other sentences are, which the visitor writes."""
+    page, trace = compared.page, compared.page.trace
+    elements.see(page, "output", n=len(trace), d_model=page.lm.config.d_model)
+    for n, (column, choice) in enumerate(zip(st.columns(len(SENTENCES)), SENTENCES, strict=True)):
+        box = partial(column.text_input, live="400ms", max_chars=400)
+        elements.control(page, choice, box, value=compared.texts[n], help=None)
+        if n in compared.errors:
+            column.caption(literal(compared.errors[n]))
+    if not compared.others:
+        return
+    view = compared.view
+    facts = {**view.facts(), "nearest": literal(view.nearest)}
+    st.subheader(page.words("sentences_title", **facts), anchor=False)
+    picture, see = elements.split()
     with picture:
-        figure = sentences.draw_tokens(around, trace.full_name(site), words("cosine"))
-        stage.figure(figure, "tokens", words("tokens_alt"))
-        stage.source(site)
+        elements.figure(page, sentences.draw_sentences(view), "sentences", page.words("sentences_alt"))
+        elements.source(page, trace.leaving)
     with see:
-        stage.see("tokens", **said)
-        if around.n_hidden:
-            stage.see("tokens_part", **said)
-
-    def formula() -> None:
-        stage.formula(site)
-        stage.see("formula")
-
-    def hand() -> None:
-        if others:
-            stage.see("hand", other=literal(compared.texts[0]), **sentences.by_hand(trace, others[0]))
-        else:
-            stage.see("hand_none")
-
-    def code() -> None:
-        stage.code(token=stage.token, others=[other.text for other in others])
-
-    def numbers() -> None:
-        stage.table(site, token_vectors(trace), stage.token_labels, stage.dimension_labels, "vectors")
-
-    stage.tabs(formula, hand, code, numbers)
-    stage.question()
+        elements.see(page, "sentences", **facts)
 
 
-def _others(stage: Stage) -> list[vm.Trace]:
-    """The runs of the sentences to compare with; an empty box, or one the model cannot read, is left out."""
-    if isinstance(stage.lm.tokenizer, IdTokenizer):
-        proposed = (frame.examples(stage.lm) * N_OTHERS)[:N_OTHERS]
-    else:
-        proposed = tuple(stage.words(f"other_{n}") for n in range(N_OTHERS))
-    found = []
-    for n, (column, text) in enumerate(zip(st.columns(N_OTHERS), proposed, strict=True)):
-        typed = column.text_input(
-            stage.words(f"sentence_{n}"),
-            text,
-            key=f"sentence_vectors.sentence_{n}.{stage.view.model}",
-            live="400ms",
-            persist_state="session",
-        )
-        readable, _ = runs.readable(typed)
-        try:
-            found += [runs.trace(runs.RunKey(stage.view.model, readable))] if readable else []
-        except vm.TextError as error:
-            column.caption(literal(str(error)))
-    return found
+def tokens(compared: Compared) -> None:
+    """How near the tokens of the sentence are to each other."""
+    page, site = compared.page, compared.page.trace.leaving
+    view = sentences.TokensView.of(page.trace, page.token, page.words("mean"))
+    facts = {**view.facts(), "token": page.token_name(), "like": literal(view.labels[view.like])}
+    st.subheader(page.words("tokens_title" if len(page.trace) > 1 else "tokens_title_one", **facts), anchor=False)
+    picture, see = elements.split()
+    with picture:
+        figure = sentences.draw_tokens(view, page.trace.full_name(site), page.words("cosine"))
+        elements.figure(page, figure, "tokens", page.words("tokens_alt"))
+        elements.source(page, site)
+    with see:
+        elements.see(page, "tokens", **facts)
+        if view.n_hidden:
+            elements.see(page, "tokens_part", **facts)
+
+
+def formula(compared: Compared) -> None:
+    elements.formula(compared.page, compared.page.trace.leaving)
+    elements.see(compared.page, "formula")
+
+
+def hand(compared: Compared) -> None:
+    page = compared.page
+    if not compared.others:
+        elements.see(page, "hand_none")
+        return
+    worked = sentences.by_hand(page.trace, compared.others[0])
+    elements.see(page, "hand", other=literal(compared.view.texts[0]), **worked)
+
+
+def code(compared: Compared) -> None:
+    elements.code(compared.page, token=compared.page.token, others=[other.text for other in compared.others])
+
+
+def numbers(compared: Compared) -> None:
+    page, site = compared.page, compared.page.trace.leaving
+    elements.table(page, site, token_vectors(page.trace), page.token_labels, page.dimension_labels, "vectors")

@@ -12,26 +12,9 @@ from torch import Tensor
 from viz_model.model.ops import mean_similarity as mean_similarity
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace, record
-
-
-def stream_sites(trace: Trace) -> tuple[str, ...]:
-    """The S sites of the residual stream by depth: before the blocks, and after each addition.
-
-    Under Post-LN the values of these sites are taken after the norm that follows the addition.
-    """
-    known = frozenset(trace.sites)
-    places = [place for place in ("mid", "cross", "out") if f"blocks.0.resid.{place}" in known]
-    return ("embed.out", *(f"blocks.{i}.resid.{place}" for i in range(trace.n_layers) for place in places))
-
-
-def stream_norms(trace: Trace) -> np.ndarray:
-    """‖r‖ of each position at each depth: [S, T]."""
-    return np.stack([trace.noted(site).lengths.numpy() for site in stream_sites(trace)])
-
-
-def stream_similarity(trace: Trace) -> np.ndarray:
-    """:func:`viz_model.model.ops.mean_similarity` of the positions at each depth: [S]."""
-    return np.array([trace.noted(site).alike for site in stream_sites(trace)])
+from viz_model.topics.block.numbers.stream import stream_norms as stream_norms
+from viz_model.topics.block.numbers.stream import stream_similarity as stream_similarity
+from viz_model.topics.block.numbers.stream import stream_sites as stream_sites
 
 
 @torch.inference_mode()

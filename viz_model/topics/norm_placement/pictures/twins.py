@@ -608,6 +608,8 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, di
 
 def _norm_by_hand(norm: block.Normed) -> str:
     """A norm of dimension 0 as LaTeX: with its mean and shift, where it has them."""
+    if norm.scale is None or norm.standard is None or norm.gain is None:
+        return rf"{theme.signed(norm.before[0])} \;\mapsto\; {norm.after[0]:.4f} = {norm.after[0]:.4f}"
     top, end = theme.signed(norm.before[0]), ""
     after = norm.gain[0] * norm.standard[0]
     if norm.mean is not None and norm.shift is not None:

@@ -13,6 +13,7 @@ import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.stage import Stage
 from viz_model.app.texts import literal
+from viz_model.topics.block.sections.depth import along_the_stream
 from viz_model.topics.norm_placement.numbers import gradients
 from viz_model.topics.norm_placement.numbers.twins import ends_in_logits
 from viz_model.topics.norm_placement.pictures import twins
@@ -129,7 +130,7 @@ def predictions(page: Comparison) -> None:
 def by_depth(page: Comparison, place: Any, beside: Any) -> twins.DepthView:
     """Lengths and likeness of the tokens' vectors."""
     few = len(page.stage.trace) < 2
-    known = {place: runs.along_the_stream(asked, page.side) for place, asked in page.asked.items()}
+    known = {place: along_the_stream(asked, page.side) for place, asked in page.asked.items()}
     view = twins.DepthView.of(page.traces, page.stage.token, {} if few else untrained(page, beside), known)
     stream = ["embed.out", *page.sites(*STREAM)]
     length = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")

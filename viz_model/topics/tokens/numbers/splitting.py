@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from viz_model.tokenizers.tokenizer import ByteLevel, Rule, RuleName, Tokenizer, make_visible, token_of
+from viz_model.tokenizers.merging import Join, joins
+from viz_model.tokenizers.tokenizer import ByteLevel, Rule, RuleName, Tokenizer, token_of
+from viz_model.topics.tokens.numbers.tokens import merges
 from viz_model.topics.tokens.numbers.tokens import ranks as ranks_of
 
 MOST_WORDS = 8
@@ -26,15 +28,6 @@ class Pair(NamedTuple):
     left: str
     right: str
     rank: int | None
-
-
-class Join(NamedTuple):
-    """One step: of all ``pairs`` of neighbours the one at ``at`` is joined, and ``parts`` are what is there then."""
-
-    pairs: tuple[Pair, ...]
-    at: int
-    rank: int
-    parts: tuple[bytes, ...]
 
 
 class Taken(NamedTuple):
@@ -59,29 +52,28 @@ class Split(NamedTuple):
     """How one stretch of text is cut.
 
     ``start`` are its smallest parts. Of the three, the one of the tokenizer's rule is filled: ``joins`` for pairs,
-    ``taken`` for the longest entry, ``ways`` for unigram, the most probable one first. ``last`` are the pairs that are
-    left at the end, none of which can be joined. ``ids`` are the result; ``holds`` says whether the tokenizer itself
-    comes to the same.
+    ``taken`` for the longest entry, ``ways`` for unigram, the most probable one first. ``ids`` are the result;
+    ``holds`` says whether the tokenizer itself comes to the same.
     """
 
     word: str
     rule: RuleName
     start: tuple[bytes, ...]
-    joins: tuple[Join, ...]
-    last: tuple[Pair, ...]
-    taken: tuple[Taken, ...]
-    ways: tuple[Way, ...]
-    ids: tuple[int, ...]
-    holds: bool
+    joins: tuple[Join, ...] = ()
+    taken: tuple[Taken, ...] = ()
+    ways: tuple[Way, ...] = ()
+    ids: tuple[int, ...] = ()
+    holds: bool = True
 
-    @property
-    def parts(self) -> tuple[bytes, ...]:
-        """The pieces at the end of the joins."""
-        return self.joins[-1].parts if self.joins else self.start
+    def parts(self, step: int = -1) -> tuple[bytes, ...]:
+        """The pieces after so many joins; after all of them without a number."""
+        return (self.start, *(join.parts for join in self.joins))[step]
 
     def pairs(self, step: int) -> tuple[Pair, ...]:
-        """The neighbours after so many joins."""
-        return self.joins[step].pairs if step < len(self.joins) else self.last
+        """The neighbours after so many joins; none can be joined after the last."""
+        labels = [token_of(-1, part).label for part in self.parts(step)]
+        ranks = self.joins[step].ranks if step < len(self.joins) else itertools.repeat(None)
+        return tuple(Pair(*both, rank) for both, rank in zip(itertools.pairwise(labels), ranks, strict=False))
 
 
 def splits(tokenizer: Tokenizer, text: str) -> tuple[Split, ...]:
@@ -104,11 +96,10 @@ def splits(tokenizer: Tokenizer, text: str) -> tuple[Split, ...]:
 
 def _byte_pairs(tokenizer: Tokenizer, word: str) -> Split:
     assert isinstance(tokenizer, ByteLevel)
-    ranks, raw = ranks_of(tokenizer), word.encode()
-    start = tuple(raw[i : i + 1] for i in range(len(raw)))
-    joins, last = _joined(start, lambda a, b: ranks.get(a + b), lambda part: token_of(-1, part).label)
-    ids = tuple(ranks[part] for part in (joins[-1].parts if joins else start))
-    return Split(word, "byte_pairs", start, joins, last, (), (), ids, True)
+    ranks = ranks_of(tokenizer)
+    start = tuple(bytes([byte]) for byte in word.encode())
+    split = Split(word, "byte_pairs", start, merges(ranks, word.encode()))
+    return split._replace(ids=tuple(ranks[part] for part in split.parts()))
 
 
 def _pairs(tokenizer: Tokenizer, word: str) -> Split:
@@ -116,30 +107,10 @@ def _pairs(tokenizer: Tokenizer, word: str) -> Split:
     rule = _rule(tokenizer)
     known = {piece.encode(): piece for piece in rule.ids}
     start = tuple(character.encode() for character in word)
-    joins, last = _joined(
-        start,
-        lambda a, b: rule.ranks.get((known.get(a, ""), known.get(b, ""))),
-        lambda part: make_visible(part.decode()),
-    )
-    parts = [part.decode() for part in (joins[-1].parts if joins else start)]
-    ids = tuple(rule.ids.get(part, -1) for part in parts)
-    return Split(word, "pairs", start, joins, last, (), (), ids, -1 not in ids)
-
-
-def _joined(
-    start: tuple[bytes, ...], rank_of: Callable[[bytes, bytes], int | None], label: Callable[[bytes], str]
-) -> tuple[tuple[Join, ...], tuple[Pair, ...]]:
-    """Joins of lowest rank, the leftmost of equal ones, until none is left (Sennrich et al. 2016, section 3.2)."""
-    parts = list(start)
-    joins: list[Join] = []
-    while True:
-        pairs = tuple(Pair(label(a), label(b), rank_of(a, b)) for a, b in itertools.pairwise(parts))
-        known = [(pair.rank, i) for i, pair in enumerate(pairs) if pair.rank is not None]
-        if not known:
-            return tuple(joins), pairs
-        rank, at = min(known)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        joins.append(Join(pairs, at, rank, tuple(parts)))
+    made = joins(start, lambda a, b: rule.ranks.get((known.get(a, ""), known.get(b, ""))))
+    split = Split(word, "pairs", start, made)
+    ids = tuple(rule.ids.get(part.decode(), -1) for part in split.parts())
+    return split._replace(ids=ids, holds=-1 not in ids)
 
 
 def _longest(tokenizer: Tokenizer, word: str) -> Split:
@@ -157,7 +128,7 @@ def _longest(tokenizer: Tokenizer, word: str) -> Split:
     ids = [rule.ids[entry] for entry in entries]
     if len(entries) < len(taken):  # one part without an entry makes the whole word unknown
         ids = [] if tokenizer.unknown_id is None else [tokenizer.unknown_id]
-    return Split(word, "longest", (word.encode(),), (), (), tuple(taken), (), tuple(ids), True)
+    return Split(word, "longest", (word.encode(),), taken=tuple(taken), ids=tuple(ids))
 
 
 def _unigram(tokenizer: Tokenizer, word: str) -> Split:
@@ -180,7 +151,7 @@ def _unigram(tokenizer: Tokenizer, word: str) -> Split:
         id = rule.ids[piece] if piece in rule.scores else tokenizer.unknown_id
         if id is not None and not (ids and id == ids[-1] == tokenizer.unknown_id):  # unknown neighbours are one token
             ids.append(id)
-    return Split(word, "unigram", (word.encode(),), (), (), (), ways, tuple(ids), True)
+    return Split(word, "unigram", (word.encode(),), ways=ways, ids=tuple(ids))
 
 
 def _rule(tokenizer: Tokenizer) -> Rule:

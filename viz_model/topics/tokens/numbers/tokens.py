@@ -7,42 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.merging import Join, joins
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, Tokenizer
 
 TUTORIAL = "Chapter 1: Building Rapport and Capturing"
 CHINESE = "我爱深度学习"
 
 
-class Merge(NamedTuple):
-    """One step of byte-pair encoding: the neighbours ``left`` and ``right`` become one part.
-
-    ``rank`` is the place of the joined part in the vocabulary, which is also its id; ``parts``
-    are all the parts after the step, ``at`` the index of the new one among them.
-    """
-
-    left: bytes
-    right: bytes
-    rank: int
-    parts: tuple[bytes, ...]
-    at: int
-
-
-def merges(ranks: Mapping[bytes, int], piece: bytes) -> tuple[Merge, ...]:
-    """Byte-pair encoding of ``piece``, step by step, from single bytes.
-
-    Of all neighbours whose join is in the vocabulary, those with the lowest rank (the leftmost,
-    if they are several) are joined, until no join is in it (Sennrich et al. 2016, section 3.2).
-    """
-    parts = [piece[i : i + 1] for i in range(len(piece))]
-    steps: list[Merge] = []
-    while True:
-        known = [(ranks[a + b], i) for i, (a, b) in enumerate(itertools.pairwise(parts)) if a + b in ranks]
-        if not known:
-            return tuple(steps)
-        rank, at = min(known)
-        left, right = parts[at : at + 2]
-        parts[at : at + 2] = [left + right]
-        steps.append(Merge(left, right, rank, tuple(parts), at))
+def merges(ranks: Mapping[bytes, int], piece: bytes) -> tuple[Join, ...]:
+    """Byte-pair encoding of ``piece``, step by step, from single bytes."""
+    return joins([bytes([byte]) for byte in piece], lambda a, b: ranks.get(a + b))
 
 
 class Written(NamedTuple):

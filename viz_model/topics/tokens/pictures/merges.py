@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.boxes import Box, draw
+from viz_model.tokenizers.merging import Join
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.pictures.cuts import Glyph, write
@@ -37,16 +38,13 @@ class MergesView(NamedTuple):
     @classmethod
     def of(cls, ranks: Mapping[bytes, int], token: Token, position: int) -> MergesView:
         """How ``token`` is merged from its bytes."""
-        steps = cutting.merges(ranks, token.bytes)
-        start = tuple(token.bytes[i : i + 1] for i in range(len(token.bytes)))
-        return cls.joined(token.label, start, [(step.parts, step.at, step.rank) for step in steps], position)
+        start = [bytes([byte]) for byte in token.bytes]
+        return cls.joined(token.label, start, cutting.merges(ranks, token.bytes), position)
 
     @classmethod
-    def joined(
-        cls, label: str, start: Sequence[bytes], steps: Sequence[tuple[Sequence[bytes], int, int]], position: int
-    ) -> MergesView:
-        """Parts at the start, and after each step with the index of the new one and its rank."""
-        rows = [tuple(start), *(tuple(parts) for parts, _, _ in steps)]
+    def joined(cls, label: str, start: Sequence[bytes], joins: Sequence[Join], position: int) -> MergesView:
+        """Parts at the start, and after each join."""
+        rows = [tuple(start), *(join.parts for join in joins)]
         width = np.zeros(sum(map(len, start)))
         for parts in rows:
             at = 0
@@ -56,8 +54,8 @@ class MergesView(NamedTuple):
         return cls(
             label=label,
             parts=tuple(rows),
-            new=(-1, *(at for _, at, _ in steps)),
-            ranks=(-1, *(rank for _, _, rank in steps)),
+            new=(-1, *(join.at for join in joins)),
+            ranks=(-1, *(join.rank for join in joins)),
             left=np.cumsum(width) - width,
             width=width,
             position=position,

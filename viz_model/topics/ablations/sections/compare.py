@@ -1,0 +1,64 @@
+"""The run as it is and the changed one side by side: what they expect, and where they differ."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, interventions
+from viz_model.app.texts import literal
+from viz_model.drawing import heatmap
+from viz_model.topics.ablations.numbers import breaking
+from viz_model.topics.ablations.pictures import change, maps
+from viz_model.topics.ablations.sections.lab import Lab
+from viz_model.topics.ablations.sections.trial import Trial
+
+
+def section(trial: Trial) -> None:
+    lab = trial.lab
+    if not lab.page.trace.edits:
+        return
+    st.divider()
+    left, right = st.columns(2, gap="large")
+    with left:
+        (_guesses if lab.plain.config.has_logits else _vectors)(lab)
+    with right:
+        _spread(lab)
+
+
+def guesses(lab: Lab) -> change.GuessesView:
+    """The first guesses of both runs, where their answer is read."""
+    was, now = (run.at(lab.at.side) for run in (lab.plain, lab.page.trace))
+    return change.GuessesView.of(was, now, lab.at.position)
+
+
+def _guesses(lab: Lab) -> None:
+    view = guesses(lab)
+    facts = view.facts()
+    before, after = (literal(view.labels[best]) for best in view.best)
+    token = literal(lab.plain.at(lab.at.side).tokens[lab.at.position].label)
+    st.markdown(f"**{lab.words(f'guesses_{view.outcome}', before=before, after=after, token=token, **facts)}**")
+    names = {name: lab.words(f"series_{name}") for name in ("before", "after")}
+    elements.figure(lab.page, change.draw_guesses(view, names), "guesses", lab.words("guesses_alt"))
+    elements.see(lab.page, "compare", **facts)
+
+
+def _vectors(lab: Lab) -> None:
+    after = lab.page.trace
+    st.markdown(f"**{lab.words('vectors_title', amount=lab.amount(lab.cost(after)))}**")
+    places = change.PlacesView.of(lab.plain, after, lab.token)
+    elements.figure(lab.page, change.draw_places(places, lab.words("turn")), "places", lab.words("places_alt"))
+
+
+def _spread(lab: Lab) -> None:
+    """The map of differences by depth and position."""
+    found = interventions.effect(lab.page.run_key, lab.at.position)
+    key = "spread_nowhere" if found.first is None else "spread_title"
+    st.markdown(f"**{lab.words(key, site=literal(found.first or ''))}**")
+    after = [token.label for token in lab.page.trace.tokens]  # of a shuffled text they are others
+    axes = lab.words("axis_depth"), lab.words("axis_position")
+    values = breaking.spread(lab.plain, lab.page.trace).values
+    spread = maps.spread_view(values, lab.labels, after, lab.token, axes, lab.depths)
+    elements.figure(lab.page, heatmap.draw(spread.view, cell=26), "spread", lab.words("spread_alt"))
+    if spread.stop - spread.first < spread.n:
+        st.caption(lab.words("spread_part", first=spread.first, last=spread.stop - 1, n=spread.n))
+    elements.see(lab.page, "spread")

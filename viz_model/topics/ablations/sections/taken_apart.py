@@ -1,0 +1,61 @@
+"""The experiment by formula, by hand, in code and as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
+from viz_model.topics.ablations.numbers import breaking, by_hand
+from viz_model.topics.ablations.pictures import series
+from viz_model.topics.ablations.sections import compare
+from viz_model.topics.ablations.sections.lab import Lab
+from viz_model.topics.ablations.sections.trial import Trial
+
+
+def formula(trial: Trial) -> None:
+    page = trial.lab.page
+    elements.see(page, f"formula_{trial.experiment.name}")
+    elements.see(page, "formula_logits" if trial.lab.plain.config.has_logits else "formula_vectors")
+
+
+def hand(trial: Trial) -> None:
+    """The divergence of the two predictions, by its largest terms."""
+    lab, page = trial.lab, trial.lab.page
+    if not page.trace.edits:
+        elements.see(page, "hand_nothing")
+    elif not lab.plain.config.has_logits:
+        found = by_hand.turn(lab.plain, page.trace, lab.token)
+        elements.see(page, "hand_vectors", token=lab.token_name(lab.token), **found)
+    else:
+        before, after = breaking.probabilities(lab.plain, page.trace, lab.at)
+        name = lab.plain.tokenizer.token
+        elements.see(page, "hand", **by_hand.divergence(before, after, lambda id: literal(name(id).label)))
+
+
+def code(trial: Trial) -> None:
+    elements.code(trial.lab.page)
+
+
+def numbers(trial: Trial) -> None:
+    """The measure, and the first guesses of both runs."""
+    lab, page, finding = trial.lab, trial.lab.page, trial.finding()
+    if finding is not None and finding.table:
+        elements.records(page, "experiment", _named(lab, finding.table))
+    if lab.plain.config.has_logits:
+        view = compare.guesses(lab)
+        columns = {lab.words("column_token"): list(view.labels)}
+        for key, values in (("before", view.before), ("after", view.after)):
+            columns[lab.words(f"series_{key}")] = [percent(value) for value in values]
+        elements.records(page, "guesses", columns)
+    elif finding is None:
+        st.caption(lab.words("no_numbers"))
+
+
+def _named(lab: Lab, table: Mapping[str, list[object]]) -> dict[str, list[object]]:
+    """Columns by what a visitor calls them."""
+    known = {key: lab.words(f"series_{key}") for key in series.COLOURS} | {"": lab.words("column_place")}
+    return {known.get(key, key): values for key, values in table.items()}

@@ -1,0 +1,155 @@
+"""An experiment: which one, its question with a guess and one press, and what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import elements, interventions, state
+from viz_model.app.page import Page
+from viz_model.runs.edits import Edit
+from viz_model.topics.ablations.choices import EXPERIMENT, GUESS, GUESSES
+from viz_model.topics.ablations.sections.experiment import Experiment, Finding
+from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
+from viz_model.topics.ablations.sections.lab import Lab
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The chosen experiment; ``tried`` is the view's change where it is the one that answers it."""
+
+    lab: Lab
+    experiment: Experiment
+    tried: Edit | None
+
+    @classmethod
+    def of(cls, page: Page) -> Trial:
+        lab = Lab.of(page)
+        tried, each = lab.tried, EXPERIMENTS.values()
+        fitting = None if tried is None else next((other for other in each if other.fits(lab, tried)), None)
+        first = next(other for other in each if other.name == "head" or other.lacks(lab) is None)
+        name = page.chosen(EXPERIMENT)
+        experiment = (fitting or first) if name is None else EXPERIMENTS[name]
+        return cls(lab, experiment, tried if fitting is experiment else None)
+
+    @property
+    def guess(self) -> str | None:
+        """What the visitor expects, of what may come of it here."""
+        guess = self.lab.page.chosen(GUESS)
+        return guess if guess in self.guesses else None
+
+    @property
+    def guesses(self) -> list[str]:
+        guesses = self.experiment.guesses
+        return list(GUESSES[self.experiment.name] if guesses is None else guesses(self.lab))
+
+    def guess_name(self, guess: str) -> str:
+        return self.lab.words(f"guess_{self.experiment.name}_{guess}")
+
+    def finding(self) -> Finding | None:
+        """What was found, once it was tried."""
+        if self.tried is None or self.experiment.lacks(self.lab):
+            return None
+        return self.experiment.answer(self.lab, self.tried, self.lab.page.trace)
+
+
+def section(trial: Trial) -> None:
+    lab, page, experiment = trial.lab, trial.lab.page, trial.experiment
+    _choose(page, experiment)
+    st.subheader(lab.words(f"title_{experiment.name}"), anchor=False)
+    if lack := experiment.lacks(lab):
+        st.info(lab.words(f"missing_{lack}"), icon=":material/info:")
+        return
+    if trial.tried is None:
+        experiment.controls(lab)
+    left, right = st.columns(2, gap="large")
+    with left:
+        elements.see(page, f"question_{experiment.name}", **experiment.ask(lab))
+        _guess(trial)
+        is_pressed = _buttons(trial)
+    if is_pressed:
+        _try(trial)
+    finding = trial.finding()
+    if finding is None:
+        with right:
+            experiment.before(lab)
+        return
+    with left:
+        _answer(trial, finding)
+    with right:
+        finding.draw()
+
+
+def _choose(page: Page, experiment: Experiment) -> None:
+    look: dict[str, Any] = {"required": True, "wrap": True}
+    elements.control(
+        page,
+        EXPERIMENT,
+        st.segmented_control,
+        list(EXPERIMENTS),
+        value=experiment.name,
+        format_func=lambda name: page.words(f"experiment_{name}"),
+        change=lambda name: state.choose(page.name, (EXPERIMENT, name), (GUESS, None)),
+        **look,
+    )
+
+
+def _guess(trial: Trial) -> None:
+    look: dict[str, Any] = {"format_func": trial.guess_name, "wrap": True, "help": None}
+    elements.control(trial.lab.page, GUESS, st.pills, trial.guesses, write=lambda guess: trial.guess, **look)
+
+
+def _buttons(trial: Trial) -> bool:
+    """Whether it is to be tried now."""
+    page, edits = trial.lab.page, trial.lab.page.trace.edits
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_pressed = st.button(
+            page.words("again" if trial.tried else "try"),
+            key="ablations.try",
+            type="secondary" if trial.tried else "primary",
+            icon=":material/science:",
+            disabled=trial.tried is not None,
+        )
+        st.button(
+            page.words("undo"),
+            key="ablations.undo",
+            icon=":material/restart_alt:",
+            type="tertiary",
+            disabled=not edits,
+            on_click=state.update,
+            kwargs={"edits": ()},
+        )
+    if edits and trial.tried is None:
+        changes = ", ".join(interventions.describe(edit, page.t) for edit in edits)
+        st.caption(page.words("replaces", changes=changes))
+    return is_pressed
+
+
+def _try(trial: Trial) -> None:
+    edit = trial.experiment.make(trial.lab, trial.guess)
+    if edit is None:
+        st.warning(trial.lab.words("cannot"))
+        return
+    page = trial.lab.page
+    state.put(edits=(edit,), **state.choose(page.name, (EXPERIMENT, trial.experiment.name)))
+    st.rerun()
+
+
+def _answer(trial: Trial, finding: Finding) -> None:
+    lab, page = trial.lab, trial.lab.page
+    if finding.outcome is not None:
+        verdict = "none" if trial.guess is None else "right" if trial.guess == finding.outcome else "wrong"
+        st.markdown(lab.words(f"verdict_{verdict}", right=trial.guess_name(finding.outcome)))
+    if finding.waits is not None:
+        key, n = finding.waits
+        st.button(
+            lab.words("measure", n=n),
+            key="ablations.measure",
+            icon=":material/timer:",
+            on_click=lab.allow,
+            args=(key,),
+        )
+    elements.see(page, finding.text, **finding.facts)
+    elements.see(page, f"why_{trial.experiment.name}", **finding.facts)

@@ -1,0 +1,64 @@
+"""The hidden layer: its busiest neurons, its activation and, where it has them, its gates."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.topics.block.numbers import views
+from viz_model.topics.block.pictures import neurons
+from viz_model.topics.block.pictures.neurons import CurveView
+from viz_model.topics.block.sections.one_block import OneBlock
+
+
+def section(block: OneBlock) -> None:
+    page, view = block.page, block.neurons
+    curve = views.curve_view(page.trace, page.view.layer, page.token)
+    facts = block.facts | view.facts() | (curve.facts() if curve else {})
+    facts["activation"] = page.words(page.kind("activation", view.activation))
+    facts["times"] = f"{view.n_neurons / page.lm.config.d_model:.3g}"
+    _busiest(block, facts)
+    if curve is None:
+        elements.see(page, "curve_none", **facts)
+        elements.formula(page, page.at("ffn.act"))
+        return
+    title = page.words("gates_title" if view.closed else "curve_title", **facts)
+    st.subheader(title, anchor=False)
+    left, right = st.columns(2, gap="large") if view.gated else elements.split()
+    with left:
+        _curve(block, curve, facts)
+    with right:
+        if view.gated:
+            labels = block.labels("gate", "gate_act", "up", "product", "neuron", of="gates_")
+            elements.figure(page, neurons.draw_gates(view, labels), "gates", page.words("gates_alt"))
+            if view.closed:
+                elements.see(page, "gates", **facts)
+    with left if view.gated else right:
+        formula = page.trace.site(curve.curve.site).formula
+        elements.see(page, page.kind("curve", view.activation), formula=formula, **facts)
+        elements.see(page, f"curve_of_{'gate' if view.gated else 'dense'}", **facts)
+    names = map(page.at, ("ffn.gate", "ffn.gate_act", "ffn.up", "ffn.act"))
+    elements.source(page, *(name for name in names if name in page.trace))
+
+
+def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
+    """How many neurons work on each token, and the strongest on this one."""
+    page, view = block.page, block.neurons
+    st.subheader(page.words(f"neurons_{view.kind}", **facts), anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        counted = page.words("counted_fires" if view.fires else "counted_half")
+        figure = neurons.draw_active(view, (page.t("common.axis_token"), counted))
+        elements.figure(page, figure, "active", page.words("active_alt"))
+        elements.see(page, f"neurons_{view.kind}", **facts)
+    with right:
+        labels = block.labels("neuron", "writes", "promotes", "activation", of="neuron_")
+        elements.figure(page, neurons.draw_neurons(view, labels), "neurons", page.words("neurons_alt"))
+        elements.see(page, f"promoted_{view.path}", **facts)
+    elements.source(page, page.at("ffn.act"))
+
+
+def _curve(block: OneBlock, curve: CurveView, facts: dict[str, object]) -> None:
+    page, gated = block.page, "gate" if block.neurons.gated else "dense"
+    labels = block.labels("after", "count", of="curve_") | {"before": page.words(f"curve_before_{gated}")}
+    elements.figure(page, neurons.draw_curve(curve, labels), "curve", page.words("curve_alt", **facts))

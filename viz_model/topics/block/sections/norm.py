@@ -1,0 +1,55 @@
+"""A norm of the visitor's choice at work, and the other kind of norm on the same vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.topics.block.choices import WHICH
+from viz_model.topics.block.numbers import views
+from viz_model.topics.block.pictures import norm
+from viz_model.topics.block.pictures.norm import NormView
+from viz_model.topics.block.sections.one_block import OneBlock
+
+
+def norm_of(block: OneBlock) -> NormView:
+    """The chosen norm."""
+    page = block.page
+    which = elements.on_offer(page, WHICH, [addition.sublayer for addition in block.vectors.sums])
+    return views.norm_view(page.trace, page.view.layer, which, page.token)
+
+
+def section(block: OneBlock) -> None:
+    page, vectors, facts = block.page, block.vectors, block.facts
+    name = page.kind("norm", vectors.norm)
+    st.subheader(page.words(name, **facts), anchor=False)
+    if not vectors.has_norms:
+        elements.see(page, name, **facts)
+        return
+    names = {
+        addition.sublayer: page.words(
+            f"which_{vectors.norm_at}", part=page.words(f"part_{addition.sublayer}"), reads=addition.reads
+        )
+        for addition in vectors.sums
+    }
+    look: dict[str, Any] = {"label_visibility": "collapsed", "help": None}
+    elements.choose(page, WHICH, tuple(names), format_func=names.__getitem__, **look)
+    view = norm_of(block)
+    left, right = st.columns(2, gap="large")
+    with left:
+        labels = block.labels("0", "near", "values", "axis", of="norm_")
+        labels |= {n: page.words(page.kind(f"norm_{n}", vectors.norm)) for n in ("1", "3")}
+        labels["2"] = page.words("norm_2", other=view.normed.other)
+        elements.figure(page, norm.draw_norm(view, labels), "norm", page.words("norm_alt"))
+    with right:
+        if view.normed.learnt:
+            figure = norm.draw_parameters(view, block.dimension, page.t("common.axis_dimension"))
+            elements.figure(page, figure, "parameters", page.words(page.kind("parameters", vectors.norm)))
+        if name == "norm_other":
+            elements.see(page, name, formula=page.trace.site(f"{view.site}.out").formula, **facts)
+        else:
+            elements.see(page, "both_norms", **facts, **view.facts())
+        elements.see(page, "why_norm", **facts)
+    elements.source(page, *view.statistics)

@@ -1,0 +1,54 @@
+"""The four tabs of this page, and its question."""
+
+from __future__ import annotations
+
+from viz_model.app import elements
+from viz_model.topics.block.numbers import views
+from viz_model.topics.block.pictures import neurons, norm, strips
+from viz_model.topics.block.sections.depth import lengths_of
+from viz_model.topics.block.sections.norm import norm_of
+from viz_model.topics.block.sections.one_block import OneBlock
+
+
+def formula(block: OneBlock) -> None:
+    page = block.page
+    elements.see(page, f"formula_{block.kind}", equations=strips.equations(block.vectors))
+    names = tuple(map(page.at, strips.FORMULAS))
+    elements.formula(page, *(site for site in page.trace.sites if site.startswith(names)))
+
+
+def hand(block: OneBlock) -> None:
+    page, vectors, dimension = block.page, block.vectors, block.dimension
+    if vectors.has_norms:
+        view = norm_of(block)
+        elements.see(
+            page,
+            page.kind("hand", vectors.norm),
+            token=page.token_name(),
+            norm=vectors.norm,
+            formula=page.trace.site(f"{view.site}.out").formula,
+            **norm.norm_by_hand(view, dimension),
+        )
+    sums = "pre" if block.kind == "bare" else block.kind
+    elements.see(page, f"hand_sums_{sums}", dimension=dimension, sums=strips.sums_by_hand(vectors, dimension))
+    worked = neurons.neuron_by_hand(block.neurons, vectors, dimension)
+    elements.see(page, f"hand_neuron_{block.neurons.by_hand}", **worked)
+
+
+def code(block: OneBlock) -> None:
+    elements.code(block.page, sites=strips.code(block.page.trace.sites, block.page.view.layer))
+
+
+def numbers(block: OneBlock) -> None:
+    page, vectors, by_depth = block.page, block.vectors, lengths_of(block)
+    layer, token = page.view.layer, page.token
+    rows = vectors.matrix, vectors.names, page.dimension_labels
+    elements.table(page, f"blocks.{layer}[{token}]", *rows, "strips")
+    elements.table(page, "resid.length", by_depth.lengths, by_depth.sites, page.token_labels, "norms")
+    elements.records(page, f"blocks.{layer}.ffn[{token}]", block.neurons.table())
+    elements.records(page, f"blocks.{layer}.parameters", views.weights_view(page.trace, layer).table())
+
+
+def question(block: OneBlock) -> None:
+    reader = block.crosses or ("_two_way" if block.page.trace.stack.side == "encoder" else "")
+    elements.question(block.page, f"question{reader}", f"answer{reader}", layer=block.page.view.layer)

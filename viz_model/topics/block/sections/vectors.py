@@ -1,0 +1,31 @@
+"""The token's vectors from the block's input up to its output, and one dimension of them to follow."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.topics.block.choices import DIMENSION
+from viz_model.topics.block.pictures import strips
+from viz_model.topics.block.sections.one_block import OneBlock
+
+
+def section(block: OneBlock) -> None:
+    page, vectors = block.page, block.vectors
+    picture, see = elements.split()
+    with picture:
+        last = page.lm.config.d_model - 1
+        elements.control(page, DIMENSION, st.slider, 0, last, value=block.dimension)
+        figure = strips.draw_strips(vectors, block.dimension, page.t("common.axis_dimension"), page.words("length"))
+        elements.figure(page, figure, "strips", page.words(f"strips_alt{block.crosses}"))
+        elements.source(page, *vectors.sites)
+        if vectors.n_clipped:
+            limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}
+            st.caption(page.words("clipped", n=vectors.n_clipped, **limits))
+    with see:
+        facts = block.facts | strips.summary(vectors)
+        wrote = "added" if vectors.residual else "wrote"
+        added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
+        text = "pre" if block.kind == "bare" else block.kind
+        elements.see(page, f"see_{text}", added=added, reads=reads, **facts)
+        elements.see(page, page.kind("numbered", vectors.numbering), **facts)

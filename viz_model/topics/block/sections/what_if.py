@@ -1,0 +1,90 @@
+"""A sub-layer of this block left out, or a neuron held at a value: edits of the view, with before and after."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, interventions, runs, state, texts
+from viz_model.app.page import Page
+from viz_model.config import Side
+from viz_model.runs import edits
+from viz_model.runs.edits import Edit, SetNeuron, Skip
+from viz_model.topics.ablations.pictures import change
+from viz_model.topics.block.choices import NEURON, VALUE
+from viz_model.topics.block.sections.one_block import OneBlock
+
+
+def section(block: OneBlock) -> None:
+    page = block.page
+    st.subheader(page.words("what_if"), anchor=False)
+    elements.see(page, "what_if", **block.facts)
+    side = page.view.stack(page.lm.config)
+    stack = None if side == page.lm.config.sides[-1] else side
+    _left_out(block, stack)
+    _held(block, stack)
+    if page.trace.edits:
+        changes = ", ".join(interventions.describe(edit, page.t) for edit in page.trace.edits)
+        st.caption(page.words("made", changes=changes))
+        _before_and_after(page)
+
+
+def _left_out(block: OneBlock, stack: Side | None) -> None:
+    """A switch for each sub-layer."""
+    page = block.page
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for part in (addition.sublayer for addition in block.vectors.sums):
+            skip = Skip(layer=page.view.layer, part=part, side=stack)
+            st.toggle(
+                page.words("skip", part=page.words(f"part_{part}")),
+                value=skip in page.trace.edits,
+                key=f"block.skip.{part}.{skip in page.trace.edits}",
+                on_change=_toggle,
+                args=(page, skip),
+            )
+
+
+def _held(block: OneBlock, stack: Side | None) -> None:
+    """A neuron, the value at which it may be held, and a button that does it."""
+    page, row = block.page, st.container(horizontal=True, vertical_alignment="bottom")
+    last, strongest, chosen = page.lm.config.d_ffn - 1, block.neurons.strongest, page.chosen(NEURON)
+    neuron = (strongest[0].number if strongest else 0) if chosen is None or chosen > last else chosen
+    elements.control(page, NEURON, row.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
+                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
+    now = float(page.trace.row(page.at("ffn.act"), page.token)[neuron])
+    most, label = edits.LARGEST_ACTIVATION, page.words("set_value", now=f"{now:.2f}")
+    value = elements.control(page, VALUE, row.number_input, -most, most, label=label, help=None, step=1.0, width=220)
+    edit = SetNeuron(layer=page.view.layer, neuron=neuron, value=value, position=page.token, side=stack)
+    is_made = edit in page.trace.edits
+    row.button(page.words("set"), key="block.set", on_click=_set, args=(page, edit), disabled=is_made)
+
+
+def _toggle(page: Page, edit: Edit) -> None:
+    if len(page.view.edits) < edits.MOST_EDITS or edit in page.view.edits:
+        state.update(edits=interventions.toggled(page.view, edit))
+
+
+def _set(page: Page, edit: SetNeuron) -> None:
+    """The neuron is held at this value from now on, and at no other on this token."""
+    place = edit.layer, edit.neuron, edit.position, edit.side
+    rest = tuple(
+        e
+        for e in page.view.edits
+        if not (isinstance(e, SetNeuron) and (e.layer, e.neuron, e.position, e.side) == place)
+    )
+    if len(rest) < edits.MOST_EDITS:
+        state.update(edits=(*rest, edit))
+
+
+def _before_and_after(page: Page) -> None:
+    """What the run as it is and the changed one expect; of a stack without predictions, how its vectors turned."""
+    before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
+    if "logits" not in before:
+        places = change.PlacesView.of(before, page.trace, page.token)
+        elements.figure(page, change.draw_places(places, page.words("turn")), "places", page.words("turn"))
+        elements.source(page, places.site)
+        return
+    view = change.GuessesView.of(before, page.trace, page.token)
+    names = {name: page.words(name) for name in ("before", "after")}
+    facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
+    st.markdown(f"**{page.words(f'guesses_{view.outcome}', **view.facts(), **facts)}**")
+    elements.figure(page, change.draw_guesses(view, names), "guesses", page.words("guesses_alt"))

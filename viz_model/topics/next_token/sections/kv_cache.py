@@ -1,0 +1,137 @@
+"""The KV cache while tokens are drawn: what lies in it, what it spares, and the times both ways."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+import torch
+
+from viz_model.app import elements, run_lock
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.topics.architectures.pictures.common import byte_size
+from viz_model.topics.cost.sections.measured import MEASURING
+from viz_model.topics.next_token.choices import SEED
+from viz_model.topics.next_token.numbers import kv_cache
+from viz_model.topics.next_token.numbers.kv_cache import Reading
+from viz_model.topics.next_token.pictures import kv_cache as figures
+from viz_model.topics.next_token.sections.drawn import held
+from viz_model.topics.next_token.sections.question import Following
+
+_READINGS = "kv_cache.readings"
+_DRAWN = ("key", "value", "layer", "token", "source_token", "length", "bytes", "source")
+
+
+def section(given: Following) -> None:
+    """The part of the page under its own heading, for the tokens drawn so far; its texts are a file of their own."""
+    page, steps = replace(given.page, text_key="kv_cache"), given.steps
+    trace, config = page.trace, page.lm.config
+    keeps = not any(edit.reads_whole_text for edit in trace.edits)
+    kept = held(page.run_key, given.sampling, page.chosen(SEED), len(steps))
+    reads = kv_cache.reads(config.n_context, len(trace), len(steps), keeps=keeps)
+    labels = [token.label for token in (*trace.tokens, *(step.token for step in steps))]
+    source = trace.at("encoder").tokens if len(config.sides) > 1 else ()
+    view = figures.CacheView.of(config, kept, labels, [token.label for token in source], reads, len(steps))
+    st.subheader(page.words("title", size=byte_size(view.n_bytes), **view.facts()), anchor=False)
+    _filling(page, view, keeps=keeps, forgets=reads[-1].first > 0)
+    _spared(page, len(steps), keeps=keeps)
+    _measured(page)
+
+
+def _filling(page: Page, view: figures.CacheView, *, keeps: bool, forgets: bool) -> None:
+    """Keys and values by layer and token, and what they come to in bytes."""
+    words, config, facts = page.words, page.lm.config, view.facts()
+    names = {name: words(name) for name in _DRAWN}
+    picture, see = elements.split()
+    with picture:
+        elements.figure(page, figures.draw_cache(view, names, byte_size), "cache", words("cache_alt"))
+        if view.source_labels:
+            st.markdown(f"**{words('source_title', size=byte_size(view.n_source_bytes), **facts)}**")
+            elements.figure(page, figures.draw_source(view, names), "source", words("source_alt"))
+    with see:
+        elements.see(page, "filling", **facts, a_token_size=byte_size(view.a_token), full=byte_size(view.full))
+        if view.n_kv_heads < view.n_heads:
+            elements.see(page, "shared", **facts)
+        if view.source_labels:
+            elements.see(page, "source", **facts)
+        windows = sorted({config.window("decoder", layer) for layer in range(config.n_layers)} - {0})
+        if windows:
+            elements.see(page, "windows", windows=", ".join(map(str, windows)))
+        if forgets:
+            elements.see(page, "full", **facts)
+        elements.see(page, "why" if keeps else "not_kept")
+
+
+def _spared(page: Page, n_drawn: int, *, keeps: bool) -> None:
+    """Which positions every step computes, with the cache and without."""
+    words, length = page.words, len(page.trace)
+    shown = n_drawn if n_drawn > 1 else figures.FRAME
+    view = figures.WorkView.of(kv_cache.reads(page.lm.config.n_context, length, shown, keeps=keeps), length)
+    facts = view.facts()
+    st.markdown(f"#### {words('work_title' if view.with_cache < view.without_cache else 'work_none', **facts)}")
+    picture, see = elements.split()
+    with picture:
+        names = {name: words(name) for name in ("with_cache", "without_cache", "step", "position")}
+        elements.figure(page, figures.draw_work(view, names), "work", words("work_alt"))
+    with see:
+        elements.see(page, "work" if n_drawn > 1 else "work_to_come", **facts)
+
+
+@st.fragment
+def _measured(page: Page) -> None:
+    """A button, the measurement while it runs, and what came out."""
+    words, trace = page.words, page.trace
+    st.markdown(f"#### {words('measured_title')}")
+    wanted = kv_cache.marks(trace)
+    if not wanted:
+        st.info(words("no_room", context=page.lm.config.n_context))
+        return
+    found: list[Reading] = st.session_state.get(_READINGS, {}).get(page.run_key, [])
+    elements.see(
+        page,
+        "measured",
+        most=wanted[-1],
+        seconds=f"{kv_cache.BUDGET:.0f}",
+        threads=torch.get_num_threads(),
+        n=len(trace),
+    )
+    if trace.changes:
+        st.caption(words("without_edits"))
+    again = "measure_again" if found else "measure"
+    if st.button(words(again), key="kv_cache.measure", icon=":material/timer:"):
+        if MEASURING.acquire(blocking=False):
+            try:
+                found = _take(page, len(wanted))
+            finally:
+                MEASURING.release()
+        else:
+            st.info(words("busy"), icon=":material/hourglass_top:")
+    if not found:
+        return
+    view = figures.TimesView.of(found)
+    facts = view.facts() | {"model": literal(page.view.model)}
+    picture, see = elements.split()
+    with picture:
+        st.markdown(f"**{words('times_title' if view.ratio > 1 else 'times_none', **facts)}**")
+        names = {name: words(name) for name in ("with_cache", "without_cache", "text_length", "time")}
+        elements.figure(page, figures.draw_times(view, names), "times", words("times_alt"))
+    with see:
+        elements.see(page, "times", **facts)
+
+
+def _take(page: Page, most: int) -> list[Reading]:
+    """Measure length by length; between two of them other visitors run their models, and this one may leave."""
+    found: list[Reading] = []
+    bar = st.progress(0.0, text=page.words("warming"))
+    going = kv_cache.measure(page.trace)
+    while True:
+        with run_lock.RUNNING:
+            reading = next(going, None)
+        if reading is None:
+            break
+        found.append(reading)
+        bar.progress(len(found) / most, text=page.words("measuring", n=f"{reading.length:,}"))
+    bar.empty()
+    st.session_state.setdefault(_READINGS, {})[page.run_key] = found
+    return found

@@ -1,0 +1,68 @@
+"""The same bytes cut by both vocabularies, one above the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import components, elements, state
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.tokenizers.tokenizer import Tokenizer
+from viz_model.topics.tokens.choices import VOCABULARY
+from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
+from viz_model.topics.tokens.pictures.tokens import chip
+from viz_model.topics.tokens.sections.beside import Beside
+
+
+def section(beside: Beside) -> None:
+    page, facts = beside.page, beside.facts
+    if len(beside.offered) > 1:
+        _choose(beside)
+    picture, see = elements.split()
+    with picture:
+        st.markdown(f"**{page.words(f'finding_{facts.finding}', other=literal(beside.other.name), **facts.said)}**")
+        if facts.view:
+            draw(page, facts.view, "cuts")
+        elif facts.finding == "apart":
+            ribbons(page, beside.text, "cuts", beside.other)
+        elements.source(page, "tokens.ids")
+    with see:
+        names = beside.names
+        elements.see(page, **facts.said, **names, kind=page.words(f"about_{facts.kind}", **names))
+        if facts.view:
+            over = " ".join(literal(token.label) for token in facts.over)
+            elements.see(page, f"other_{facts.other}", over=over, **facts.said, **names)
+
+
+def _choose(beside: Beside) -> None:
+    page, asked = beside.page, beside.page.chosen(VOCABULARY)
+    if asked != beside.chosen and state.from_address():
+        st.warning(page.t("common.unknown_beside", name=VOCABULARY.name, asked=literal(asked)))
+    look: dict[str, Any] = {"format_func": beside.offered.__getitem__, "width": 320}
+    elements.control(page, VOCABULARY, st.selectbox, list(beside.offered), value=beside.chosen, **look)
+    if beside.why:
+        st.info(beside.why)
+
+
+def draw(page: Page, view: CutsView, key: str) -> None:
+    """Two rows of tokens."""
+    words = page.words
+    rows = {
+        row: words("row", name=cut.name, n=len(cut.tokens), per=f"{view.n_bytes / max(1, len(cut.tokens)):.1f}")
+        for row, cut in (("upper", view.upper), ("lower", view.lower))
+    }
+    hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
+    with st.container(height=560 if view.n_lines > 6 else "content", border=False):
+        elements.figure(page, draw_cuts(view, hover), key, words("cuts_alt"))
+
+
+def ribbons(page: Page, text: str, key: str, other: Tokenizer) -> None:
+    """Both vocabularies' tokens, where their bytes cannot be laid one above the other."""
+    for vocabulary in (page.trace.tokenizer, other):
+        cut = vocabulary.tokens(vocabulary.encode(text, special=False))
+        label, where = page.words("row_apart", name=vocabulary.name, n=len(cut)), f"tokens.{key}.{vocabulary.name}"
+        chips = [chip(token, n, token.id) for n, token in enumerate(cut)]
+        st.caption(label)
+        components.ribbon(chips, selected=None, label=label, key=where, on_pick=lambda _: None)
