@@ -23,7 +23,6 @@ def layout(page: Page) -> Layout[Any]:
         of=Pair.of,
         sections=(plan.section, sentence.section, where.section, where.tree, cache.section, kinds.section),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
-        question=taken_apart.question,
     )
 
 

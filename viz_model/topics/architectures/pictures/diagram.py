@@ -167,9 +167,7 @@ class Names(NamedTuple):
     label: Callable[[Site], str]
 
 
-def draw_diagram(
-    view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]
-) -> go.Figure:
+def draw_diagram(view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]) -> go.Figure:
     """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
     figure, layout, colour, names = sheet.Sheet(), Layout.of(view), COLOURS[which], Names(words, label)
     for box in layout.stream:

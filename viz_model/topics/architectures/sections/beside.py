@@ -77,9 +77,11 @@ def partner(page: Page) -> str | None:
 def _other(page: Page) -> Beside:
     """The other model, chosen here, run on the same sentence."""
     others = [name for name in runs.offered() if name != page.view.model]
-    name = elements.on_offer(page, COMPARE, others, partner(page))
-    if page.chosen(COMPARE) not in (None, name) and state.from_address():
-        st.warning(page.t("common.unknown_beside", name=COMPARE.name, asked=literal(str(page.chosen(COMPARE)))))
+    asked, usual = page.chosen(COMPARE), partner(page)
+    assert usual is not None  # or the page has nothing to compare
+    name = usual if asked is None or asked not in others else asked
+    if asked not in (None, name) and state.from_address():
+        st.warning(page.t("common.unknown_beside", name=COMPARE.name, asked=literal(str(asked))))
     elements.control(page, COMPARE, st.selectbox, others, value=name, format_func=runs.labels().__getitem__)
     with st.spinner(page.words("loading", model=literal(name))):
         try:

@@ -35,7 +35,3 @@ def numbers(pair: Pair) -> None:
     words = pair.page.words
     elements.records(pair.page, "parameters", where.count_columns(where.WhereView.models(*pair.lms), words))
     elements.records(pair.page, "published", where.reference_columns(words))
-
-
-def question(pair: Pair) -> None:
-    elements.question(pair.page)
