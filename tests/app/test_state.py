@@ -38,7 +38,6 @@ def parse(query: dict[str, str]) -> tuple[state.ViewState, list[state.Notice]]:
         head=st.integers(0, 5),
         token=st.none() | st.integers(0, 127),
         edits=st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple),
-        compare=st.none() | st.sampled_from(MODELS),
         lang=st.sampled_from(list(LANGUAGES)),
     )
 )
@@ -52,7 +51,6 @@ def test_an_empty_address_is_the_default_view_without_notices() -> None:
 
 
 ASKED: tuple[str, ...] = ("model", "text", "target", "to", "side", "layer", "head", "token", "edits", "lang", "x")
-ASKED += ("compare",)
 
 
 @given(st.dictionaries(st.sampled_from(ASKED), st.text()))
@@ -60,7 +58,6 @@ def test_any_address_gives_a_view_that_exists(query: dict[str, str]) -> None:
     view, notices = parse(query)
     config = CONFIGS[view.model]
     assert view.lang in LANGUAGES
-    assert view.compare in (None, *MODELS)
     assert 0 <= view.layer < config.n_layers and 0 <= view.head < config.n_heads
     for language in LANGUAGES:
         for notice in notices:
@@ -72,12 +69,6 @@ def test_each_wrong_value_is_named() -> None:
     _, notices = parse(asked)
     keys = {f"common.unknown_{name}" for name in ("model", "layer", "head", "token", "language")}
     assert {notice.key for notice in notices} == keys
-
-
-def test_a_model_that_is_not_there_is_not_compared() -> None:
-    view, (notice,) = parse({"compare": "gpt-9"})
-    assert view == state.ViewState(model=MODELS[0])
-    assert notice.values["name"] == "compare" and notice.values["asked"] == "gpt-9"
 
 
 def test_text_beyond_the_limit_is_cut_in_the_address() -> None:

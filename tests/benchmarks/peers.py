@@ -26,7 +26,7 @@ from torch import Tensor
 
 import viz_model as vm
 from viz_model.runs.recompute import Recomputed
-from viz_model.runs.trace import Keep, record
+from viz_model.runs.record import Keep, record
 
 LONGEST_PAGE = 64
 """Tokens; beyond, BertViz writes tens of megabytes."""

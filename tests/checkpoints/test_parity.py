@@ -18,7 +18,7 @@ from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
 from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation, trace
+from viz_model.runs import generation, record, trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 # Only some contexts are as long; T5's last bucket of distances begins below it.
@@ -98,7 +98,7 @@ def close(found: Tensor, expected: Tensor, what: str) -> None:
 
 
 def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
-    return trace.record(model, story_tokenizer(), ids, target, **more)
+    return record.record(model, story_tokenizer(), ids, target, **more)
 
 
 def each(references: Mapping[str, Reference]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import fresh_variants
 import pytest
@@ -80,8 +81,8 @@ def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
 def per_layer() -> list[ModelConfig]:
     """Models whose layers differ: in window, position scheme and feed-forward, one by one and together."""
     slow = config.Rope(base=500.0)
-    ropes = {"position": config.Rope(), "positions": (config.Rope(), slow)}
-    ffns = {"ffns": (config.Dense(), config.Gated())}
+    ropes: dict[str, Any] = {"position": config.Rope(), "positions": (config.Rope(), slow)}
+    ffns: dict[str, Any] = {"ffns": (config.Dense(), config.Gated())}
     return [
         tiny_config(**ropes),
         tiny_config("post", position=config.Rope(), positions=(slow, config.NoPosition())),
@@ -116,7 +117,7 @@ def test_layers_of_one_scheme_share_it() -> None:
         {"position": config.Rope(), "positions": (config.Rope(), config.Learned())},
     ],
 )
-def test_layers_that_do_not_fit_are_refused(wrong: dict[str, object]) -> None:
+def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(config.ConfigError, match=next(reversed(wrong))):
         tiny_config(**wrong)
 

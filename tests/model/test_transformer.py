@@ -18,7 +18,7 @@ from viz_model.model.attention import Given
 from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
-from viz_model.runs.trace import record
+from viz_model.runs.record import record
 
 
 def reference_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:

@@ -14,7 +14,8 @@ from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.edits import AblateHead, Edit, FixPattern, FlipMask, SetNeuron, Skip
-from viz_model.runs.trace import Keep, Trace, bytes_kept, record
+from viz_model.runs.record import Keep, bytes_kept, record
+from viz_model.runs.trace import Trace
 
 CONFIGS = [*variants(), *without_a_part()]
 IDS, TARGET = [3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2]
@@ -127,7 +128,7 @@ def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPa
     config = variants()[0]
     lengths = {config.sides[0]: len(IDS)}
     assert isinstance(run(config, None).values, dict)
-    monkeypatch.setattr("viz_model.runs.trace.MOST_KEPT", bytes_kept(config, lengths) - 1)
+    monkeypatch.setattr("viz_model.runs.record.MOST_KEPT", bytes_kept(config, lengths) - 1)
     assert isinstance(run(config, None).values, recompute.Recomputed)
 
 

@@ -12,8 +12,9 @@ from tiny_models import close, language_model, tiny_config
 import viz_model as vm
 from viz_model.model import sites
 from viz_model.model.block import Block
+from viz_model.runs.record import record
 from viz_model.runs.recorder import Recorder
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.trace import Trace
 
 
 @pytest.fixture

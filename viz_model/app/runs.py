@@ -25,7 +25,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Recomputed
-from viz_model.runs.trace import bytes_kept
+from viz_model.runs.record import bytes_kept
 from viz_model.topics.block.numbers import depth
 from viz_model.topics.embedding.numbers import Geometry, geometry
 from viz_model.topics.norm_placement.numbers import twins

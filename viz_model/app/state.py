@@ -43,7 +43,7 @@ BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "fra
 the derivation."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
-    BODY: frozenset({"layer", "head", "token", "compare", "choices"}),
+    BODY: frozenset({"layer", "head", "token", "choices"}),
     PLACE: frozenset({"layer", "head"}),
     ASK: frozenset({"token"}),
     DRAWER: frozenset({"cell"}),
@@ -60,8 +60,6 @@ class ViewState:
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
-
-    ``compare`` is a second model to stand beside the first; None is the page's own choice.
     ``cell`` is the number whose derivation is open: of a value, or of a weight.
 
     ``page`` is the page that is open, and ``choices`` what was chosen on it and on others, under
@@ -77,7 +75,6 @@ class ViewState:
     head: int = 0
     token: int | None = None
     edits: tuple[Edit, ...] = ()
-    compare: str | None = None
     cell: Cell | None = None
     lang: str = "en"
     page: str = ""
@@ -108,8 +105,6 @@ class ViewState:
             plain["side"] = self.side
         if self.edits:
             plain["edits"] = edits.write(self.edits)
-        if self.compare is not None:
-            plain["compare"] = self.compare
         if self.cell is not None:
             plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
         prefix = f"{self.page}."
@@ -163,13 +158,6 @@ def parse(
         notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
         return 0
 
-    def named(name: str, known: Sequence[str]) -> str | None:
-        asked = query.get(name)
-        if asked is None or asked in known:
-            return asked
-        notices.append(Notice("common.unknown_beside", {"name": name, "asked": asked[:80]}))
-        return None
-
     side = query.get("side", "decoder")
     if side not in SIDES:
         notices.append(Notice("common.unknown_side", {"asked": side[:80]}))
@@ -212,7 +200,6 @@ def parse(
         head=index("head", config.n_heads),
         token=token,
         edits=changes,
-        compare=named("compare", models),
         cell=cell,
         lang=lang,
         page=page,

@@ -36,6 +36,9 @@ class Position(nn.Module):
     def __init__(self, position: Any, model: ModelConfig, side: Side) -> None:
         super().__init__()
 
+    def initialise(self) -> None:
+        """Set what is to be learnt to its first values, where a linear layer's or a table's would not do."""
+
     def add(self, start: int, length: int) -> Tensor | None:
         """The vectors [T, D] that are added to the embeddings of positions start …, or None for nothing."""
         return None
@@ -264,6 +267,9 @@ class T5Bias(Position):
         self.buckets = nn.Embedding(position.buckets, model.n_heads)
         self.max_distance = position.max_distance
         self.two_way = side == "encoder"
+
+    def initialise(self) -> None:
+        nn.init.zeros_(self.buckets.weight)  # no distance is preferred before anything was learnt
 
     def bucket(self, distance: Tensor) -> Tensor:
         """The bucket of each distance, key − query: any shape -> the same shape."""

@@ -264,11 +264,10 @@ def _initialise(module: nn.Module) -> None:
     """Xavier for the linear layers, as PyTorch's own Transformer; N(0, 1/D) for the embedding.
 
     With rows of variance 1/D, the √D of the embedding brings them to the size of the waves added
-    to them, and the tied unembedding starts with logits of about unit size. Learned positions and
+    to them, and the tied unembedding starts with logits of about unit size. Positions that are learnt and
     kinds of token are rows like those of tokens. Parts of T5 move a factor from the forward pass
     into the weights, and need it there from the start: a head that divides what it reads by √D has
-    rows √D longer, queries whose scores are not divided by √K are √K shorter. Its distance biases
-    begin at zero: no distance is preferred before anything was learnt.
+    rows √D longer, queries whose scores are not divided by √K are √K shorter.
     """
     match module:
         case nn.Linear():
@@ -279,7 +278,7 @@ def _initialise(module: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         case Attention(scale=1.0):
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
-        case positions.T5Bias():
-            nn.init.zeros_(module.buckets.weight)
+        case Position():
+            module.initialise()
         case Transformer():
             module.embedding.weight.data /= module.head.scale

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation, trace
+from viz_model.runs import generation
 from viz_model.runs.edits import Edit, PatchResidual
 from viz_model.runs.edits.base import check_number
+from viz_model.runs.record import Keep, record
+from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 
@@ -48,9 +50,9 @@ class LanguageModel:
         edits: Sequence[Edit] = (),
         max_tokens: int | None = None,
         target_language: str | None = None,
-        keep: trace.Keep | None = None,
+        keep: Keep | None = None,
         between: Callable[[], None] | None = None,
-    ) -> trace.Trace:
+    ) -> Trace:
         """Run the model over a text, or over token ids, so that every value can be read.
 
         What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
@@ -71,7 +73,7 @@ class LanguageModel:
                 the first.
             keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
                 computed again when it is read; by default as the size of the run suggests
-                (:func:`viz_model.runs.trace.record`). The values are the same.
+                (:func:`viz_model.runs.record.record`). The values are the same.
             between: called where a block begins; what it raises ends the run.
 
         Raises:
@@ -93,7 +95,7 @@ class LanguageModel:
         reads = self._target(target, target_ids, target_language)
         decoded = None if reads is None else reads[:most]
         vectors = self._vectors(edits, decoded, max_tokens, target_language)
-        return trace.record(
+        return record(
             self.model,
             self.tokenizer,
             run,
@@ -178,7 +180,7 @@ class LanguageModel:
     ) -> dict[Edit, Tensor]:
         """What the patches among ``edits`` put in: [D] each, from runs of the unedited model, one for each text."""
         vectors: dict[Edit, Tensor] = {}
-        runs: dict[object, trace.Trace] = {}
+        runs: dict[object, Trace] = {}
         for edit in edits:
             if not isinstance(edit, PatchResidual):
                 continue

@@ -9,10 +9,9 @@ of :mod:`viz_model.model.ops`. Nor are the logits, T×V, of which one row is loo
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,16 +21,13 @@ from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
-from viz_model.runs import edits as interventions
 from viz_model.runs import recompute
 from viz_model.runs.edits import Edit, ValueEdit
-from viz_model.runs.recompute import Noted, Notes, Recomputed
-from viz_model.runs.recorder import recorder
+from viz_model.runs.reader import RunReader
+from viz_model.runs.recompute import Noted, Recomputed
 from viz_model.tokenizers.tokenizer import Token, Tokenizer
-from viz_model.values.expression import Point, Where
+from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
-
-Keep = Literal["everything", "stream"]
 
 
 class Place(NamedTuple):
@@ -40,9 +36,6 @@ class Place(NamedTuple):
     label: str
     colour: int
 
-
-MOST_KEPT = 8_000_000
-"""Bytes of a run that is kept as a whole."""
 
 _OUTPUT = ("logits", "probs")
 
@@ -420,158 +413,3 @@ class Trace:
 _BY_STEPS = frozenset({"scores", "bias", "mask", "masked", "pattern", "head_out"})
 """Values of attention that are rebuilt from queries and keys, many cells at once; all other derived values are
 evaluated by their declarations."""
-
-
-class RunReader:
-    """A run as declarations read it: cells of its values, entries of its weights, rows and never whole tables."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def length(self, stack: str) -> int:
-        config = self._trace.config
-        is_target = len(config.sides) > 1 and stack != "encoder."
-        return len(self._trace.target_ids or ()) if is_target else len(self._trace.ids)
-
-    def given(self, name: str, index: tuple[Where, ...]) -> Tensor:
-        trace = self._trace
-        if name == "segments":
-            return torch.tensor(trace.segments or [0] * len(trace.ids))[index]
-        return trace.values[f"{name.removesuffix('ids')}tokens.ids"][index]
-
-    def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
-        return self._trace.model.get_parameter(weight).detach()[index]
-
-    def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
-        trace, axes = self._trace, sites.find(site, self._trace.config).axes
-        axis = 1 if axes[0] in ("H", "G") else 0
-        position, full = index[axis], trace.whole
-        if not isinstance(position, int) and position.numel() == 1:
-            position = int(position)
-        if isinstance(position, int):
-            head = index[0] if axis and isinstance(index[0], int) and axes[0] == "H" else None
-            if site in trace.values and not isinstance(trace.values, Recomputed):
-                return trace.values[site][index]
-            row = full.row(site, position, head)
-            own = (*index[:axis], *index[axis + 1 :]) if head is None else index[2:]
-            return row[own]
-        value = trace.values[site] if site in trace.values else full[site]
-        # A case that does not hold may point outside: what is read there is thrown away.
-        inside = (i if isinstance(i, int) else i.clamp(max=n - 1) for i, n in zip(index, value.shape, strict=True))
-        return value[tuple(inside)]
-
-    def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:
-        declared = sites.find(site, self._trace.config)
-        where = dict(zip(declared.index, index, strict=False))
-        return declared.expression.evaluate(Point(where, self)).size
-
-
-@torch.inference_mode()
-def record(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    ids: Sequence[int],
-    target_ids: Sequence[int] | None = None,
-    *,
-    segments: Sequence[int] | None = None,
-    visible: Mapping[Side, Tensor] | None = None,
-    edits: Sequence[Edit] = (),
-    vectors: Mapping[Edit, Tensor] | None = None,
-    text: str | None = None,
-    target: str | None = None,
-    n_dropped: int = 0,
-    n_target_dropped: int = 0,
-    keep: Keep | None = None,
-    between: Callable[[], None] | None = None,
-) -> Trace:
-    """Run ``model`` once over ``ids`` so that every value can be read.
-
-    Args:
-        vectors: those of other runs, which patches among the edits put in.
-        keep: "everything" that is recorded; or the residual "stream", from which the rest is
-            computed again, a block at a time, when it is read. By default the former where it
-            takes at most :data:`MOST_KEPT` bytes. What is read is the same.
-        between: called where a block begins. What it raises ends the run: so somebody who no longer
-            wants a long one can give it up.
-
-    Raises:
-        ValueError: there are no ids, more than the context holds, or one outside the vocabulary;
-            a mask that does not fit; an edit of a place that does not exist.
-    """
-    config = model.config
-    lengths: dict[Side, int] = {config.sides[0]: _check_ids(ids, config)}
-    if target_ids is not None:
-        lengths["decoder"] = _check_ids(target_ids, config)
-    if segments is not None:
-        _check_segments(segments, len(ids), config)
-    if unknown := sorted(set(visible or {}) - set(lengths)):
-        raise ValueError(f"mask: this model has {' and '.join(config.sides)}, not {unknown[0]}")
-    read: dict[Side, tuple[int, ...]] = {config.sides[0]: tuple(ids)}
-    if target_ids is not None:
-        read["decoder"] = tuple(target_ids)
-    if config.kind == "encoder_decoder" and target_ids is None:
-        raise ValueError("target_ids: the decoder of an encoder–decoder needs something to read")
-    given = {side: masks.check(mask, lengths[side], config.depth(side)) for side, mask in (visible or {}).items()}
-    run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls, vectors=vectors)
-    built = interventions.rebuilt(model, run.config)
-    if keep is None:
-        keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
-    notes = Notes()
-    if keep == "stream":
-        tap = recorder(run.config, run.changes, recompute.kept(run.config), between, notes)
-    else:
-        tap = recorder(run.config, run.changes, between=between)
-    source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
-    leaving = built.vectors(
-        torch.tensor([source]),
-        None if target_read is None else torch.tensor([target_read]),
-        segments=None if segments is None else torch.tensor([segments]),
-        visible=run.masks,
-        tap=tap,
-    )
-    built.head.before(leaving, tap)
-    values: Mapping[str, Tensor] = {name: value[0] for name, value in tap.values.items()}
-    return Trace(
-        model=built,
-        tokenizer=tokenizer,
-        ids=source,
-        text=text,
-        n_dropped=n_dropped,
-        values=values if keep == "everything" else Recomputed(built, values, notes, run.changes, run.masks),
-        target_ids=target_read,
-        target=target,
-        n_target_dropped=n_target_dropped,
-        segments=None if segments is None else tuple(segments),
-        visible=run.masks,
-        edits=tuple(edits),
-        changes=run.changes,
-        loaded=config,
-    )
-
-
-def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
-    """Bytes of everything that a run records in single precision; ``lengths`` are the tokens of its stacks."""
-    floats = 0
-    for name, site in sites.rows(config):
-        if not site.derived:
-            side = sites.split_side(name)[0] or config.sides[-1]
-            keys = lengths["encoder"] if ".cross." in name else None
-            floats += math.prod(site.shape(lengths[side], keys))
-    return 4 * floats
-
-
-def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:
-    if not 1 <= len(ids) <= config.n_context:
-        raise ValueError(f"expected 1 to {config.n_context} tokens, got {len(ids)}")
-    if wrong := [id for id in ids if not 0 <= id < config.n_vocab]:
-        raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_vocab}")
-    return len(ids)
-
-
-def _check_segments(segments: Sequence[int], length: int, config: ModelConfig) -> None:
-    if not config.n_segments:
-        raise ValueError("segments: this model has none")
-    if len(segments) != length:
-        raise ValueError(f"segments: expected one for each of {length} tokens, got {len(segments)}")
-    if wrong := [segment for segment in segments if not 0 <= segment < config.n_segments]:
-        raise ValueError(f"segments: this model has {config.n_segments}, got {wrong[0]}")

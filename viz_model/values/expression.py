@@ -197,10 +197,10 @@ class Expression(ABC):
         return Negative(self)
 
     def __floordiv__(self, other: Like) -> Expression:
-        return Whole("//", self, wrap(other))
+        return Whole(self, wrap(other), "//")
 
     def __mod__(self, other: Like) -> Expression:
-        return Whole("%", self, wrap(other))
+        return Whole(self, wrap(other), "%")
 
     def __le__(self, other: Like) -> Condition:
         return Condition("<=", self, wrap(other))
@@ -237,16 +237,20 @@ def exact(value: float | Tensor) -> Sized:
     return Sized(tensor, tensor.abs())
 
 
-@dataclass(frozen=True)
-class Number(Expression):
-    """A constant of the formula; ``what`` names it in worked cells, where it is all that a cell is."""
-
-    number: float
-    what: What = "constant"
+class Leaf(Expression):
+    """What is made of nothing else: an index, a number."""
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return ()
+
+
+@dataclass(frozen=True)
+class Number(Leaf):
+    """A constant of the formula; ``what`` names it in worked cells, where it is all that a cell is."""
+
+    number: float
+    what: What = "constant"
 
     @property
     def is_number(self) -> bool:
@@ -268,6 +272,18 @@ class Number(Expression):
 
 
 # Arithmetic
+
+
+@dataclass(frozen=True)
+class Pair(Expression):
+    """An operation on two."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -303,14 +319,8 @@ class Add(Expression):
 
 
 @dataclass(frozen=True)
-class Subtract(Expression):
-    left: Expression
-    right: Expression
+class Subtract(Pair):
     level: ClassVar[int] = SUM
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
 
     def latex(self, names: Names) -> str:
         return f"{bracket(self.left, names, SUM)} - {bracket(self.right, names, PRODUCT)}"
@@ -350,14 +360,8 @@ class Negative(Expression):
 
 
 @dataclass(frozen=True)
-class Multiply(Expression):
-    left: Expression
-    right: Expression
+class Multiply(Pair):
     level: ClassVar[int] = PRODUCT
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
 
     @property
     def factors(self) -> tuple[Expression, ...]:
@@ -387,20 +391,14 @@ class Multiply(Expression):
 
 
 @dataclass(frozen=True)
-class Divide(Expression):
-    above: Expression
-    below: Expression
+class Divide(Pair):
     level: ClassVar[int] = SIGN
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.above, self.below)
-
     def latex(self, names: Names) -> str:
-        return rf"\frac{{{self.above.printed(names)}}}{{{self.below.printed(names)}}}"
+        return rf"\frac{{{self.left.printed(names)}}}{{{self.right.printed(names)}}}"
 
     def evaluate(self, point: Point) -> Sized:
-        a, b = self.above.evaluate(point), self.below.evaluate(point)
+        a, b = self.left.evaluate(point), self.right.evaluate(point)
         value = a.value / b.value
         return Sized(value, a.size / b.value.abs() + value.abs() * (b.size - b.value.abs()) / b.value.abs())
 
@@ -413,27 +411,21 @@ class Divide(Expression):
         )
 
     def code(self, python: Code) -> str:
-        return f"{python.within(self.above, PRODUCT)} / {python.within(self.below, POWER)}"
+        return f"{python.within(self.left, PRODUCT)} / {python.within(self.right, POWER)}"
 
 
 @dataclass(frozen=True)
-class Power(Expression):
-    base: Expression
-    exponent: Expression
+class Power(Pair):
     level: ClassVar[int] = POWER
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.base, self.exponent)
-
     def latex(self, names: Names) -> str:
-        base = bracket(self.base, names, ATOM)
+        base = bracket(self.left, names, ATOM)
         if not base.startswith(r"\left(") and ("^" in base or "'" in base):
             base = rf"\left({base}\right)"  # else it would have two exponents
-        return f"{base}^{{{self.exponent.printed(names)}}}"
+        return f"{base}^{{{self.right.printed(names)}}}"
 
     def evaluate(self, point: Point) -> Sized:
-        a, n = self.base.evaluate(point), self.exponent.evaluate(point)
+        a, n = self.left.evaluate(point), self.right.evaluate(point)
         value = a.value**n.value
         slope = n.value * a.value ** (n.value - 1)
         return Sized(value, value.abs() + slope.abs() * (a.size - a.value.abs()).clamp(min=0))
@@ -446,21 +438,15 @@ class Power(Expression):
         return cell.apply("power", symbol, self.parts, lambda s: f"{s[0]}^{{{s[1]}}}", lambda a, n: a**n, size)
 
     def code(self, python: Code) -> str:
-        return f"{python.within(self.base, ATOM)} ** {python.within(self.exponent, ATOM)}"
+        return f"{python.within(self.left, ATOM)} ** {python.within(self.right, ATOM)}"
 
 
 @dataclass(frozen=True)
-class Whole(Expression):
+class Whole(Pair):
     """Whole-number division and its remainder, of indices."""
 
     sign: Literal["//", "%"]
-    left: Expression
-    right: Expression
     level: ClassVar[int] = PRODUCT
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
 
     def latex(self, names: Names) -> str:
         a, b = bracket(self.left, names, SIGN), self.right.printed(names)

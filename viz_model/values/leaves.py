@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from viz_model.values.expression import Expression, Names, Number, Point, Sized, Where, exact
+from viz_model.values.expression import Expression, Leaf, Names, Number, Point, Sized, Where, exact
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Index(Expression):
+class Index(Leaf):
     """A letter that counts along an axis, from 0; as an expression it is that number.
 
     ``size`` is the axis' length; None where it is the number of positions of a run, of the stack
@@ -30,10 +30,6 @@ class Index(Expression):
     axis: str
     size: int | None = None
     stack: str = ""
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return ()
 
     @property
     def free(self) -> frozenset[Index]:
@@ -53,7 +49,7 @@ class Index(Expression):
 
 
 @dataclass(frozen=True)
-class Setting(Expression):
+class Setting(Leaf):
     """A number of the config, which nobody trained: a width, an ε, a base.
 
     ``key`` says what it is, for words; ``text`` is Python for it where its digits say less.
@@ -63,10 +59,6 @@ class Setting(Expression):
     number: float
     key: SettingName
     text: str = ""
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return ()
 
     def latex(self, names: Names) -> str:
         return self.symbol
@@ -79,6 +71,14 @@ class Setting(Expression):
 
     def code(self, python: Code) -> str:
         return self.text or repr(self.number)
+
+
+class Read(Expression):
+    """A number read at an index: of a table, of what a run is given, of a value, of a weight."""
+
+    @property
+    def is_number(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +95,13 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class FromTable(Expression):
+class FromTable(Read):
     table: Table
     index: Expression
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return (self.index,)
-
-    @property
-    def is_number(self) -> bool:
-        return False
 
     def latex(self, names: Names) -> str:
         return f"{self.table.symbol}_{{{self.index.latex(names)}}}"
@@ -138,17 +134,13 @@ class Given:
 
 
 @dataclass(frozen=True)
-class GivenAt(Expression):
+class GivenAt(Read):
     given: Given
     index: Expression
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return (self.index,)
-
-    @property
-    def is_number(self) -> bool:
-        return False
 
     def latex(self, names: Names) -> str:
         return rf"\mathrm{{{self.given.symbol}}}_{{{self.index.latex(names)}}}"
@@ -180,7 +172,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Element(Expression):
+class Element(Read):
     """One number of an earlier value."""
 
     value: Value
@@ -195,10 +187,6 @@ class Element(Expression):
     @property
     def parts(self) -> tuple[Expression, ...]:
         return self.index
-
-    @property
-    def is_number(self) -> bool:
-        return False
 
     def with_rounding(self) -> Element:
         return Element(self.value, self.index, True)
@@ -267,7 +255,7 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class Entry(Expression):
+class Entry(Read):
     """One entry of a weight."""
 
     weight: Weight
@@ -280,10 +268,6 @@ class Entry(Expression):
     @property
     def parts(self) -> tuple[Expression, ...]:
         return self.index
-
-    @property
-    def is_number(self) -> bool:
-        return False
 
     def latex(self, names: Names) -> str:
         return indexed(self.weight.symbol, ("",) * len(self.index), [i.latex(names) for i in self.index])

@@ -20,12 +20,13 @@ from viz_model.values.expression import (
     Like,
     Multiply,
     Names,
+    Number,
     Point,
     Sized,
     bracket,
     wrap,
 )
-from viz_model.values.leaves import Index
+from viz_model.values.leaves import Index, Setting
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -130,7 +131,9 @@ class Apply(Expression):
         return cell.apply(function.what, symbol, self.parts, written, compute, size)
 
     def code(self, python: Code) -> str:
-        return self.function.code.format(self.inner.code(python))
+        inner = self.inner.code(python)
+        is_plain = all(isinstance(part, (Number, Setting)) or part.parts for part in self.inner.walk())
+        return self.function.code.format(f"torch.as_tensor({inner})" if is_plain else inner)
 
 
 def sqrt(x: Like) -> Expression:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -274,20 +274,6 @@ class Sheet:
         """The operand as it is."""
         return self.write(what, symbol, "@0", (read,), read.value, read.size, None, **facts)
 
-    def add(self, symbol: str, *operands: Operand) -> Operand:
-        expression = " + ".join(f"@{n}" for n in range(len(operands)))
-        total = sum(operand.value for operand in operands)
-        # A mask's −∞ has no rounding.
-        size = sum(operand.size for operand in operands if math.isfinite(operand.size))
-        return self.write("add", symbol, expression, operands, total, size)
-
-    def subtract(self, symbol: str, a: Operand, b: Operand) -> Operand:
-        return self.write("subtract", symbol, "@0 - @1", (a, b), a.value - b.value, a.size + b.size)
-
-    def multiply(self, symbol: str, a: Operand, b: Operand) -> Operand:
-        size = max(a.size * abs(b.value), abs(a.value) * b.size)
-        return self.write("multiply", symbol, r"@0 \cdot @1", (a, b), a.value * b.value, size)
-
     def divide(self, symbol: str, a: Operand, b: Operand) -> Operand:
         return self.write("divide", symbol, r"\frac{@0}{@1}", (a, b), a.value / b.value, a.size / abs(b.value))
 
@@ -295,15 +281,6 @@ class Sheet:
         """The sum of all terms; ``operands`` stand in every one of them."""
         size = float(np.abs(terms.values).sum()) if size is None else size
         return self.write(what, symbol, terms.formula, operands, float(terms.values.sum()), size, terms)
-
-    def dot(self, symbol: str, variable: str, a: Factor, b: Factor) -> Operand:
-        return self.sum("dot", symbol, Terms(variable, r"@0 \, @1", (a, b), a.values * b.values))
-
-    def apply(
-        self, what: What, symbol: str, expression: str, function: Callable[..., float], *operands: Operand, size: float
-    ) -> Operand:
-        """A function of the operands' values."""
-        return self.write(what, symbol, expression, operands, function(*(o.value for o in operands)), size)
 
 
 _PLACE = re.compile(r"(?P<opens>^|[{(|] ?)?@(?P<which>\d+)(?P<power>\^)?")

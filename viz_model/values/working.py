@@ -156,7 +156,7 @@ class Working:
         what: What = "sum"
         if isinstance(node.inner, Multiply) and len(node.inner.factors) == len(factors) == 2:
             what = "dot"
-        elif isinstance(node.inner, Power) and node.inner.exponent == Number(2):
+        elif isinstance(node.inner, Power) and node.inner.right == Number(2):
             what = "squares"
         terms = Terms(node.over.name, one, tuple(factors), values)
         return self.sheet.sum(what, symbol or self._fresh("s"), terms, *alike, size=size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 from typing import Any
 
@@ -15,7 +14,6 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
-from viz_model.drawing import theme
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.architectures.numbers import architectures, parameters
@@ -23,7 +21,6 @@ from viz_model.topics.architectures.numbers.references import REFERENCES
 from viz_model.topics.architectures.pictures import (
     cache,
     common,
-    diagram,
     formulas,
     parts,
     same_sentence,
@@ -84,56 +81,6 @@ def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, An
     assert str(len(rows) - len(differ)) in scene["words"]["same"]
 
 
-@every
-def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> None:
-    model = Transformer(config)
-    for side in config.sides:
-        plan = {element.key: element for element in architectures.plan(config, side)}
-        assert list(plan) == [place for place in architectures.PLACES if place in plan]
-        block, stack = model.stack(side).block(0), model.stack(side)
-        norms = sum("norm_" in key for key in plan)
-        assert norms == sum(name.endswith("_norm") for name, _ in block.named_children())
-        assert ("cross.add" in plan) == hasattr(block, "cross")
-        assert ("end.norm" in plan) == (stack.final_norm is not None)
-        assert ("embed.norm" in plan) == (stack.embed_norm is not None)
-        assert ("embed.segment" in plan) == (stack.segment is not None)
-        assert ("attn.qk_norm" in plan) == config.qk_norm
-        assert ("attn.bias" in plan) == (stack.position.bias(3, 3) is not None)
-        assert ("attn.rotate" in plan) == isinstance(config.position, Rope)
-        assert ("gated" in plan["ffn.up"].said) == hasattr(block.ffn, "gate")
-        assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
-        assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
-        assert ("unscaled" in plan["attn.scores"].said) == (block.attn.scale == 1)
-        for element in plan.values():
-            for t in SPEAK.values():
-                assert is_filled(t(f"architectures.{element.said}", **element.values))
-
-
-@every
-def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
-    for side in config.sides:
-        own = diagram.Stack(config, side)
-        same, _ = diagram.DiagramView.pair(own, own)
-        assert not same.differing
-        other = diagram.Stack(tiny_config(), "decoder")
-        left, right = diagram.DiagramView.pair(own, other)
-        assert left.slots == right.slots and left.differing == right.differing
-        heights = list(left.heights().values())
-        assert all(low < high for low, high in heights)
-        assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
-        for which, view in enumerate((left, right)):
-            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which)
-            said = [note.text for note in drawn.layout.annotations]
-            missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
-            whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
-            marked = {slot for slot in view.differing - whole if not slot.endswith(".add")}
-            assert said.count("<b>≠</b>") == len(marked) + len(missing)
-            assert any("a &lt;b&gt;model&lt;/b&gt;" in text for text in said)
-            squares = [shape for shape in drawn.layout.shapes if shape.fillcolor == theme.ROLES["query"]]
-            attentions = sum(key.endswith(".heads") for key in view.elements)
-            assert len(squares) == attentions * view.n_heads
-
-
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[3], CONFIGS[-1]], ids=describe)
 def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
     node = parameters.tree(Transformer(config))
@@ -184,7 +131,7 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
     assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
     np.testing.assert_allclose(view.mha / view.mqa, view.n_heads)
     np.testing.assert_allclose(view.own / view.mqa, view.n_kv_heads)
-    section, facts = cache.cache_story(config, 5, 4)
+    section, facts = cache.cache_facts(config, 5, 4)
     if config.kind == "encoder":
         assert section == "cache_none"
     else:

@@ -11,7 +11,7 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import order
+from viz_model.topics.position.numbers import by_hand
 
 NOWHERE = [c for c in variants() if isinstance(c.position, config.NoPosition)]
 
@@ -24,25 +24,25 @@ def test_without_positions_and_mask_order_is_nothing(config_: ModelConfig) -> No
         effect = analysis.order_effect(trace, 3)
         assert effect is not None and effect.order == (2, 1, 0, *range(3, len(trace)))
         assert effect.no_mask.shape == effect.own_mask.shape == (trace.n_layers,)
-        assert effect.no_mask.max() < order.ROUNDING
+        assert effect.no_mask.max() < analysis.ROUNDING
 
 
 def test_a_causal_mask_tells_order_from_the_second_block_on() -> None:
     effect = analysis.order_effect(run_both(language_model(tiny_config(position=config.NoPosition()))), 5)
-    assert effect is not None and order.verdict(effect) == "later"
-    assert effect.own_mask[0] < order.ROUNDING < 1e-3 < effect.own_mask[1]
+    assert effect is not None and effect.verdict == "later"
+    assert effect.own_mask[0] < analysis.ROUNDING < 1e-3 < effect.own_mask[1]
 
 
 def test_an_encoder_without_positions_never_notices() -> None:
     lm = language_model(tiny_config(kind="encoder", position=config.NoPosition()))
     effect = analysis.order_effect(run_both(lm), 5)
-    assert effect is not None and order.verdict(effect) == "none"
+    assert effect is not None and effect.verdict == "none"
 
 
 def test_a_window_notices_at_once() -> None:
     lm = language_model(tiny_config(position=config.NoPosition(), windows=(2, 2)))
     effect = analysis.order_effect(run_both(lm), 5)
-    assert effect is not None and order.verdict(effect) == "at_once"
+    assert effect is not None and effect.verdict == "at_once"
 
 
 @pytest.mark.parametrize(
@@ -64,17 +64,17 @@ def test_there_is_nothing_to_reorder_before_the_first_tokens() -> None:
 def test_terms_by_hand_make_the_recorded_value(config_: ModelConfig) -> None:
     whole = run_both(language_model(config_))
     for side in config_.sides:
-        hand = order.by_hand(whole.at(side), 1, 2, 3)
+        hand = by_hand.mixture_by_hand(whole.at(side), 1, 2, 3)
         assert float(hand.total) == pytest.approx(float(hand.recorded), abs=2e-4)
         added = sum(float(term.rpartition("= ")[2]) for _, term in hand.terms)
-        if len(hand.terms) < order.MAX_TERMS:
+        if len(hand.terms) < by_hand.MAX_TERMS:
             assert added == pytest.approx(float(hand.total), abs=1e-3)
 
 
 @pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_trained_numbers_are_those_of_the_module(config_: ModelConfig) -> None:
     stack = Transformer(config_).stack(config_.sides[0])
-    facts = analysis.scheme_facts(analysis.scheme_name(config_), config_)
+    facts = analysis.scheme_facts(config_.position, config_)
     assert facts.n_trained == sum(parameter.numel() for parameter in stack.position.parameters())
 
 
@@ -87,13 +87,14 @@ def test_each_scheme_acts_where_the_table_says(config_: ModelConfig) -> None:
         "queries": not torch.equal(position.rotate(q, 0), q),
         "scores": position.bias(4, 4) is not None,
     }
-    place = analysis.scheme_facts(analysis.scheme_name(config_), config_).place
-    assert [name for name, does in acts.items() if does] == ([] if place == "nowhere" else [place])
+    place = analysis.scheme_facts(config_.position, config_).acts_on
+    assert [name for name, does in acts.items() if does] == ([] if place == "nothing" else [place])
 
 
 def test_values_that_a_scheme_has_not_are_refused() -> None:
     trace = run_both(language_model(tiny_config(position=config.NoPosition())))
-    for ask in (analysis.rope, analysis.table, lambda t: analysis.bias_by_distance(t, np.arange(3))):
+    asked = (lambda t: analysis.rope(t, 0), analysis.table, lambda t: analysis.bias_by_distance(t, 0, np.arange(3)))
+    for ask in asked:
         with pytest.raises(ValueError, match="NoPosition"):
             ask(trace)
     with pytest.raises(ValueError, match="NoPosition"):

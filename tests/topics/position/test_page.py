@@ -15,6 +15,7 @@ from tiny_models import describe, language_model, tiny_config, variants
 from viz_model import config
 from viz_model.app import texts
 from viz_model.config import ModelConfig
+from viz_model.topics.position import page
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "the cat and the dog ran"
@@ -111,3 +112,33 @@ def test_no_words_of_waves_where_there_are_none(opened: Opened) -> None:
             part for part in said(opened(tiny_config(position=position, n_vocab=8192))).split("\n") if "|" not in part
         ]
         assert "adds waves" not in " ".join(parts) and "sine and cosine" not in " ".join(parts).lower()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("position", [kind() for kind in SCHEMES], ids=lambda p: type(p).__name__)
+def test_a_scheme_without_a_view_of_its_own_shows_what_it_declares(
+    position: config.Position, lang: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "OWN", {})
+    app = opened(tiny_config(position=position, n_vocab=8192), layer="1", head="2", token="2", lang=lang)
+    parts = " ".join(part for part in said(app).split("\n") if "|" not in part).lower()
+    for word in ("adds waves", "trained row", "slope", "buckets", "arrow", "加上波", "斜率", "分桶", "箭头"):
+        assert word not in parts
+    assert position.acts_on == "nothing" or app.get("plotly_chart")
+    assert "False" not in run_code(app)
+
+
+def test_layers_with_and_without_a_scheme(opened: Opened) -> None:
+    kinds = (config.Rope(), config.NoPosition())
+    mixed = tiny_config(position=kinds[0], positions=kinds, n_layers=2, n_vocab=8192)
+    turned, plain = (said(opened(mixed, layer=layer, token="2")) for layer in "01")
+    assert "turns its queries and keys" in turned and "turns its queries and keys" not in plain
+    assert "Layers differ" in turned and "Layers differ" in plain
+    assert "no position scheme of its own" in plain and "bag of tokens" not in plain
+
+
+def test_what_is_chosen_stands_in_the_address(opened: Opened) -> None:
+    app = opened(tiny_config(position=config.Rope(), n_vocab=8192, n_context=64), token="4", pair="1", shift="900")
+    assert app.slider(key="position.pair").value == 1 and app.slider(key="position.shift").value == 900
+    app.slider(key="position.shift").set_value(7).run()
+    assert app.query_params["shift"] == "7" and app.query_params["pair"] == "1"

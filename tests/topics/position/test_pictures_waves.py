@@ -12,7 +12,8 @@ import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.numbers import by_hand, views
@@ -61,7 +62,7 @@ def test_curves_of_either_layout_pass_through_the_recorded_values(variant: Model
             for column, curve in zip(view.columns, (view.sine, view.cosine), strict=True):
                 recorded = trace["embed.position"][:, column].numpy()
                 np.testing.assert_allclose(np.interp(np.arange(len(trace)), view.at, curve), recorded, atol=0.01)
-            hand = by_hand.by_hand(trace, 1, pair)
+            hand = by_hand.wave_by_hand(trace, 1, pair)
             assert (hand["sine"], hand["cosine"]) == (hand["recorded_sine"], hand["recorded_cosine"])
             total = float(hand["embedding"]) + float(hand["recorded_sine"])
             assert total == pytest.approx(float(hand["sum"]), abs=2e-4)
@@ -93,7 +94,7 @@ def test_learned_rows_are_the_table_and_the_waves_are_not(variant: ModelConfig) 
         view = views.learned_view(trace)
         assert np.array_equal(view.trained, table[: len(trace)])
         np.testing.assert_allclose(np.linalg.norm(view.waves, axis=-1), view.wave_length, rtol=1e-5)
-        hand = by_hand.learned_by_hand(trace, 3, 5)
+        hand = by_hand.row_by_hand(trace, 3, 5)
         assert hand["value"] == f"{table[3, 5]:.4f}"
         assert float(hand["embedding"]) + float(hand["value"]) == pytest.approx(float(hand["sum"]), abs=2e-4)
 
@@ -166,7 +167,7 @@ def test_long_matrices_are_thinned_out() -> None:
 
 def test_by_hand_agrees_with_the_run(trace: Trace) -> None:
     for token, pair in ((0, 0), (3, 2), (5, 11)):
-        hand = by_hand.by_hand(trace, token, pair)
+        hand = by_hand.wave_by_hand(trace, token, pair)
         assert hand["sine"] == hand["recorded_sine"] and hand["cosine"] == hand["recorded_cosine"]
         added = float(hand["embedding"]) + float(hand["recorded_sine"])
         assert added == pytest.approx(float(hand["sum"]), abs=2e-4)

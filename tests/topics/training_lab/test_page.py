@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 from viz_model.app import jobs, runs
 from viz_model.app.jobs import Jobs
-from viz_model.topics.training_lab.pictures import training
-from viz_model.topics.training_lab.pictures.training import RunView
-from viz_model.topics.training_lab.sections import training_lab as part
+from viz_model.topics.training_lab.numbers.by_hand import by_hand
+from viz_model.topics.training_lab.numbers.views import run_view
+from viz_model.topics.training_lab.sections import run as part
 from viz_model.training import lab, samples
 from viz_model.training.checkpoint import TrainingError
 
@@ -40,8 +40,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 def open_lab(lang: str = "en", **chosen: Any) -> AppTest:
     app = AppTest.from_file(f"{open_page.__globals__['ROOT']}/app.py", default_timeout=120)
     app.query_params["lang"] = lang
-    for name, value in (SMALL | chosen).items():
-        app.session_state[f"training_lab.{name}"] = value
+    settings = SMALL | chosen
+    app.session_state["training_lab.text"] = settings.pop("text")
+    for name, value in settings.items():
+        app.query_params[name] = str(value)
     app.switch_page("pages/training_lab.py").run()
     assert not app.exception, app.exception[0].message
     return app
@@ -92,15 +94,15 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
     app = train(open_lab(n_layers=2))
-    facts = RunView.of(run_of(app).experiment).facts()
+    facts = run_view(run_of(app).experiment).facts()
     text = said(app)
     assert facts["held_last"] in text and facts["norm_first"] in text and f"{facts['clipped']} of 20 steps" in text
     update = run_of(app).experiment.update
-    assert update is not None and training.by_hand(update, 0)["computed"] in text
+    assert update is not None and by_hand(update, 0)["computed"] in text
     # A power of a number that itself ends in a power is no LaTeX.
     assert "10^{" in said(app) and not re.search(r"10\^\{-?\d+\}\^", said(app))
     app.number_input(key="training_lab.column").set_value(5).run()
-    assert training.by_hand(update, 5)["computed"] in said(app)
+    assert by_hand(update, 5)["computed"] in said(app)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +120,19 @@ def test_what_cannot_be_trained_is_refused_by_name(field: str, value: Any, label
     assert label in next(one.value for one in app.markdown if ":orange[" in one.value)
 
 
+def test_settings_stand_in_the_address() -> None:
+    app = open_lab(norm_at="post", warmup=0, dropout=0.15, peak_rate=0.0125, d_model=96, n_heads=8)
+    assert app.number_input(key="training_lab.peak_rate").value == 0.0125
+    assert app.toggle(key="training_lab.warmup").value is False
+    app.number_input(key="training_lab.peak_rate").set_value(-0.00025).run()
+    assert not app.exception and app.query_params["peak_rate"] in ("-0.00025", ["-0.00025"])
+    assert run_of(train(open_lab(norm_at="post", dropout=0.15))).settings.dropout == 0.15
+
+
 def test_a_full_server_says_so_and_lets_one_try_again(monkeypatch: pytest.MonkeyPatch, server: Jobs) -> None:
     monkeypatch.setattr(jobs, "SERVER", Jobs(0))
     app = click(open_lab(), "start")
-    assert "try again" in app.warning[0].value and part._RUN not in app.session_state
+    assert "try again" in app.warning[0].value and part.RUN not in app.session_state
     monkeypatch.setattr(jobs, "SERVER", server)
     assert run_of(train(app)).job.ended == "done"
 
@@ -185,9 +196,9 @@ def test_of_kept_models_the_newest_stay() -> None:
     click(app, "keep_trained")
     click(app, "keep_untrained")
     first = runs_kept(app)
-    assert len(first) == len(set(first)) == runs.MOST_KEPT
+    assert len(first) == len(set(first)) == runs.MOST_OWN
     click(train(app), "keep_trained")
-    assert runs_kept(app)[0] == first[1] and len(runs_kept(app)) == runs.MOST_KEPT
+    assert runs_kept(app)[0] == first[1] and len(runs_kept(app)) == runs.MOST_OWN
     assert "1:" not in offered(app)[-1] + offered(app)[-2]
 
 

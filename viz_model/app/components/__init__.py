@@ -140,7 +140,7 @@ def tree(data: dict[str, Any], *, key: str) -> None:
 
 
 def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
-    """Lines that grow without a blink: those of :class:`viz_model.topics.training_lab.pictures.training.Chart`."""
+    """Lines that grow without a blink: those of :class:`viz_model.topics.training_lab.pictures.chart.Chart`."""
     _CURVES(key=key, data=_frame(header, numbers))
 
 

@@ -63,7 +63,7 @@ def control(
         held = st.session_state[key]
         if held is not None:
             # Sliders hand back sums of their steps, such as 0.15000000000000002.
-            picked = read(round(held, 2) if isinstance(held, float) else held)
+            picked = read(round(held, 6) if isinstance(held, float) else held)
             state.update(within=within, **(change(picked) if change else state.choose(page.name, (choice, picked))))
 
     label = options.pop("label", None) or page.words(choice.name)

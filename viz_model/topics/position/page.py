@@ -1,31 +1,37 @@
-"""The position page's body, one module for each place where a scheme acts."""
+"""The position page: one layout for each scheme that has a story of its own, and one for any other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
-from viz_model.app.stage import Stage, show
-from viz_model.config import Alibi, Learned, NoPosition, Rope, Sinusoidal, T5Bias
-from viz_model.topics.position.sections import alibi, buckets, learned, nothing, rotation, schemes, waves
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Topic, show
+from viz_model.topics.position import choices, numbers
+from viz_model.topics.position.sections import alibi, buckets, declared, learned, nothing, rotation, schemes, waves
 
-_PARTS: dict[type, tuple[str, Callable[[Stage], dict[str, str]]]] = {
-    Sinusoidal: ("", waves.show),
-    Learned: ("learned_", learned.show),
-    Rope: ("rope_", rotation.show),
-    Alibi: ("alibi_", alibi.show),
-    T5Bias: ("t5_", buckets.show),
-    NoPosition: ("none_", nothing.show),
+OWN: dict[str, Layout[Any]] = {
+    "sinusoidal": waves.LAYOUT,
+    "learned": learned.LAYOUT,
+    "rope": rotation.LAYOUT,
+    "alibi": alibi.LAYOUT,
+    "t5bias": buckets.LAYOUT,
+    "noposition": nothing.LAYOUT,
 }
 
 
-def draw(stage: Stage) -> None:
-    """The model's own scheme in all parts of a page, then all schemes side by side, then the question."""
-    prefix, part = _PARTS[type(stage.lm.config.position)]
-    values = part(stage)
-    schemes.show(stage)
-    stage.question(f"{prefix}question", f"{prefix}answer", **values)
+def layout(page: Page) -> Layout[Any]:
+    """Of the scheme of the layer that is looked at. Of any other than these, what it declares is shown."""
+    schemes.differ(page)
+    scheme = schemes.own(page)
+    # That order is lost where nothing tells it is true of a model, not of a layer among others.
+    if scheme.acts_on == "nothing" and schemes.present(page) != {scheme}:
+        return declared.LAYOUT
+    return OWN.get(numbers.scheme_name(scheme), declared.LAYOUT)
+
+
+TOPIC = Topic(name="position", layout=layout, choices=choices.ALL)
 
 
 def run() -> None:
     """Open the page."""
-    show("position", draw)
+    show(TOPIC)

@@ -1,26 +1,21 @@
 """Training lab: a small model learns while the visitor watches."""
 
-from functools import partial
+from viz_model.app.topic import Layout, Tabs, Topic, itself, show
+from viz_model.topics.training_lab import choices
+from viz_model.topics.training_lab.sections import gradients, keep, settings, start, taken_apart, watch
 
-from viz_model.app.stage import Stage, show
-from viz_model.topics.training_lab.sections import training_lab
-
-
-def draw(stage: Stage) -> None:
-    training_lab.start(stage, training_lab.settings(stage))
-    training_lab.watch(stage)
-    training_lab.explain(stage)
-    training_lab.keep(stage)
-
-    stage.tabs(
-        partial(stage.see, "formula"),
-        partial(training_lab.by_hand, stage),
-        stage.code,
-        partial(training_lab.numbers, stage),
-    )
-    stage.question()
+TOPIC = Topic(
+    name="training_lab",
+    layout=Layout(
+        of=itself,
+        sections=(settings.section, start.section, watch.section, gradients.section, keep.section),
+        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    ),
+    choices=choices.ALL,
+    without=frozenset({"head"}),
+)
 
 
 def run() -> None:
     """Open the page."""
-    show("training_lab", draw, without={"head"})
+    show(TOPIC)

@@ -19,7 +19,8 @@ from viz_model.config import Side
 from viz_model.runs import edits as interventions
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, ShuffleTokens
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import masks
 from viz_model.topics.norm_placement.numbers import twins
 

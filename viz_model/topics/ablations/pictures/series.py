@@ -62,7 +62,7 @@ def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str])
             name=names.get(key, ""),
             outside=written if is_few else None,
             size=theme.TINY,
-            hover=_hover(axes, "%{x}"),
+            hover=_hover(axes, names.get(key, ""), "%{x}"),
             extra=view.site,
         )
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
@@ -82,7 +82,7 @@ def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]
             curves.Style(COLOURS[key], width=2.5),
             name=names.get(key, ""),
             marks=6,
-            hover=_hover(axes, "%{text}"),
+            hover=_hover(axes, names.get(key, ""), "%{text}"),
             extra=view.site,
             text=view.labels,
         )
@@ -94,9 +94,9 @@ def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]
     return _finished(figure, view, axes, **(depth.scale(every) if (every > 0).all() else {}))
 
 
-def _hover(axes: tuple[str, str], place: str) -> str:
-    x, y = map(theme.plain, axes)
-    return f"{x} {place}<br>{y} <b>%{{y:.4f}}</b>"
+def _hover(axes: tuple[str, str], name: str, place: str) -> str:
+    name, x, y = map(theme.plain, (name, *axes))
+    return f"{name}<br>{x} {place}<br>{y} <b>%{{y:.4f}}</b>"
 
 
 def _finished(figure: sheet.Sheet, view: SeriesView, axes: tuple[str, str], **more: object) -> go.Figure:

@@ -7,8 +7,10 @@ import streamlit as st
 from viz_model.app import elements, interventions
 from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
-from viz_model.topics.ablations.numbers import breaking
-from viz_model.topics.ablations.pictures import change, maps
+from viz_model.topics.ablations.numbers import breaking, views
+from viz_model.topics.ablations.pictures import maps
+from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
+from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.ablations.sections.lab import Lab
 from viz_model.topics.ablations.sections.trial import Trial
 
@@ -25,10 +27,10 @@ def section(trial: Trial) -> None:
         _spread(lab)
 
 
-def guesses(lab: Lab) -> change.GuessesView:
+def guesses(lab: Lab) -> GuessesView:
     """The first guesses of both runs, where their answer is read."""
     was, now = (run.at(lab.at.side) for run in (lab.plain, lab.page.trace))
-    return change.GuessesView.of(was, now, lab.at.position)
+    return views.guesses_view(was, now, lab.at.position)
 
 
 def _guesses(lab: Lab) -> None:
@@ -38,15 +40,15 @@ def _guesses(lab: Lab) -> None:
     token = literal(lab.plain.at(lab.at.side).tokens[lab.at.position].label)
     st.markdown(f"**{lab.words(f'guesses_{view.outcome}', before=before, after=after, token=token, **facts)}**")
     names = {name: lab.words(f"series_{name}") for name in ("before", "after")}
-    elements.figure(lab.page, change.draw_guesses(view, names), "guesses", lab.words("guesses_alt"))
+    elements.figure(lab.page, draw_guesses(view, names), "guesses", lab.words("guesses_alt"))
     elements.see(lab.page, "compare", **facts)
 
 
 def _vectors(lab: Lab) -> None:
     after = lab.page.trace
     st.markdown(f"**{lab.words('vectors_title', amount=lab.amount(lab.cost(after)))}**")
-    places = change.PlacesView.of(lab.plain, after, lab.token)
-    elements.figure(lab.page, change.draw_places(places, lab.words("turn")), "places", lab.words("places_alt"))
+    places = views.places_view(lab.plain, after, lab.token)
+    elements.figure(lab.page, draw_places(places, lab.words("turn")), "places", lab.words("places_alt"))
 
 
 def _spread(lab: Lab) -> None:

@@ -1,24 +1,24 @@
-"""What two models are compared by: their parts, the plan of a block, who sees whom, and one sentence through both."""
+"""What two models are compared by: their parts, who sees whom, and one sentence through both."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 
-from viz_model import config as variants
-from viz_model.config import Kind, ModelConfig, Side
+from viz_model.config import Kind, ModelConfig
 from viz_model.model import masks
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
 from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures.numbers.plan import ACTIVATIONS
 
 KINDS: tuple[Kind, ...] = ("decoder", "encoder", "encoder_decoder")
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 
 
 def default_partner(name: str, twin: str | None, configs: Mapping[str, ModelConfig]) -> str | None:
@@ -33,12 +33,16 @@ def default_partner(name: str, twin: str | None, configs: Mapping[str, ModelConf
 
 
 class Part(NamedTuple):
-    """One thing that a model has: ``name`` and ``said`` are keys of texts, ``page`` is where it is seen."""
+    """One thing that a model has: ``name`` and ``said`` are keys of texts, ``page`` is where it is seen.
+
+    ``label`` is said of a variant that there is no text of.
+    """
 
     name: str
     page: str
     said: str
     values: Mapping[str, str] = {}
+    label: str = ""
 
 
 def parts(lm: LanguageModel) -> tuple[Part, ...]:
@@ -51,7 +55,6 @@ def parts(lm: LanguageModel) -> tuple[Part, ...]:
 
 def described(config: ModelConfig) -> tuple[Part, ...]:
     """The parts that a config alone tells of."""
-    is_dense = isinstance(config.ffn, variants.Dense)
     return (
         Part("kind", "overview", config.kind),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),
@@ -59,25 +62,25 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("width", "embedding", "number", {"n": f"{config.d_model:,}"}),
         Part("scale_embedding", "embedding", _yes(config.scale_embedding)),
         Part("segments", "embedding", "number" if config.n_segments else "no", {"n": str(config.n_segments)}),
-        _position(config.position, config.n_context),
+        _by_layer("position", "position", config.position, config.positions),
         Part("embedding_norm", "embedding", _yes(config.embedding_norm)),
         _layers(config),
-        Part("norm", "block", type(config.norm).__name__.lower(), {"eps": f"{config.norm.eps:g}"}),
+        _variant("norm", "block", config.norm),
         Part("norm_at", "norm_placement", config.norm_at),
         Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
         Part("attention_bias", "attention", _yes(config.attention_bias)),
         Part("qk_norm", "attention", _yes(config.qk_norm)),
         Part("scale_scores", "attention", _yes(config.scale_scores)),
-        Part("windows", "attention", "windows" if any(config.windows) else "all", {"n": _windows(config)}),
-        Part("ffn", "block", "dense" if is_dense else "gated", {"activation": ACTIVATIONS[config.ffn.activation]}),
+        _windows(config),
+        _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
         Part("hidden", "block", "hidden", {"n": f"{config.d_ffn:,}", "times": f"{config.d_ffn / config.d_model:.3g}"}),
-        Part("ffn_bias", "block", _yes(config.ffn.bias)),
+        Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
         Part("final_norm", "norm_placement", _yes(config.norm_at == "pre")),
-        Part("head", "next_token", type(config.head).__name__.lower()),
+        _variant("head", "next_token", config.head),
         Part("tied", "next_token", _tied(config)),
-        Part("head_scale", "next_token", _head(config, lambda head: head.scale)),
-        Part("head_bias", "next_token", _head(config, lambda head: head.bias)),
+        Part("head_scale", "next_token", _head(config, "scale", False)),
+        Part("head_bias", "next_token", _head(config, "bias", True)),
     )
 
 
@@ -124,21 +127,33 @@ def _tokenizer(tokenizer: Tokenizer) -> Part:
     return Part("tokenizer", "tokens", said, {"name": tokenizer.name})
 
 
-def _position(position: variants.Position, n_context: int) -> Part:
-    said, values = type(position).__name__.lower(), {}
-    match position:
-        case variants.Sinusoidal(base=base):
-            values = {"base": f"{base:,.0f}"}
-        case variants.Learned():
-            values = {"n": f"{n_context:,}"}
-        case variants.Rope(base=base, fraction=fraction, scaling=scaling):
-            values = {"base": f"{base:,.0f}", "fraction": f"{fraction:.0%}"}
-            said = "rope" if scaling is None else "rope_scaled"
-            if scaling is not None:
-                values["scaling"] = type(scaling).__name__.removesuffix("Scaling")
-        case variants.T5Bias(buckets=buckets, max_distance=distance):
-            values = {"buckets": str(buckets), "distance": str(distance)}
-    return Part("position", "position", said, values)
+def _variant(name: str, page: str, variant: Any, **values: str) -> Part:
+    """The member of a union that a model has, with the numbers that tune it; flags are rows of their own."""
+    held = {field.name: getattr(variant, field.name) for field in dataclasses.fields(variant)}
+    numbers = {key: _number(key, value) for key, value in held.items() if not isinstance(value, bool | str | None)}
+    label = type(variant).__name__
+    scaled = "_scaled" if held.get("scaling") is not None else ""
+    return Part(name, page, f"{label.lower()}{scaled}", numbers | values, label)
+
+
+def _number(name: str, value: object) -> str:
+    if not isinstance(value, int | float):
+        return type(value).__name__.removesuffix("Scaling")
+    if name == "fraction":
+        return f"{value:.0%}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def _by_layer(name: str, page: str, same: object, each: Sequence[object], **values: str) -> Part:
+    """The member that all layers have, or those of its layers, runs of equal ones as one: "2 × Rope, 1 × Alibi"."""
+    if len(set(each)) < 2:
+        return _variant(name, page, each[0] if each else same, **values)
+    return Part(name, page, "by_layer", {"n": _runs([type(one).__name__ for one in each])})
+
+
+def _activation(ffn: object) -> dict[str, str]:
+    name = getattr(ffn, "activation", None)
+    return {"activation": ACTIVATIONS.get(name, name)} if name else {}
 
 
 def _layers(config: ModelConfig) -> Part:
@@ -159,124 +174,24 @@ def _groups(config: ModelConfig) -> dict[str, str]:
     return {"g": str(config.n_kv_heads), "per": str(config.n_heads // config.n_kv_heads), "h": str(config.n_heads)}
 
 
-def _windows(config: ModelConfig) -> str:
-    """Widths by layer, runs of equal ones as one: "2 × 512, 1 × ∞"."""
-    runs = ((window, len(list(run))) for window, run in itertools.groupby(config.windows))
-    return ", ".join(f"{n} × {window or '∞'}" for window, n in runs)
+def _windows(config: ModelConfig) -> Part:
+    each = {"n": _runs([window or "∞" for window in config.windows])}
+    return Part("windows", "attention", "windows" if any(config.windows) else "all", each)
+
+
+def _runs(each: Sequence[object]) -> str:
+    """By layer, runs of equal ones as one: "2 × 512, 1 × ∞"."""
+    runs = ((one, len(list(run))) for one, run in itertools.groupby(each))
+    return ", ".join(f"{n} × {one}" for one, n in runs)
 
 
 def _tied(config: ModelConfig) -> str:
     return _yes(config.tie_embeddings) if config.has_logits else "nohead"
 
 
-def _head(config: ModelConfig, flag: Callable[[variants.LanguageHead], bool]) -> str:
-    """A flag of a language head; of BERT's head, which has its bias and no scale, that."""
-    match config.head:
-        case variants.LanguageHead() as head:
-            return _yes(flag(head))
-        case variants.MaskedHead():
-            return _yes(flag(variants.LanguageHead(bias=True, scale=False)))
-        case variants.NoHead():
-            return "nohead"
-
-
-# The plan of a stack
-
-
-class Element(NamedTuple):
-    """A step of a stack. ``key`` is its place, ``said`` and ``values`` what stands there, ``role`` its colour."""
-
-    key: str
-    said: str
-    role: str
-    values: Mapping[str, str] = {}
-
-
-SUBLAYERS = ("attn", "cross", "ffn")
-_ATTENTION = ("heads", "qk_norm", "rotate", "scores", "bias", "softmax", "out")
-_STEPS = {"attn": _ATTENTION, "cross": _ATTENTION, "ffn": ("up", "act", "down")}
-PLACES = (
-    *(f"embed.{step}" for step in ("token", "segment", "position", "norm")),
-    *(f"{sub}.{step}" for sub in SUBLAYERS for step in ("norm_pre", *_STEPS[sub], "add", "norm_post")),
-    *(f"end.{step}" for step in ("norm", "head")),
-)
-"""Every place that a step may have, from the bottom up."""
-
-
-def plan(config: ModelConfig, side: Side) -> tuple[Element, ...]:
-    """The steps of a stack with one of its blocks, from the tokens up."""
-    found: dict[str, Element] = {}
-
-    def put(key: str, said: str, role: str, **values: object) -> None:
-        found[key] = Element(key, said, role, {name: str(value) for name, value in values.items()})
-
-    norm = type(config.norm).__name__
-    put("embed.token", "plan_token_scaled" if config.scale_embedding else "plan_token", "residual")
-    if config.n_segments:
-        put("embed.segment", "plan_segment", "residual")
-    match config.position:
-        case variants.Sinusoidal():
-            put("embed.position", "plan_waves", "position")
-        case variants.Learned():
-            put("embed.position", "plan_learned", "position")
-    if config.embedding_norm:
-        put("embed.norm", "plan_norm", "norm", norm=norm)
-    subs = SUBLAYERS if config.kind == "encoder_decoder" and side == "decoder" else ("attn", "ffn")
-    for sub in subs:
-        put(f"{sub}.norm_{config.norm_at}", "plan_norm", "norm", norm=norm)
-        put(f"{sub}.add", "plan_add", "residual")
-        if sub != "ffn":
-            _plan_attention(config, side, sub, put)
-    up = "plan_gated" if isinstance(config.ffn, variants.Gated) else "plan_up"
-    put("ffn.up", up, "ffn", f=f"{config.d_ffn:,}", bias=_bias(config.ffn.bias))
-    put("ffn.act", f"{up}_act", "ffn", activation=ACTIVATIONS[config.ffn.activation])
-    put("ffn.down", "plan_down", "ffn", d=f"{config.d_model:,}", bias=_bias(config.ffn.bias))
-    if config.norm_at == "pre":
-        put("end.norm", "plan_norm", "norm", norm=norm)
-    if side == config.sides[-1] and config.has_logits:
-        # The size of the vocabulary is a row of the table; here it would make every two heads differ.
-        put("end.head", f"plan_{type(config.head).__name__.lower()}", "output")
-    else:
-        put("end.head", "plan_read_by_decoder" if len(config.sides) > 1 else "plan_vectors", "residual")
-    return tuple(found[place] for place in PLACES if place in found)
-
-
-def _bias(flag: bool) -> str:
-    return " + b" if flag else ""
-
-
-def _plan_attention(config: ModelConfig, side: Side, sub: str, put: Callable[..., None]) -> None:
-    is_cross = sub == "cross"
-    put(
-        f"{sub}.heads",
-        "plan_heads_cross" if is_cross else "plan_heads",
-        "query",
-        h=config.n_heads,
-        g=config.n_kv_heads,
-        k=config.d_head,
-    )
-    if config.qk_norm:
-        put(f"{sub}.qk_norm", "plan_qk_norm", "norm", norm=type(config.norm).__name__)
-    put(f"{sub}.scores", "plan_scores" if config.scale_scores else "plan_scores_unscaled", "pattern")
-    if not is_cross:
-        match config.position:
-            case variants.Rope():
-                put("attn.rotate", "plan_rotate", "position")
-            case variants.Alibi():
-                put("attn.bias", "plan_alibi", "position")
-            case variants.T5Bias():
-                put("attn.bias", "plan_t5bias", "position")
-    sees = "plan_softmax_source" if is_cross else "plan_softmax_past" if side == "decoder" else "plan_softmax_all"
-    if not is_cross and side == config.sides[-1] and any(config.windows):
-        sees += "_window"
-    put(f"{sub}.softmax", sees, "pattern")
-    put(f"{sub}.out", "plan_out", "value", bias=_bias(config.attention_bias))
-
-
-def differing(first: Sequence[Element], second: Sequence[Element]) -> frozenset[str]:
-    """The places where two plans do not say the same, or only one says anything."""
-    left, right = ({element.key: element for element in plan_} for plan_ in (first, second))
-    return frozenset(key for key in left.keys() | right.keys() if left.get(key) != right.get(key))
+def _head(config: ModelConfig, flag: str, otherwise: bool) -> str:
+    """A flag of the head, or what it is of a head that has no such choice."""
+    return _yes(getattr(config.head, flag, otherwise)) if config.has_logits else "nohead"
 
 
 # Who sees whom

@@ -116,11 +116,7 @@ def draw_cache(view: CacheView, words: Words) -> go.Figure:
     return figure.drawn()
 
 
-LENGTHS = tuple(2**power for power in range(18))
-"""Lengths of a text to choose from."""
-
-
-def cache_story(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:
+def cache_facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:
     """For prose: the section to tell, and what a token costs with the model's own G, with H and with one."""
     if config.kind == "encoder":
         return "cache_none", {}

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
-from viz_model.drawing import sheet, theme
-from viz_model.topics.architectures.numbers import architectures
-from viz_model.topics.architectures.pictures.common import COLOURS, SMALL, Words
+from viz_model.drawing import axes, boxes, curves, sheet, theme, writing
+from viz_model.topics.architectures.numbers import plan
+from viz_model.topics.architectures.numbers.plan import Element
+from viz_model.topics.architectures.pictures.common import COLOURS, Words, said
+from viz_model.values.declaration import Site
 
 
 class Stack(NamedTuple):
-    """A stack of blocks, as a config describes it."""
+    """A stack of blocks, as a config describes it, and the layer whose block is looked at."""
 
     config: ModelConfig
     side: Side
+    layer: int = 0
 
 
 class DiagramView(NamedTuple):
@@ -27,29 +30,49 @@ class DiagramView(NamedTuple):
 
     ``slots`` are the places that either plan uses, from the bottom up, so that the same step
     stands at the same height in both; ``differing`` are those where the two do not agree.
+    ``alike`` are the layers that are built like the block that is drawn.
     """
 
-    elements: Mapping[str, architectures.Element]
+    elements: Mapping[str, Element]
     slots: tuple[str, ...]
     differing: frozenset[str]
+    alike: tuple[int, ...]
     n_layers: int
     n_heads: int
     n_kv_heads: int
+    adds: bool
 
     @classmethod
     def pair(cls, first: Stack, second: Stack) -> tuple[DiagramView, DiagramView]:
         """Two stacks, each laid out so that it can stand beside the other."""
-        plans = [architectures.plan(stack.config, stack.side) for stack in (first, second)]
-        used = {element.key for plan in plans for element in plan}
-        slots = tuple(place for place in architectures.PLACES if place in used)
-        differing = architectures.differing(*plans)
+        plans = [plan.plan(*stack) for stack in (first, second)]
+        slots, differing = plan.slots(*plans), plan.differing(*plans)
 
-        def view(plan: Sequence[architectures.Element], stack: Stack) -> DiagramView:
-            config = stack.config
-            elements = {element.key: element for element in plan}
-            return cls(elements, slots, differing, config.depth(stack.side), config.n_heads, config.n_kv_heads)
+        def view(own: Sequence[Element], stack: Stack) -> DiagramView:
+            config, alike = stack.config, plan.alike(*stack)
+            return cls(
+                elements={element.key: element for element in own},
+                slots=slots,
+                differing=differing,
+                alike=alike,
+                n_layers=config.depth(stack.side),
+                n_heads=config.n_heads,
+                n_kv_heads=config.n_kv_heads,
+                adds=config.residual,
+            )
 
         return view(plans[0], first), view(plans[1], second)
+
+    @property
+    def sublayers(self) -> tuple[str, ...]:
+        """The parts of a block, in order."""
+        groups = dict.fromkeys(slot.partition(".")[0] for slot in self.slots)
+        return tuple(group for group in groups if group not in ("embed", "end"))
+
+    def changed(self) -> tuple[Element, ...]:
+        """The steps of this stack that the other has otherwise, or not at all, and that make a value."""
+        found = (self.elements[slot] for slot in self.slots if slot in self.elements and slot in self.differing)
+        return tuple(element for element in found if element.sites)
 
     def heights(self) -> dict[str, tuple[float, float]]:
         """The bottom and top of every slot; sub-layers stand a little apart."""
@@ -73,7 +96,7 @@ class Box(NamedTuple):
     """A slot's box. ``element`` is None where only the other stack has one there."""
 
     slot: str
-    element: architectures.Element | None
+    element: Element | None
     differs: bool
     left: float
     right: float
@@ -104,7 +127,7 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, view: DiagramView) -> Layout:
         at = view.heights()
-        block = [slot for slot in view.slots if slot.partition(".")[0] in architectures.SUBLAYERS]
+        block = [slot for slot in view.slots if slot.partition(".")[0] in view.sublayers]
 
         def box(slot: str, left: float, right: float) -> Box:
             return Box(slot, view.elements.get(slot), slot in view.differing, left, right, *at[slot])
@@ -118,7 +141,7 @@ class Layout(NamedTuple):
                     yield box(slot, 0.0, 2 * _STREAM)
 
         def branches() -> Iterator[Branch]:
-            for sub in architectures.SUBLAYERS:
+            for sub in view.sublayers:
                 slots = [slot for slot in block if slot.startswith(f"{sub}.") and not slot.endswith("norm_post")]
                 if not slots:
                     continue
@@ -130,110 +153,103 @@ class Layout(NamedTuple):
         return cls(tuple(stream()), tuple(branches()), frame, max(high for _, high in at.values()))
 
 
-class _Plan(sheet.Sheet):
-    """Lines, boxes and writing."""
-
-    def line(self, x0: float, y0: float, x1: float, y1: float, **more: Any) -> None:
-        style = {"color": theme.ROLES["residual"], "width": 2, **more}
-        self.add_shape(type="line", x0=x0, y0=y0, x1=x1, y1=y1, layer="below", line=style)
-
-    def rectangle(self, across: tuple[float, float], up: tuple[float, float], **more: Any) -> None:
-        corners = {"x0": across[0], "x1": across[1], "y0": up[0], "y1": up[1]}
-        self.add_shape(type="rect", **corners, **more)
-
-    def write(self, x: float, y: float, text: str, **more: Any) -> None:
-        font = {"size": SMALL, "color": theme.INK, **more.pop("font", {})}
-        self.add_annotation(x=x, y=y, text=text, showarrow=False, font=font, **more)
-
-    def mark(self, x: float, y: float, **more: Any) -> None:
-        """The sign of what differs."""
-        self.write(x, y, "<b>≠</b>", bgcolor=theme.HIGHLIGHT, font={"color": "#ffffff"}, **more)
+def name_of(element: Element, words: Words, label: Callable[[Site], str]) -> str:
+    """What stands in a box: a text, or the labels of the values of a step that there is none of."""
+    labels = ", ".join(dict.fromkeys(label(site) for site in element.sites))
+    otherwise = f"{element.variant}: {labels}" if element.variant else labels
+    return said(words, element.text_key, otherwise, **element.values)
 
 
-def draw_diagram(view: DiagramView, words: Words, name: str, which: int) -> go.Figure:
+class Names(NamedTuple):
+    """Texts of the page, and the labels of values."""
+
+    words: Words
+    label: Callable[[Site], str]
+
+
+def draw_diagram(view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]) -> go.Figure:
     """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
-    figure, layout, colour = _Plan(), Layout.of(view), COLOURS[which]
+    figure, layout, colour, names = sheet.Sheet(), Layout.of(view), COLOURS[which], Names(words, label)
     for box in layout.stream:
-        _draw_box(figure, box, view, words)
+        _draw_box(figure, box, view, names)
     for branch in layout.branches:
-        _draw_branch(figure, branch, view, words, colour)
-    _draw_stream(figure, layout, colour)
-    _draw_frame(figure, layout, theme.plain(words("plan_blocks", n=view.n_layers)))
-    title = f"<b>{'●■'[which]} {theme.plain(name)}</b>"
-    figure.write(_RIGHT / 2, layout.top + 0.7, title, font={"size": 14, "color": colour})
-    theme.layout(figure, height=int(40 + 31 * (layout.top + 1)))
-    figure.update_xaxes(visible=False, range=[-0.2, _RIGHT + 0.25], fixedrange=True, automargin=False)
-    figure.update_yaxes(visible=False, range=[-0.1, layout.top + 1.1], fixedrange=True, automargin=False)
-    return figure.drawn()
+        _draw_branch(figure, branch, view, names, colour)
+    for below, above in itertools.pairwise(box for box in layout.stream if box.element):
+        boxes.line(figure, (_STREAM, below.high), (_STREAM, above.low), color=colour, width=4)
+    _draw_frame(figure, layout, _blocks(view, words))
+    writing.note(figure, f"{'●■'[which]} {name}", _RIGHT / 2, layout.top + 0.7, size=14, bold=True, colour=colour)
+    axes.hidden(figure, [-0.2, _RIGHT + 0.25], [-0.1, layout.top + 1.1])
+    return theme.finished(figure, height=int(40 + 31 * (layout.top + 1)))
 
 
-def _draw_box(figure: _Plan, box: Box, view: DiagramView, words: Words) -> None:
+def _blocks(view: DiagramView, words: Words) -> str:
+    """How many blocks there are like the one drawn, and which where some are not."""
+    if len(view.alike) == view.n_layers:
+        return words("plan_blocks", n=view.n_layers)
+    return words("plan_blocks_some", which=runs(view.alike), n=view.n_layers)
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Whole numbers, neighbours as one: "0–2, 5"."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and found[-1][-1] == n - 1:
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
+
+
+def _draw_box(figure: sheet.Sheet, box: Box, view: DiagramView, names: Names) -> None:
     """A step and its name; dotted and empty where only the other stack has one."""
     element, across = box.element, (box.left, box.right)
     colour = theme.ROLES[element.role if element else "residual"]
-    figure.rectangle(
+    boxes.rectangle(
+        figure,
         across,
         (box.low, box.high),
         line={"color": colour, "width": 3 if box.differs and element else 1, "dash": "solid" if element else "dot"},
         fillcolor=theme.rgba(colour, 0.18 if element else 0.0),
     )
     if element:
-        figure.write(sum(across) / 2, box.high - 0.4, theme.plain(words(element.said, **element.values)))
+        writing.note(figure, theme.shorten(name_of(element, *names), 38), sum(across) / 2, box.high - 0.4)
     if box.differs:
-        figure.mark(box.right, box.high - 0.02, yanchor="middle")
+        _mark(figure, box.right, box.high - 0.02, yanchor="middle")
     if element and box.slot.endswith(".heads"):
         figure.shapes.extend(_head_shapes(view, across, (box.low + 0.12, box.low + 1.2)))
 
 
-def _draw_branch(figure: _Plan, branch: Branch, view: DiagramView, words: Words, colour: str) -> None:
+def _mark(figure: sheet.Sheet, x: float, y: float, **more: Any) -> None:
+    """The sign of what differs."""
+    writing.note(figure, "≠", x, y, bold=True, colour="#ffffff", bgcolor=theme.HIGHLIGHT, **more)
+
+
+def _draw_branch(figure: sheet.Sheet, branch: Branch, view: DiagramView, names: Names, colour: str) -> None:
     """A sub-layer off the stream, through its boxes, and back to where it is added."""
     if branch.boxes is None:
         middle = (branch.bottom + branch.plus) / 2
-        figure.write(_BRANCH, middle, f"<i>{theme.plain(words(f'plan_without_{branch.sub}'))}</i>")
-        figure.mark(_RIGHT, middle)
+        without = said(names.words, f"plan_without_{branch.sub}", "–")
+        writing.note(figure, without, _BRANCH, middle)
+        _mark(figure, _RIGHT, middle)
         return
     y = branch.bottom - _LEAVES
-    figure.line(_STREAM, y, _BRANCH, y)
+    boxes.line(figure, (_STREAM, y), (_BRANCH, y))
     for box in branch.boxes:
         if box.element:
-            figure.line(_BRANCH, y, _BRANCH, box.low)
+            boxes.line(figure, (_BRANCH, y), (_BRANCH, box.low))
             y = box.high
-        _draw_box(figure, box, view, words)
-    figure.line(_BRANCH, y, _BRANCH, branch.plus)
-    _draw_sum(figure, branch.plus, colour)
+        _draw_box(figure, box, view, names)
+    boxes.line(figure, (_BRANCH, y), (_BRANCH, branch.plus))
+    boxes.arrow(figure, (_BRANCH, branch.plus), (_STREAM + 0.13, branch.plus))
+    curves.points(figure, [_STREAM], [branch.plus], colour, size=20)
+    writing.letters(figure, [_STREAM], [branch.plus], ["+" if view.adds else "←"], size=15, colours="#ffffff")
 
 
-def _draw_sum(figure: _Plan, y: float, colour: str) -> None:
-    """An arrow from a sub-layer into the plus on the stream."""
-    figure.add_annotation(
-        **{"x": _STREAM + 0.13, "y": y, "ax": _BRANCH, "ay": y},
-        **{"xref": "x", "yref": "y", "axref": "x", "ayref": "y"},
-        **{"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": theme.ROLES["residual"]},
-    )
-    figure.add_trace(
-        sheet.scatter(
-            x=[_STREAM],
-            y=[y],
-            mode="markers+text",
-            text=["+"],
-            textfont={"size": 15, "color": "#ffffff"},
-            marker={"size": 20, "color": colour},
-            hoverinfo="skip",
-        )
-    )
-
-
-def _draw_stream(figure: _Plan, layout: Layout, colour: str) -> None:
-    """The residual stream, from each box that stands on it to the next."""
-    for below, above in itertools.pairwise(box for box in layout.stream if box.element):
-        figure.line(_STREAM, below.high, _STREAM, above.low, color=colour, width=4)
-
-
-def _draw_frame(figure: _Plan, layout: Layout, said: str) -> None:
+def _draw_frame(figure: sheet.Sheet, layout: Layout, text: str) -> None:
     """The frame around the block, and how many there are of it."""
     edge = {"color": theme.ROLES["residual"], "width": 1, "dash": "dash"}
-    figure.rectangle((-0.12, _RIGHT + 0.12), layout.frame, line=edge, layer="below")
-    figure.write(_RIGHT, layout.frame[1] + 0.06, f"<b>{said}</b>", xanchor="right", yanchor="bottom")
+    boxes.rectangle(figure, (-0.12, _RIGHT + 0.12), layout.frame, line=edge, layer="below")
+    writing.note(figure, text, _RIGHT, layout.frame[1] + 0.06, bold=True, xanchor="right", yanchor="bottom")
 
 
 _MOST_SQUARES = 48

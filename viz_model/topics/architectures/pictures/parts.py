@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from viz_model.runs.language_model import LanguageModel
 from viz_model.topics.architectures.numbers import architectures
-from viz_model.topics.architectures.pictures.common import COLOURS, Words
+from viz_model.topics.architectures.pictures.common import COLOURS, Words, said
 
 
 class PartRow(NamedTuple):
@@ -36,8 +36,9 @@ def part_facts(rows: Sequence[PartRow], words: Words) -> dict[str, str]:
 def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, page: Words) -> dict[str, Any]:
     """The table as its component wants it; ``page`` gives a page's title."""
 
-    def said(part: architectures.Part) -> str:
-        return words(f"is_{part.said}", **part.values)
+    def value(part: architectures.Part) -> str:
+        listed = (f"{name} {number}" for name, number in part.values.items())
+        return said(words, f"is_{part.said}", ", ".join((part.label, *listed)), **part.values)
 
     return {
         "names": names,
@@ -52,7 +53,7 @@ def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, p
                 "name": words(f"part_{row.first.name}"),
                 "why": words(f"why_{row.first.name}"),
                 "differs": row.differs,
-                "values": [said(row.first), said(row.second)],
+                "values": [value(row.first), value(row.second)],
                 "page": row.first.page,
                 "title": page(f"common.page_{row.first.page}"),
             }

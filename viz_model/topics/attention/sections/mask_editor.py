@@ -22,7 +22,10 @@ from viz_model.drawing import strips, theme
 from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
-from viz_model.topics.ablations.pictures import change
+from viz_model.topics.ablations.numbers import views
+from viz_model.topics.ablations.pictures.guesses import draw_guesses
+from viz_model.topics.ablations.pictures.places import draw_places
+from viz_model.topics.ablations.pictures.written import draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.numbers import masks
 from viz_model.topics.attention.pictures import attention
@@ -45,22 +48,20 @@ def section(page: Page) -> None:
         if not mask.is_own:
             _pattern(page, changed)
         if heads_off(view, page):
-            written = change.WrittenView.of(before, changed, view.layer, page.token)
+            written = views.written_view(before, changed, view.layer, page.token)
             axes = {"head": page.t("common.axis_head"), "length": words("written_length")}
-            elements.figure(
-                page, change.draw_written(written, names | axes, view.head), "written", words("written_alt")
-            )
+            elements.figure(page, draw_written(written, names | axes, view.head), "written", words("written_alt"))
             elements.source(page, page.at("attn.head_out"))
             elements.see(page, "change_off")
     with right:
         if page.lm.config.has_logits:
             _guesses(page, before, changed, names)
-    places = change.PlacesView.of(before, changed, page.token)
+    places = views.places_view(before, changed, page.token)
     facts = {"token": page.token_name(), **places.facts()}
     with st.container() if page.lm.config.has_logits else right:
         st.markdown(f"**{words('places_title', **facts)}**")
         measure = words(f"places_{places.measure}")
-        elements.figure(page, change.draw_places(places, measure), "places", words("places_alt"))
+        elements.figure(page, draw_places(places, measure), "places", words("places_alt"))
         elements.source(page, places.site)
         if places.measure == "turn":
             elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
@@ -82,7 +83,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
     if "logits" not in before:
         before, after = before.at("decoder"), after.at("decoder")
         position = len(before) - 1
-    found = change.GuessesView.of(before, after, position)
+    found = views.guesses_view(before, after, position)
     token = texts.literal(before.tokens[position].label)
     values = {
         "where": page.words("where_at" if page.lm.config.kind == "encoder" else "where_after", token=token),
@@ -91,7 +92,7 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         **found.facts(),
     }
     st.markdown(f"**{page.words(f'title_{found.outcome}', **values)}**")
-    elements.figure(page, change.draw_guesses(found, names), "guesses", page.words("guesses_alt"))
+    elements.figure(page, draw_guesses(found, names), "guesses", page.words("guesses_alt"))
     st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
     elements.see(page, "change_same" if found.outcome == "same" else "change_guesses", **values)
 

@@ -9,7 +9,9 @@ from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit, SetNeuron, Skip
-from viz_model.topics.ablations.pictures import change
+from viz_model.topics.ablations.numbers import views
+from viz_model.topics.ablations.pictures.guesses import draw_guesses
+from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.block.choices import NEURON, VALUE
 from viz_model.topics.block.sections.one_block import OneBlock
 
@@ -79,12 +81,12 @@ def _before_and_after(page: Page) -> None:
     """What the run as it is and the changed one expect; of a stack without predictions, how its vectors turned."""
     before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
     if "logits" not in before:
-        places = change.PlacesView.of(before, page.trace, page.token)
-        elements.figure(page, change.draw_places(places, page.words("turn")), "places", page.words("turn"))
+        places = views.places_view(before, page.trace, page.token)
+        elements.figure(page, draw_places(places, page.words("turn")), "places", page.words("turn"))
         elements.source(page, places.site)
         return
-    view = change.GuessesView.of(before, page.trace, page.token)
+    view = views.guesses_view(before, page.trace, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
     facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
     st.markdown(f"**{page.words(f'guesses_{view.outcome}', **view.facts(), **facts)}**")
-    elements.figure(page, change.draw_guesses(view, names), "guesses", page.words("guesses_alt"))
+    elements.figure(page, draw_guesses(view, names), "guesses", page.words("guesses_alt"))

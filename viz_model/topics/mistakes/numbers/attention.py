@@ -12,7 +12,8 @@ from torch import Tensor
 from viz_model.model import masks, ops
 from viz_model.model.attention import scale
 from viz_model.model.transformer import Transformer
-from viz_model.runs import trace
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.bug import NEEDS, Bug, Place, of_run
 from viz_model.topics.mistakes.numbers.outcome import effect
@@ -22,7 +23,7 @@ from viz_model.topics.mistakes.numbers.swaps import Function
 N_PADDING = 4
 
 
-def _given_scores(place: Place, run: trace.Trace, visible: Tensor) -> dict[str, Any]:
+def _given_scores(place: Place, run: Trace, visible: Tensor) -> dict[str, Any]:
     q, k = swaps.queries_and_keys(run, place.layer, place.head)
     bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
     return swaps.attention_arguments(q, k, bias, visible, scale(run.config))
@@ -76,7 +77,7 @@ def _pattern(name: str, reads: str, need: str | None = None) -> Bug:
 class Padded(NamedTuple):
     """A text with padding behind it that nobody sees, and which of its tokens are padding [T]."""
 
-    run: trace.Trace
+    run: Trace
     is_padding: Tensor
 
 
@@ -84,7 +85,7 @@ def _padded(place: Place) -> Padded:
     ids, is_padding = swaps.padded(place.trace, N_PADDING)
     side = place.trace.stack.side
     visible = {side: masks.padding(len(ids), is_padding)}
-    run = trace.record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
+    run = record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
     return Padded(run.at(side), is_padding)
 
 

@@ -35,6 +35,6 @@ def draw_bars(view: BarsView, names: Mapping[str, str], *, title: str) -> go.Fig
     bars.across(figure, view.values, fill, hover=texts, width=0.8)
     axes.rows(figure, view.tokens, names["tokens"], longest=14, most=40)
     tickformat = ".0%" if view.is_share else None
-    axes.across(figure, names["values"], range=[0, 1.05 * view.limit], tickformat=tickformat, showgrid=True)
+    axes.across(figure, names["values"], range=[0, 1.05 * view.limit], tickformat=tickformat)
     tall = min(460, max(230, 110 + 22 * len(view.tokens)))
     return theme.finished(figure, height=tall, title=title, fixed=False)

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from viz_model.model.ops import mean_similarity as mean_similarity
 from viz_model.model.transformer import Transformer
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers.stream import stream_norms as stream_norms
 from viz_model.topics.block.numbers.stream import stream_similarity as stream_similarity
 from viz_model.topics.block.numbers.stream import stream_sites as stream_sites

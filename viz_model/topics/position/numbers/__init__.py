@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model import config as variants
-from viz_model.config import ModelConfig, Rope, Side, Sinusoidal
+from viz_model import config
+from viz_model.config import ActsOn, ModelConfig, Position, Side, variants
 from viz_model.model import masks, ops, positions
-from viz_model.runs.trace import Trace, record
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
 
 PAPER_BASE = 10_000.0
 """The base of the waves in Vaswani et al. 2017, section 3.5."""
@@ -22,20 +23,20 @@ MAX_ROWS = 1024
 # Vectors that are added
 
 
-def scheme(config: ModelConfig) -> Sinusoidal:
+def scheme(model: ModelConfig) -> config.Sinusoidal:
     """The waves that a model adds.
 
     Raises:
         ValueError: its positions are not waves.
     """
-    if not isinstance(config.position, Sinusoidal):
-        raise ValueError(f"position: expected Sinusoidal, this model has {type(config.position).__name__}")
-    return config.position
+    if not isinstance(model.position, config.Sinusoidal):
+        raise ValueError(f"position: expected Sinusoidal, this model has {type(model.position).__name__}")
+    return model.position
 
 
-def wavelength(config: ModelConfig, pair: int) -> float:
+def wavelength(model: ModelConfig, pair: int) -> float:
     """2π·b^(2i/D): positions in one full turn of the sine and cosine numbered i = ``pair``."""
-    return 2 * math.pi * scheme(config).base ** (2 * pair / config.d_model)
+    return 2 * math.pi * scheme(model).base ** (2 * pair / model.d_model)
 
 
 def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, int]:
@@ -43,9 +44,9 @@ def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, in
     return (2 * pair, 2 * pair + 1) if interleaved else (pair, pair + n_pairs)
 
 
-def wave_columns(config: ModelConfig, pair: int) -> tuple[int, int]:
+def wave_columns(model: ModelConfig, pair: int) -> tuple[int, int]:
     """The columns of ``embed.position`` that hold the sine and the cosine of a pair."""
-    return pair_columns(pair, config.d_model // 2, interleaved=scheme(config).layout == "interleaved")
+    return pair_columns(pair, model.d_model // 2, interleaved=scheme(model).layout == "interleaved")
 
 
 def waves(positions: np.ndarray, d_model: int, base: float, *, interleaved: bool = True) -> np.ndarray:
@@ -93,16 +94,23 @@ def by_distance(similarities: np.ndarray) -> ByDistance:
 # Queries and keys that are turned
 
 
-def rope(trace: Trace) -> positions.Rope:
-    """The rotation of the stack that a trace is seen from.
+def rope(trace: Trace, layer: int) -> positions.Rope:
+    """The rotation of a layer.
 
     Raises:
         ValueError: its positions are no rotation.
     """
-    position = trace.stack.position
+    position = trace.stack.position_of(layer)
     if not isinstance(position, positions.Rope):
-        raise ValueError(f"position: expected Rope, this model has {type(trace.config.position).__name__}")
+        raise ValueError(f"position: expected Rope, layer {layer} has {type(scheme_of(trace, layer)).__name__}")
     return position
+
+
+def rotary(trace: Trace, layer: int) -> config.Rope:
+    """What the config says of :func:`rope`."""
+    scheme = scheme_of(trace, layer)
+    assert isinstance(scheme, config.Rope)  # or rope() had raised
+    return scheme
 
 
 class Frequencies(NamedTuple):
@@ -121,16 +129,14 @@ class Frequencies(NamedTuple):
         return int((self.wavelengths <= length).sum())
 
 
-def frequencies(trace: Trace) -> Frequencies:
-    used = rope(trace).frequencies
-    position = trace.config.position
-    assert isinstance(position, Rope)  # or rope() had raised
-    return Frequencies(used.numpy(), ops.rotary_frequencies(2 * len(used), position.base).numpy())
+def frequencies(trace: Trace, layer: int) -> Frequencies:
+    used = rope(trace, layer).frequencies
+    return Frequencies(used.numpy(), ops.rotary_frequencies(2 * len(used), rotary(trace, layer).base).numpy())
 
 
-def rotated_columns(trace: Trace, pair: int) -> tuple[int, int]:
+def rotated_columns(trace: Trace, layer: int, pair: int) -> tuple[int, int]:
     """The two values of a head's query and key that are turned together."""
-    position = rope(trace)
+    position = rope(trace, layer)
     return pair_columns(pair, len(position.frequencies), interleaved=position.interleaved)
 
 
@@ -160,7 +166,7 @@ def turned(trace: Trace, layer: int, head: int, shift: int) -> tuple[Tensor, Ten
 
     The recorded vectors, turned by the model's own function from position ``shift`` on.
     """
-    before, position = rotation(trace, layer, head), rope(trace)
+    before, position = rotation(trace, layer, head), trace.stack.position_of(layer)
     return position.rotate(before.q, shift), position.rotate(before.k, shift)
 
 
@@ -175,8 +181,8 @@ def score_by_offset(trace: Trace, layer: int, head: int, query: int, key: int, r
 
     [2·reach + 1] for d = −reach … reach. The vectors are those of the run; only their positions vary.
     """
-    found, position = rotation(trace, layer, head), rope(trace)
-    turned_q, turned_k = (position.rotate(x.expand(reach + 1, -1), 0) for x in (found.q[query], found.k[key]))
+    vectors, position = rotation(trace, layer, head), trace.stack.position_of(layer)
+    turned_q, turned_k = (position.rotate(x.expand(reach + 1, -1), 0) for x in (vectors.q[query], vectors.k[key]))
     scale = trace.stack.block(layer).attn.scale
     after = ops.scores(turned_q, turned_k[:1], scale)[:, 0]  # the key stays at 0, the query moves on
     before = ops.scores(turned_q[:1], turned_k, scale)[0]  # the query stays at 0, the key moves on
@@ -186,26 +192,30 @@ def score_by_offset(trace: Trace, layer: int, head: int, query: int, key: int, r
 # Numbers that are added to the scores
 
 
-def bias_by_distance(trace: Trace, distances: np.ndarray) -> np.ndarray:
-    """What every head adds for each distance key − query: [N] -> [H, N].
+def bias_by_distance(trace: Trace, layer: int, distances: np.ndarray) -> np.ndarray:
+    """What every head of a layer adds for each distance key − query: [N] -> [H, N].
+
+    Distances after the query are those of one that has as many keys behind it as before.
 
     Raises:
-        ValueError: this model adds nothing to its scores.
+        ValueError: the layer adds nothing to its scores.
     """
-    position, at = trace.stack.position, torch.from_numpy(np.asarray(distances, dtype=np.int64))
-    match position:
-        case positions.Alibi():
-            return (-position.slopes[:, None] * at.abs()).numpy()
-        case positions.T5Bias():
-            return position.buckets(position.bucket(at)).T.detach().numpy()
-    raise ValueError(f"position: {type(trace.config.position).__name__} adds nothing to the scores")
+    before, after = -int(distances.min(initial=0)), int(distances.max(initial=0))
+    bias = trace.stack.position_of(layer).bias(after + 1, before + after + 1)
+    if bias is None:
+        raise ValueError(f"position: {type(scheme_of(trace, layer)).__name__} adds nothing to the scores")
+    return bias[:, 0, torch.from_numpy(before + distances)].detach().numpy()
 
 
-def slopes(trace: Trace) -> np.ndarray:
-    """[H] slopes of ALiBi."""
-    position = trace.stack.position
-    assert isinstance(position, positions.Alibi)
-    return position.slopes.numpy()
+def is_of_distance(bias: np.ndarray) -> bool:
+    """Whether numbers [H, T, T] depend on the distance alone: are the same along every diagonal."""
+    return bool(np.allclose(bias[:, 1:, 1:], bias[:, :-1, :-1], atol=1e-5))
+
+
+def slopes(trace: Trace, layer: int) -> np.ndarray:
+    """[H] slopes: what each further token of distance takes from a score, in a scheme that falls with it evenly."""
+    here, next_ = bias_by_distance(trace, layer, np.array([0, -1])).T
+    return np.asarray(here - next_)
 
 
 class Buckets(NamedTuple):
@@ -228,8 +238,8 @@ class Buckets(NamedTuple):
         return self.position.bucket(torch.from_numpy(np.asarray(distances, dtype=np.int64))).numpy()
 
 
-def buckets(trace: Trace) -> Buckets:
-    position = trace.stack.position
+def buckets(trace: Trace, layer: int) -> Buckets:
+    position = trace.stack.position_of(layer)
     assert isinstance(position, positions.T5Bias)
     total = position.buckets.num_embeddings
     per_side = total // 2 if position.two_way else total
@@ -261,6 +271,9 @@ def biased(trace: Trace, layer: int, head: int) -> Biased:
 
 # Order itself
 
+ROUNDING = 1e-5
+"""Relative changes below this come from adding the same numbers in another order."""
+
 
 class OrderEffect(NamedTuple):
     """How much one token's vector changes when the tokens before it change places.
@@ -272,6 +285,17 @@ class OrderEffect(NamedTuple):
     order: tuple[int, ...]
     own_mask: np.ndarray
     no_mask: np.ndarray
+
+    @property
+    def verdict(self) -> Literal["none", "later", "at_once"]:
+        """What the measurement under the model's own mask says.
+
+        "later": the first block does not notice the order, a block above it does.
+        """
+        noticed = self.own_mask > ROUNDING
+        if not noticed.any():
+            return "none"
+        return "at_once" if noticed[0] else "later"
 
 
 def order_effect(trace: Trace, token: int) -> OrderEffect | None:
@@ -303,38 +327,27 @@ def _run(trace: Trace, side: Side, ids: list[int], visible: dict[Side, Tensor]) 
 class SchemeFacts(NamedTuple):
     """Where a scheme acts, and how many numbers are trained for it at a model's size."""
 
-    place: Literal["embedding", "queries", "scores", "nowhere"]
+    acts_on: ActsOn
     n_trained: int
 
 
-SCHEMES: dict[str, type] = {
-    "sinusoidal": Sinusoidal,
-    "learned": variants.Learned,
-    "rope": Rope,
-    "alibi": variants.Alibi,
-    "t5": variants.T5Bias,
-    "none": variants.NoPosition,
-}
+def scheme_of(trace: Trace, layer: int) -> Position:
+    """The scheme of a layer."""
+    return trace.config.layer(trace.stack.side, layer).position
 
 
-def scheme_name(config: ModelConfig) -> str:
-    """The key of :data:`SCHEMES` that a model has."""
-    return next(name for name, kind in SCHEMES.items() if isinstance(config.position, kind))
+def scheme_name(scheme: Position) -> str:
+    """What texts call a scheme."""
+    return type(scheme).__name__.lower()
 
 
-def scheme_facts(scheme: str, config: ModelConfig) -> SchemeFacts:
+def schemes(own: Position) -> tuple[Position, ...]:
+    """Every scheme there is: a model's own as it has it, the others as published."""
+    return tuple(own if isinstance(own, kind) else kind() for kind in variants("position"))
+
+
+def scheme_facts(scheme: Position, model: ModelConfig) -> SchemeFacts:
     """The facts of a scheme, for one stack of a model of these sizes."""
-    match scheme:
-        case "sinusoidal":
-            return SchemeFacts("embedding", 0)
-        case "learned":
-            return SchemeFacts("embedding", config.n_context * config.d_model)
-        case "rope":
-            return SchemeFacts("queries", 0)
-        case "alibi":
-            return SchemeFacts("scores", 0)
-        case "t5":
-            own = config.position
-            buckets = own.buckets if isinstance(own, variants.T5Bias) else variants.T5Bias().buckets
-            return SchemeFacts("scores", buckets * config.n_heads)
-    return SchemeFacts("nowhere", 0)
+    with torch.device("meta"):  # which gives sizes and takes no memory
+        module = positions.build(scheme, model, model.sides[0])
+    return SchemeFacts(scheme.acts_on, sum(weight.numel() for weight in module.parameters()))

@@ -1,4 +1,4 @@
-"""What the pictures are given, from a run."""
+"""What the pictures of positions in the embedding are given, from a run."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def matrix_view(
     """A T×D site of the embedding. ``axes`` names rows and columns; long texts are thinned out."""
     values = trace[site].numpy()
     shown = tuple(range(0, len(values), _every(values)))
-    found = rows_view(trace, values, site, token, axes, limit)
-    return found._replace(cells=Cells(site, (ROW, COLUMN), rows=shown))
+    view = rows_view(trace, values, site, token, axes, limit)
+    return view._replace(cells=Cells(site, (ROW, COLUMN), rows=shown))
 
 
 def _every(values: np.ndarray) -> int:

@@ -39,7 +39,7 @@ class SumView(NamedTuple):
         return (*self.sites[:-1], "embed.out")
 
     @property
-    def said(self) -> dict[str, str]:
+    def text_values(self) -> dict[str, str]:
         """The lengths for prose."""
         lengths = dict(zip(self.sites, self.lengths, strict=True))
         return {

@@ -6,26 +6,20 @@ import math
 
 import streamlit as st
 
-from viz_model.app.stage import Stage
-from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import bias
-from viz_model.topics.position.sections import common
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position import numbers
+from viz_model.topics.position.pictures.slopes import SlopesView, draw_slopes
+from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections.scores import Scores
 
 
-def show(stage: Stage) -> dict[str, str]:
-    """Everything up to the question, whose values it returns."""
-    trace, view = stage.trace, stage.view
-    slopes = analysis.slopes(trace)
-    slope = float(slopes[view.head])
-    stage.see("alibi_lead")
-    picture, see = stage.split()
-    with picture:
-        curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=common.whole(stage))
-        labels = common.words(stage, "bias", "head", "others", "distance", "added", "bucket")
-        stage.figure(bias.draw_curves(curves, labels), "curves", stage.words("alibi_curves_alt"))
-        stage.source(stage.at("attn.bias"))
-    said = {
-        "head": str(view.head),
+def _facts(page: Page) -> dict[str, str]:
+    slopes = numbers.slopes(page.trace, page.view.layer)
+    slope = float(slopes[page.view.head])
+    return {
+        "head": str(page.view.head),
         "slope": f"{slope:.6g}",
         "factor": f"{math.exp(-slope):.4f}",
         "tenth": f"{math.log(10) / slope:,.1f}",
@@ -33,32 +27,50 @@ def show(stage: Stage) -> dict[str, str]:
         "steepest": f"{slopes.max():.4g}",
         "flattest": f"{slopes.min():.4g}",
     }
+
+
+def curves(given: Scores) -> None:
+    page = given.page
+    elements.see(page, "alibi_lead")
+    picture, see = elements.split()
+    with picture:
+        scores.curves(page, page.words("alibi_curves_alt"))
     with see:
-        stage.see("alibi_see", **said)
-        if stage.lm.config.kind == "encoder_decoder":
-            stage.see("self_only")
-    st.subheader(stage.words("alibi_slopes", **said), anchor=False)
-    names = common.words(stage, "bias", "head", "slope")
-    stage.figure(
-        bias.draw_slopes(bias.SlopesView.of(trace, view.head), names), "slopes", stage.words("alibi_slopes_alt")
-    )
-    stage.see("alibi_slopes", **said)
-    found, key = common.added(stage, "added_see")
-    hand = bias.by_hand(found, key, slope)
+        elements.see(page, "alibi_see", **_facts(page))
+        scores.self_only(page)
 
-    def formula() -> None:
-        stage.formula(*(stage.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
-        stage.see("alibi_formula", **said)
 
-    def by_hand() -> None:
-        stage.see("alibi_hand", **hand, token=stage.token_name(), key=stage.token_name(key), head=view.head)
+def slopes(given: Scores) -> None:
+    page, facts = given.page, _facts(given.page)
+    st.subheader(page.words("alibi_slopes", **facts), anchor=False)
+    view = SlopesView(numbers.slopes(page.trace, page.view.layer), page.view.head)
+    drawn = draw_slopes(view, scores.words(page, "bias", "head", "slope"))
+    elements.figure(page, drawn, "slopes", page.words("alibi_slopes_alt"))
+    elements.see(page, "alibi_slopes", **facts)
 
-    def code() -> None:
-        common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
 
-    def numbers() -> None:
-        stage.records("alibi_slopes", {"head": range(len(slopes)), "slope": slopes.tolist()})
-        common.bias_table(stage, found)
+def formula(given: Scores) -> None:
+    scores.formulas(given.page)
+    elements.see(given.page, "alibi_formula", **_facts(given.page))
 
-    stage.tabs(formula, by_hand, code, numbers)
-    return said
+
+def hand(given: Scores) -> None:
+    elements.see(given.page, "alibi_hand", **{**given.hand, "slope": _facts(given.page)["slope"]})
+
+
+def tables(given: Scores) -> None:
+    values = numbers.slopes(given.page.trace, given.page.view.layer)
+    elements.records(given.page, "alibi_slopes", {"head": range(len(values)), "slope": values.tolist()})
+    scores.table(given)
+
+
+def question(given: Scores) -> None:
+    elements.question(given.page, "alibi_question", "alibi_answer", **_facts(given.page))
+
+
+LAYOUT = Layout(
+    of=Scores.of,
+    sections=(curves, slopes, scores.matrices, scores.row, schemes.section),
+    tabs=Tabs(formula, hand, scores.code, tables),
+    question=question,
+)

@@ -4,78 +4,81 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_model.app.stage import Stage
-from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import bias
-from viz_model.topics.position.sections import common
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position import numbers
+from viz_model.topics.position.numbers import Buckets, by_hand
+from viz_model.topics.position.numbers.attention_views import curves_view
+from viz_model.topics.position.pictures.curves import CurvesView
+from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections.scores import Scores
 
 
-def show(stage: Stage) -> dict[str, str]:
-    """Everything up to the question, whose values it returns."""
-    trace, view = stage.trace, stage.view
-    buckets = analysis.buckets(trace)
-    ways = "two_way" if buckets.two_way else "one_way"
-    everywhere = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=True)
-    said = {**bias.bucket_by_hand(trace, 0), "head": str(view.head), **_extremes(everywhere, buckets.max_distance)}
-    stage.see("t5_lead", n_heads=stage.lm.config.n_heads, **said)
-    picture, see = stage.split()
-    with picture:
-        whole = common.whole(stage)
-        curves = bias.CurvesView.of(trace, view.layer, view.head, stage.token, whole=whole)
-        labels = common.words(stage, "bias", "head", "others", "distance", "added", "bucket")
-        stage.figure(bias.draw_curves(curves, labels), "curves", stage.words("t5_curves_alt"))
-        stage.source(stage.at("attn.bias"))
-    with see:
-        stage.see("t5_see", **said)
-        stage.see(f"t5_{ways}", **said)
-        if stage.lm.config.kind == "encoder_decoder":
-            stage.see("self_only")
-    found, key = common.added(stage, "added_see")
-    distance = key - stage.token
-    hand = {**bias.bucket_by_hand(trace, distance), **bias.by_hand(found, key)}
-
-    def formula() -> None:
-        stage.formula(*(stage.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
-        stage.see("t5_formula", **said)
-
-    def by_hand() -> None:
-        names = {"token": stage.token_name(), "key": stage.token_name(key), "head": view.head}
-        stage.see("t5_hand_exact" if int(hand["far"]) < buckets.exact else "t5_hand_wide", **hand, **names)
-        stage.see("t5_hand", **hand, **names)
-
-    def code() -> None:
-        common.code(stage, stage.at("attn.bias"), "scores", "masked", "pattern")
-
-    def numbers() -> None:
-        _table(stage, buckets)
-        common.bias_table(stage, found)
-
-    stage.tabs(formula, by_hand, code, numbers)
-    return said
+def _buckets(page: Page) -> Buckets:
+    return numbers.buckets(page.trace, page.view.layer)
 
 
-def _extremes(curves: bias.CurvesView, max_distance: int) -> dict[str, str]:
+def _facts(page: Page) -> dict[str, str]:
+    buckets = _buckets(page)
+    layer, head = page.view.layer, page.view.head
+    everywhere = curves_view(page.trace, layer, head, page.token, whole=True, buckets=buckets)
+    return {
+        **by_hand.bucket_by_hand(buckets, 0),
+        "head": str(head),
+        "n_heads": str(page.lm.config.n_heads),
+        **_extremes(everywhere, buckets.max_distance),
+    }
+
+
+def _extremes(curves: CurvesView, max_distance: int) -> dict[str, str]:
     """Where the chosen head adds most and least."""
     own = curves.values[curves.head]
     assert curves.buckets is not None  # T5 has them
-    said = {}
+    facts = {}
     for name, at in (("most", int(own.argmax())), ("least", int(own.argmin()))):
         span = curves.distances[curves.buckets == curves.buckets[at]]
         low, high = int(span.min()), int(span.max())
-        said[name] = f"{own[at]:.3f}"
+        facts[name] = f"{own[at]:.3f}"
         if low <= -max_distance:
-            said[f"{name}_at"] = f"≤ {high}"
+            facts[f"{name}_at"] = f"≤ {high}"
         elif high >= max_distance:
-            said[f"{name}_at"] = f"≥ {low}"
+            facts[f"{name}_at"] = f"≥ {low}"
         else:
-            said[f"{name}_at"] = str(low) if low == high else f"{low} … {high}"
-    return said
+            facts[f"{name}_at"] = str(low) if low == high else f"{low} … {high}"
+    return facts
 
 
-def _table(stage: Stage, buckets: analysis.Buckets) -> None:
-    """One row a bucket: the distances in it, and what every head adds."""
+def curves(given: Scores) -> None:
+    page, facts, buckets = given.page, _facts(given.page), _buckets(given.page)
+    elements.see(page, "t5_lead", **facts)
+    picture, see = elements.split()
+    with picture:
+        scores.curves(page, page.words("t5_curves_alt"), buckets)
+    with see:
+        elements.see(page, "t5_see", **facts)
+        elements.see(page, "t5_two_way" if buckets.two_way else "t5_one_way", **facts)
+        scores.self_only(page)
+
+
+def formula(given: Scores) -> None:
+    scores.formulas(given.page)
+    elements.see(given.page, "t5_formula", **_facts(given.page))
+
+
+def hand(given: Scores) -> None:
+    buckets = _buckets(given.page)
+    facts = {**by_hand.bucket_by_hand(buckets, given.key - given.page.token), **given.hand}
+    exact = int(facts["far"]) < buckets.exact
+    elements.see(given.page, "t5_hand_exact" if exact else "t5_hand_wide", **facts)
+    elements.see(given.page, "t5_hand", **facts)
+
+
+def tables(given: Scores) -> None:
+    """One row a bucket, the distances in it and what every head adds; then the bias of every pair."""
+    page, buckets = given.page, _buckets(given.page)
     reach = np.arange(-buckets.max_distance, (buckets.max_distance if buckets.two_way else 0) + 1)
-    which, values = buckets.of(reach), analysis.bias_by_distance(stage.trace, reach)
+    which, values = buckets.of(reach), numbers.bias_by_distance(page.trace, page.view.layer, reach)
     used = np.unique(which)
     spans = [reach[which == bucket] for bucket in used]
     columns: dict[str, list[object]] = {
@@ -85,4 +88,17 @@ def _table(stage: Stage, buckets: analysis.Buckets) -> None:
     }
     for head, row in enumerate(values):
         columns[f"head_{head}"] = [float(row[which == bucket][0]) for bucket in used]
-    stage.records("t5_buckets", columns)
+    elements.records(page, "t5_buckets", columns)
+    scores.table(given)
+
+
+def question(given: Scores) -> None:
+    elements.question(given.page, "t5_question", "t5_answer", **_facts(given.page))
+
+
+LAYOUT = Layout(
+    of=Scores.of,
+    sections=(curves, scores.matrices, scores.row, schemes.section),
+    tabs=Tabs(formula, hand, scores.code, tables),
+    question=question,
+)

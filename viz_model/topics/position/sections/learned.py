@@ -2,88 +2,122 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import streamlit as st
 
-from viz_model.app.stage import Stage
-from viz_model.topics.position.numbers import by_hand as worked
-from viz_model.topics.position.numbers import views
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position.numbers import by_hand, views
+from viz_model.topics.position.numbers.views import LearnedView
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
-from viz_model.topics.position.sections import common
+from viz_model.topics.position.sections import embedding, schemes, scores
 
 
-def show(stage: Stage) -> dict[str, str]:
-    """Everything up to the question, whose values it returns."""
-    trace, token = stage.trace, stage.token
-    axes = (stage.t("common.axis_token"), stage.t("common.axis_dimension"))
-    view, alike = views.learned_view(trace), common.rows_alike(stage)
-    column = int(np.abs(view.trained[token]).argmax())
-    hand = worked.learned_by_hand(trace, token, column)
-    stage.see("learned_lead", **hand)
-    picture, see = stage.split()
+@dataclass(frozen=True)
+class Rows:
+    """The text's trained rows; ``column`` is where the chosen token's is furthest from 0, ``facts`` its arithmetic."""
+
+    page: Page
+    view: LearnedView
+    column: int
+    facts: dict[str, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Rows:
+        view = views.learned_view(page.trace)
+        column = int(np.abs(view.trained[page.token]).argmax())
+        facts = by_hand.row_by_hand(page.trace, page.token, column)
+        return cls(page, view, column, {**facts, "token": page.token_name()})
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        return self.page.t("common.axis_token"), self.page.t("common.axis_dimension")
+
+
+def matrix(given: Rows) -> None:
+    page, view = given.page, given.view
+    elements.see(page, "learned_lead", **given.facts)
+    picture, see = elements.split()
     with picture:
-        trained = views.matrix_view(trace, "embed.position", token, axes, limit=view.limit)
-        stage.figure(draw_matrix(trained, (column,)), "matrix", stage.words("learned_matrix_alt"))
-        stage.source("embed.position")
-        st.caption(stage.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
+        trained = views.matrix_view(page.trace, "embed.position", page.token, given.axes, limit=view.limit)
+        drawn = draw_matrix(trained, (given.column,))
+        elements.figure(page, drawn, "matrix", page.words("learned_matrix_alt"))
+        elements.source(page, "embed.position")
+        st.caption(page.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:
         shortest, longest = int(view.lengths.argmin()), int(view.lengths.argmax())
-        stage.see(
+        elements.see(
+            page,
             "learned_see",
-            **hand,
-            token=stage.token_name(),
-            length=f"{view.lengths[token]:.3f}",
+            **given.facts,
+            length=f"{view.lengths[page.token]:.3f}",
             shortest=f"{view.lengths[shortest]:.3f}",
             longest=f"{view.lengths[longest]:.3f}",
             shortest_at=shortest,
             longest_at=longest,
             wave_length=f"{view.wave_length:.2f}",
         )
-    st.subheader(stage.words("learned_waves"), anchor=False)
-    paper = views.rows_view(trace, view.waves, "sin, cos", token, axes, limit=1.0)
-    stage.figure(draw_matrix(paper), "paper", stage.words("learned_waves_alt"))
-    st.caption(stage.words("learned_waves_note"))
-    _alike(stage, alike)
-    common.sum_strips(stage, (column,))
-
-    def formula() -> None:
-        stage.formula("embed.position", *(site for site in ("embed.segment", "embed.out") if site in trace))
-        stage.see("learned_formula", **hand)
-
-    def by_hand() -> None:
-        stage.see("learned_hand", token=stage.token_name(), **hand)
-
-    def code() -> None:
-        common.code(stage, "embed.position")
-
-    def numbers() -> None:
-        common.sum_table(stage)
-        common.position_table(stage)
-
-    stage.tabs(formula, by_hand, code, numbers)
-    return hand
 
 
-def _alike(stage: Stage, alike: SimilarityView) -> None:
-    near, far = f"{alike.at(1):.2f}", f"{alike.at(len(alike.distance) - 1):.2f}"
-    st.subheader(stage.words("learned_similarity", near=near), anchor=False)
-    square, curve = st.columns(2, gap="large")
-    axis = stage.t("common.axis_token")
-    with square:
-        drawn = draw_similarity(alike, (axis, axis))
-        stage.figure(drawn, "similarity", stage.words("learned_similarity_alt"))
-    with curve:
-        axes = (stage.words("distance"), stage.words("cosine"))
-        names = tuple(common.words(stage, "learned_curve", "mean", "range", "waves").values())
-        stage.figure(draw_by_distance(alike, axes, names), "distance", stage.words("learned_distance_alt"))
-    stage.source("embed.position")
-    stage.see(
+def waves(given: Rows) -> None:
+    page = given.page
+    st.subheader(page.words("learned_waves"), anchor=False)
+    paper = views.rows_view(page.trace, given.view.waves, "sin, cos", page.token, given.axes, limit=1.0)
+    elements.figure(page, draw_matrix(paper), "paper", page.words("learned_waves_alt"))
+    st.caption(page.words("learned_waves_note"))
+
+
+def alike(given: Rows) -> None:
+    page = given.page
+    view = views.similarity_view(page.trace, page.token)
+    near, next_ = f"{view.at(1):.2f}", min(1, len(view.distance) - 1)
+    curves = tuple(scores.words(page, "learned_curve", "mean", "range", "waves").values())
+    embedding.alike(page, view, page.words("learned_similarity", near=near), "learned_", curves)
+    elements.see(
+        page,
         "learned_similarity",
         near=near,
-        low=f"{alike.low[min(1, len(alike.low) - 1)]:.2f}",
-        high=f"{alike.high[min(1, len(alike.high) - 1)]:.2f}",
-        far=far,
-        waves=f"{alike.waves[min(1, len(alike.waves) - 1)]:.2f}",
-        **common.context(stage),
+        low=f"{view.low[next_]:.2f}",
+        high=f"{view.high[next_]:.2f}",
+        far=f"{view.at(len(view.distance) - 1):.2f}",
+        waves=f"{view.waves[next_]:.2f}",
+        **embedding.context(page),
     )
+
+
+def total(given: Rows) -> None:
+    embedding.total(given.page, (given.column,))
+
+
+def formula(given: Rows) -> None:
+    page = given.page
+    sites = ("embed.position", "embed.segment", "embed.out")
+    elements.formula(page, *(site for site in sites if site in page.trace))
+    elements.see(page, "learned_formula", **given.facts)
+
+
+def hand(given: Rows) -> None:
+    elements.see(given.page, "learned_hand", **given.facts)
+
+
+def code(given: Rows) -> None:
+    embedding.code(given.page)
+
+
+def tables(given: Rows) -> None:
+    embedding.tables(given.page)
+
+
+def question(given: Rows) -> None:
+    elements.question(given.page, "learned_question", "learned_answer", **given.facts)
+
+
+LAYOUT = Layout(
+    of=Rows.of,
+    sections=(matrix, waves, alike, total, schemes.section),
+    tabs=Tabs(formula, hand, code, tables),
+    question=question,
+)

@@ -2,192 +2,206 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_model import config
-from viz_model.app.stage import Stage
-from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.pictures import rotation
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position import numbers
+from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
+from viz_model.topics.position.numbers import attention_views as views
+from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.sections import common
+from viz_model.topics.position.pictures.offsets import draw_offsets
+from viz_model.topics.position.pictures.plane import draw_plane
+from viz_model.topics.position.pictures.shift import draw_shift
+from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
+from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections.scores import words
 
-MAX_SHIFT = 1000
+
+@dataclass(frozen=True)
+class Turned:
+    """One pair of one head, and the score of the chosen token with one key; ``facts`` are for prose."""
+
+    page: Page
+    pair: int
+    last: int
+    key: int
+    facts: dict[str, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Turned:
+        trace, layer, head = page.trace, page.view.layer, page.view.head
+        last = len(numbers.frequencies(trace, layer).used) - 1
+        chosen = page.chosen(PAIR)
+        pair, key = min(2 if chosen is None else chosen, last), chosen_key.shown(page)
+        facts = {
+            **by_hand.pair_by_hand(trace, layer, head, page.token, key, pair),
+            **by_hand.frequencies_in_words(trace, layer, pair),
+            "token": page.token_name(),
+            "key": page.token_name(key),
+        }
+        return cls(page, pair, last, key, facts)
 
 
-def show(stage: Stage) -> dict[str, str]:
-    """Everything up to the question, whose values it returns."""
-    trace, view = stage.trace, stage.view
-    found = analysis.frequencies(trace)
-    last = len(found.used) - 1
-    stage.see("rope_lead")
-    picture, see = stage.split()
+def plane(given: Turned) -> None:
+    page, pair = given.page, given.pair
+    trace, layer, head = page.trace, page.view.layer, page.view.head
+    elements.see(page, "rope_lead")
+    picture, see = elements.split()
     with picture:
-        pair = common.index(stage, "rope_pair", last, min(last, 2))
-        labels = common.words(stage, "rope", "value", "before", "after")
-        for column, role in zip(st.columns(2), ("query", "key"), strict=True):
-            plane = rotation.PlaneView.of(trace, view.layer, view.head, stage.token, pair, role)
+        if given.last:
+            label = {"label": page.words("rope_pair_slider"), "help": page.words("rope_pair_help")}
+            elements.control(page, PAIR, st.slider, 0, given.last, value=pair, **label)  # type: ignore[arg-type]
+        labels = words(page, "rope", "value", "before", "after")
+        for column, role, of in zip(st.columns(2), ("query", "key"), (head, page.lm.config.kv_head(head)), strict=True):
+            view = views.plane_view(trace, layer, head, page.token, pair, role)
             with column:
-                st.markdown(f"**{stage.words(f'rope_{role}', head=_read(stage, role))}**")
-                stage.figure(
-                    rotation.draw_plane(plane, labels), f"plane_{role}", stage.words("rope_plane_alt", pair=pair)
-                )
-        names = [analysis.unrotated_site(trace, view.layer, letter) for letter in "qk"]
-        stage.source(*names, *(stage.at(f"attn.{letter}_rotated") for letter in "qk"))
-    said = rotation.summary(trace, pair)
-    key = common.nearest_other(stage)
+                st.markdown(f"**{page.words(f'rope_{role}', head=of)}**")
+                alt = page.words("rope_plane_alt", pair=pair)
+                elements.figure(page, draw_plane(view, labels), f"plane_{role}", alt)
+        names = [numbers.unrotated_site(trace, layer, letter) for letter in "qk"]
+        elements.source(page, *names, *(page.at(f"attn.{letter}_rotated") for letter in "qk"))
     with see:
-        hand = rotation.by_hand(trace, view.layer, view.head, stage.token, key, pair)
-        stage.see("rope_see", **said, **_only(hand, said), token=stage.token_name())
-        _notes(stage, said)
-    _frequencies(stage, pair, said)
-    proof = _proof(stage, pair)
-    hand = rotation.by_hand(trace, view.layer, view.head, proof.query, proof.key, pair)
-
-    def formula() -> None:
-        stage.formula(*(stage.at(f"attn.{name}") for name in ("q_rotated", "k_rotated", "scores")))
-        stage.see(f"rope_formula_{_position(stage).pairing}", **said)
-        stage.see("rope_formula", **said, **_only(hand, said))
-        if (scaling := _position(stage).scaling) is not None:
-            stage.see(f"rope_formula_{type(scaling).__name__}", **said)
-
-    def by_hand() -> None:
-        numbers_of = {**said, **hand, "token": stage.token_name(), "key": stage.token_name(proof.key)}
-        stage.see("rope_hand", **numbers_of)
-        if analysis.rope(trace).stretch != 1:
-            stage.see("rope_hand_stretch", **said)
-
-    def code() -> None:
-        common.code(stage, stage.at("attn.q_rotated"), "q", "k", "q_normed", "k_normed", "scores")
-
-    def numbers() -> None:
-        _tables(stage, found)
-
-    stage.tabs(formula, by_hand, code, numbers)
-    return said
+        elements.see(page, "rope_see", **given.facts)
+        _notes(given)
 
 
-def _position(stage: Stage) -> config.Rope:
-    position = stage.lm.config.position
-    assert isinstance(position, config.Rope)  # or another part had been chosen
-    return position
-
-
-def _only(values: dict[str, str], known: dict[str, str]) -> dict[str, str]:
-    """The values whose names are not taken."""
-    return {name: value for name, value in values.items() if name not in known}
-
-
-def _read(stage: Stage, role: str) -> int:
-    """The head that is drawn: of keys the one that the chosen query head reads."""
-    sizes = stage.lm.config
-    return stage.view.head if role == "query" else stage.view.head * sizes.n_kv_heads // sizes.n_heads
-
-
-def _notes(stage: Stage, said: dict[str, Any]) -> None:
+def _notes(given: Turned) -> None:
     """What is special in this model's rotation."""
-    sizes, position = stage.lm.config, _position(stage)
-    if said["kept"] != "0":
-        stage.see("rope_partial", **said)
+    page, sizes = given.page, given.page.lm.config
+    scaling = numbers.rotary(page.trace, page.view.layer).scaling
+    if given.facts["kept"] != "0":
+        elements.see(page, "rope_partial", **given.facts)
     if sizes.qk_norm:
-        stage.see("rope_normed")
+        elements.see(page, "rope_normed")
     if sizes.n_kv_heads < sizes.n_heads:
-        stage.see(
-            "rope_shared", head=stage.view.head, group=_read(stage, "key"), share=sizes.n_heads // sizes.n_kv_heads
-        )
-    if position.scaling is not None:
-        stage.see(f"rope_scaled_{type(position.scaling).__name__}", **said)
-    if sizes.kind == "encoder_decoder":
-        stage.see("self_only")
+        head, share = page.view.head, sizes.n_heads // sizes.n_kv_heads
+        elements.see(page, "rope_shared", head=head, group=sizes.kv_head(head), share=share)
+    if scaling is not None:
+        elements.see(page, f"rope_scaled_{type(scaling).__name__}", **given.facts)
+    scores.self_only(page)
 
 
-def _frequencies(stage: Stage, pair: int, said: dict[str, str]) -> None:
-    trace = stage.trace
-    st.subheader(stage.words("rope_frequencies", **said), anchor=False)
+def frequencies(given: Turned) -> None:
+    page, facts = given.page, given.facts
+    st.subheader(page.words("rope_frequencies", **facts), anchor=False)
     angles, lengths = st.columns(2, gap="large")
     with angles:
-        axes = (stage.t("common.axis_token"), stage.words("rope_pair"))
-        matrix = rotation.angles_view(trace, stage.token, axes)
-        drawn = draw_matrix(matrix, (pair,))
-        stage.figure(drawn, "angles", stage.words("rope_angles_alt"))
-        st.caption(stage.words("rope_angles_note"))
+        axes = (page.t("common.axis_token"), page.words("rope_pair"))
+        drawn = draw_matrix(views.angles_view(page.trace, page.view.layer, page.token, axes), (given.pair,))
+        elements.figure(page, drawn, "angles", page.words("rope_angles_alt"))
+        st.caption(page.words("rope_angles_note"))
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
-        labels = {name: stage.words(f"rope_{name}", **said) for name in names}
-        view = rotation.WavelengthView.of(trace, pair)
-        stage.figure(
-            rotation.draw_wavelengths(view, labels, max(300, drawn.layout.height)),
-            "lengths",
-            stage.words("rope_lengths_alt"),
-        )
-        st.caption(stage.words("rope_lengths_note"))
-    stage.see("rope_frequencies", **said)
+        labels = {name: page.words(f"rope_{name}", **facts) for name in names}
+        view = views.wavelength_view(page.trace, page.view.layer, given.pair)
+        height = max(300, drawn.layout.height)
+        elements.figure(page, draw_wavelengths(view, labels, height), "lengths", page.words("rope_lengths_alt"))
+        st.caption(page.words("rope_lengths_note"))
+    elements.see(page, "rope_frequencies", **facts)
 
 
-def _proof(stage: Stage, pair: int) -> rotation.OffsetView:
+def proof(given: Turned) -> None:
     """Both positions moved by the same amount: every score stays."""
-    trace, view = stage.trace, stage.view
-    st.subheader(stage.words("rope_proof"), anchor=False)
+    page = given.page
+    st.subheader(page.words("rope_proof"), anchor=False)
     chosen, moved = st.columns(2, gap="large")
     with chosen:
-        key = common.choose_key(stage)
+        chosen_key.choose(page)
     with moved:
-        shift = common.index(stage, "shift", MAX_SHIFT, 5)
-    proof = rotation.OffsetView.of(trace, view.layer, view.head, stage.token, key, pair, shift)
+        shift = elements.control(page, SHIFT, st.slider, 0, MAX_SHIFT)
+    where = page.trace, page.view.layer, page.view.head, page.token, given.key
+    view = views.shift_view(*where, given.pair, shift)
     plane, curve = st.columns(2, gap="large")
     with plane:
-        labels = common.words(stage, "rope", "value", "position")
-        labels |= {"query": stage.words("role_query"), "key": stage.words("role_key")}
-        stage.figure(rotation.draw_shift(proof, labels), "moved", stage.words("rope_shift_alt"))
-        st.caption(stage.words("rope_shift_note", pair=pair))
+        labels = words(page, "rope", "value", "position") | words(page, "role", "query", "key")
+        elements.figure(page, draw_shift(view, labels), "moved", page.words("rope_shift_alt"))
+        st.caption(page.words("rope_shift_note", pair=given.pair))
     with curve:
-        names = ("offset", "score", "recorded", "shifted")
-        stage.figure(
-            rotation.draw_offsets(proof, common.words(stage, "rope", *names)),
-            "offsets",
-            stage.words("rope_offsets_alt"),
+        drawn = draw_offsets(
+            views.offsets_view(*where, view.shifted), words(page, "rope", "offset", "score", "recorded", "shifted")
         )
-        stage.source(stage.at("attn.scores"))
-    stage.see(
+        elements.figure(page, drawn, "offsets", page.words("rope_offsets_alt"))
+        elements.source(page, page.at("attn.scores"))
+    elements.see(
+        page,
         "rope_proof",
-        token=stage.token_name(),
-        key=stage.token_name(proof.key),
-        query_at=proof.query,
-        key_at=proof.key,
-        query_to=proof.query + shift,
-        key_to=proof.key + shift,
-        offset=proof.query - proof.key,
-        recorded=f"{proof.recorded:.6f}",
-        shifted=f"{proof.shifted:.6f}",
+        token=given.facts["token"],
+        key=given.facts["key"],
+        query_at=view.query,
+        key_at=view.key,
+        query_to=view.query + shift,
+        key_to=view.key + shift,
+        offset=view.query - view.key,
+        recorded=f"{view.recorded:.6f}",
+        shifted=f"{view.shifted:.6f}",
         shift=shift,
-        scores=f"{len(trace) ** 2:,}",
-        largest=f"{proof.largest:.0e}",
+        scores=f"{len(page.trace) ** 2:,}",
+        largest=f"{view.largest:.0e}",
     )
-    return proof
 
 
-def _tables(stage: Stage, found: analysis.Frequencies) -> None:
-    trace, view = stage.trace, stage.view
-    pairs = [analysis.rotated_columns(trace, pair) for pair in range(len(found.used))]
-    stage.records(
+def formula(given: Turned) -> None:
+    page, scheme = given.page, numbers.rotary(given.page.trace, given.page.view.layer)
+    elements.formula(page, *(page.at(f"attn.{name}") for name in ("q_rotated", "k_rotated", "scores")))
+    elements.see(page, f"rope_formula_{scheme.pairing}", **given.facts)
+    elements.see(page, "rope_formula", **given.facts)
+    if scheme.scaling is not None:
+        elements.see(page, f"rope_formula_{type(scheme.scaling).__name__}", **given.facts)
+
+
+def hand(given: Turned) -> None:
+    elements.see(given.page, "rope_hand", **given.facts)
+    if numbers.rope(given.page.trace, given.page.view.layer).stretch != 1:
+        elements.see(given.page, "rope_hand_stretch", **given.facts)
+
+
+def code(given: Turned) -> None:
+    page = given.page
+    names = map(page.at, ("attn.q_rotated", "attn.q", "attn.k", "attn.q_normed", "attn.k_normed", "attn.scores"))
+    elements.code(page, sites=[name for name in names if name in page.trace])
+
+
+def tables(given: Turned) -> None:
+    page, layer = given.page, given.page.view.layer
+    values = numbers.frequencies(page.trace, layer)
+    pairs = [numbers.rotated_columns(page.trace, layer, pair) for pair in range(len(values.used))]
+    elements.records(
+        page,
         "rope_frequencies",
         {
             "pair": range(len(pairs)),
             "values": [f"{a}, {b}" for a, b in pairs],
-            "radians": found.used.tolist(),
-            "radians_unscaled": found.unscaled.tolist(),
-            "wavelength": found.wavelengths.tolist(),
+            "radians": values.used.tolist(),
+            "radians_unscaled": values.unscaled.tolist(),
+            "wavelength": values.wavelengths.tolist(),
         },
     )
-    columns = [str(n) for n in range(stage.lm.config.d_head)]
-    for letter in "qk":
-        for name in (analysis.unrotated_site(trace, view.layer, letter), stage.at(f"attn.{letter}_rotated")):
-            values = trace.head(name, view.head).numpy()
-            stage.table(
-                f"{name}[{_read(stage, 'query' if letter == 'q' else 'key')}]",
-                values,
-                stage.token_labels,
-                columns,
-                name,
-            )
+    vectors(page)
+
+
+def vectors(page: Page) -> None:
+    """A head's queries and keys, before and after position has its say."""
+    trace, head = page.trace, page.view.head
+    columns = [str(n) for n in range(page.lm.config.d_head)]
+    for letter, of in (("q", head), ("k", page.lm.config.kv_head(head))):
+        for name in (numbers.unrotated_site(trace, page.view.layer, letter), page.at(f"attn.{letter}_rotated")):
+            values = trace.head(name, head).numpy()
+            elements.table(page, f"{name}[{of}]", values, page.token_labels, columns, name)
+
+
+def question(given: Turned) -> None:
+    elements.question(given.page, "rope_question", "rope_answer", **given.facts)
+
+
+LAYOUT = Layout(
+    of=Turned.of,
+    sections=(plane, frequencies, proof, schemes.section),
+    tabs=Tabs(formula, hand, code, tables),
+    question=question,
+)

@@ -2,79 +2,118 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
-from viz_model.app.stage import Stage
-from viz_model.topics.position import numbers as analysis
-from viz_model.topics.position.numbers import by_hand as worked
-from viz_model.topics.position.numbers import views
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position import numbers
+from viz_model.topics.position.choices import PAIR, RANGE
+from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.pictures.similarity import draw_by_distance, draw_similarity
 from viz_model.topics.position.pictures.waves import draw_waves
-from viz_model.topics.position.sections import common
+from viz_model.topics.position.sections import embedding, schemes, scores
 
 
-def show(stage: Stage) -> dict[str, str]:
-    """Everything up to the question, whose values it returns."""
-    trace, token, config = stage.trace, stage.token, stage.lm.config
-    axes = (stage.t("common.axis_token"), stage.t("common.axis_dimension"))
-    last = config.d_model // 2 - 1
-    layout = analysis.scheme(config).layout
-    stage.see("waves_lead")
-    picture, see = stage.split()
+@dataclass(frozen=True)
+class Wave:
+    """One pair of waves, and its arithmetic at the chosen token, for prose."""
+
+    page: Page
+    pair: int
+    facts: dict[str, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Wave:
+        last = page.lm.config.d_model // 2 - 1
+        chosen = page.chosen(PAIR)
+        pair = last // 12 if chosen is None else min(chosen, last)
+        facts = {**by_hand.ends(page.trace), **by_hand.wave_by_hand(page.trace, page.token, pair)}
+        return cls(page, pair, {**facts, "token": page.token_name()})
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        return numbers.wave_columns(self.page.lm.config, self.pair)
+
+
+def curves(given: Wave) -> None:
+    page, pair = given.page, given.pair
+    elements.see(page, "waves_lead")
+    picture, see = elements.split()
     with picture:
-        pair = common.index(stage, "pair", last, last // 12)
-        reach = st.segmented_control(
-            stage.words("range"),
-            ["text", "context"],
-            key="position.range",
-            default="text",
-            format_func=lambda option: stage.words(f"range_{option}", context=config.n_context),
+        last = page.lm.config.d_model // 2 - 1
+        if last:
+            elements.control(page, PAIR, st.slider, 0, last, value=pair)
+        reach = elements.choose(
+            page,
+            RANGE,
+            ("text", "context"),
+            format_func=lambda option: page.words(f"range_{option}", context=page.lm.config.n_context),
+            help=None,
             label_visibility="collapsed",
-            required=True,
         )
-        view = views.waves_view(trace, token, pair, whole_context=reach == "context")
-        labels = common.words(stage, "waves", "pair", "dimension", "beyond", "axis")
-        stage.figure(draw_waves(view, labels), "waves", stage.words("waves_alt", pair=pair))
-        stage.source("embed.position")
-    hand, ends = worked.by_hand(trace, token, pair), worked.ends(trace)
+        view = views.waves_view(page.trace, page.token, pair, whole_context=reach == "context")
+        labels = scores.words(page, "waves", "pair", "dimension", "beyond", "axis")
+        elements.figure(page, draw_waves(view, labels), "waves", page.words("waves_alt", pair=pair))
+        elements.source(page, "embed.position")
     with see:
-        stage.see(**hand, **ends, token=stage.token_name(), wavelength=f"{view.wavelength:,.1f}")
-    st.subheader(stage.words(f"matrix_{layout}"), anchor=False)
-    matrix = views.matrix_view(trace, "embed.position", token, axes, limit=1.0)
-    stage.figure(draw_matrix(matrix, view.columns), "matrix", stage.words("matrix_alt"))
-    stage.source("embed.position")
-    _alike(stage)
-    common.sum_strips(stage, view.columns)
-
-    def formula() -> None:
-        stage.formula("embed.position", *(site for site in ("embed.token", "embed.out") if site in trace))
-        stage.see("wavelength", **{**ends, **hand, "wavelength": f"{view.wavelength:,.4f}"})
-
-    def by_hand() -> None:
-        stage.see("hand", token=stage.token_name(), **hand)
-
-    def code() -> None:
-        common.code(stage, "embed.position")
-
-    def numbers() -> None:
-        common.sum_table(stage)
-        common.position_table(stage)
-
-    stage.tabs(formula, by_hand, code, numbers)
-    stage.see("beyond", **ends)
-    return ends
+        elements.see(page, **{**given.facts, "wavelength": f"{view.wavelength:,.1f}"})
 
 
-def _alike(stage: Stage) -> None:
-    alike = common.rows_alike(stage)
-    st.subheader(stage.words("similarity", near=f"{alike.at(1):.2f}"), anchor=False)
-    square, curve = st.columns(2, gap="large")
-    axis = stage.t("common.axis_token")
-    with square:
-        stage.figure(draw_similarity(alike, (axis, axis)), "similarity", stage.words("similarity_alt"))
-    with curve:
-        names = (stage.words("distance"), stage.words("cosine"))
-        stage.figure(draw_by_distance(alike, names), "distance", stage.words("distance_alt"))
-    stage.source("embed.position")
-    stage.see("similarity", near=f"{alike.at(1):.4f}", spread=f"{alike.spread:.0e}", **common.context(stage))
+def matrix(given: Wave) -> None:
+    page = given.page
+    st.subheader(page.words(f"matrix_{numbers.scheme(page.lm.config).layout}"), anchor=False)
+    axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
+    view = views.matrix_view(page.trace, "embed.position", page.token, axes, limit=1.0)
+    elements.figure(page, draw_matrix(view, given.columns), "matrix", page.words("matrix_alt"))
+    elements.source(page, "embed.position")
+
+
+def alike(given: Wave) -> None:
+    page = given.page
+    view = views.similarity_view(page.trace, page.token)
+    embedding.alike(page, view, page.words("similarity", near=f"{view.at(1):.2f}"), "")
+    spread = f"{view.spread:.0e}"
+    elements.see(page, "similarity", near=f"{view.at(1):.4f}", spread=spread, **embedding.context(page))
+
+
+def total(given: Wave) -> None:
+    embedding.total(given.page, given.columns)
+
+
+def beyond(given: Wave) -> None:
+    elements.see(given.page, "beyond", **given.facts)
+
+
+def formula(given: Wave) -> None:
+    page = given.page
+    sites = ("embed.position", "embed.token", "embed.out")
+    elements.formula(page, *(site for site in sites if site in page.trace))
+    wavelength = f"{numbers.wavelength(page.lm.config, given.pair):,.4f}"
+    elements.see(page, "wavelength", **{**given.facts, "wavelength": wavelength})
+
+
+def hand(given: Wave) -> None:
+    elements.see(given.page, "hand", **given.facts)
+
+
+def code(given: Wave) -> None:
+    embedding.code(given.page)
+
+
+def tables(given: Wave) -> None:
+    embedding.tables(given.page)
+
+
+def question(given: Wave) -> None:
+    elements.question(given.page, **given.facts)
+
+
+LAYOUT = Layout(
+    of=Wave.of,
+    sections=(curves, matrix, alike, total, beyond, schemes.section),
+    tabs=Tabs(formula, hand, code, tables),
+    question=question,
+)

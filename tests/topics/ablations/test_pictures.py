@@ -10,7 +10,10 @@ from viz_model.config import ModelConfig
 from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import change as analysis
-from viz_model.topics.ablations.pictures import change
+from viz_model.topics.ablations.numbers import views
+from viz_model.topics.ablations.pictures.guesses import UNCHANGED, draw_guesses
+from viz_model.topics.ablations.pictures.places import draw_places
+from viz_model.topics.ablations.pictures.written import draw_written
 
 NAMES = {name: name for name in ("before", "after", "head", "length")}
 
@@ -27,46 +30,46 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
     if "logits" not in before:
         with pytest.raises(KeyError):
-            change.GuessesView.of(before, after, 1)
+            views.guesses_view(before, after, 1)
         return
-    view = change.GuessesView.of(before, after, 1)
+    view = views.guesses_view(before, after, 1)
     for run, probs, best in ((before, view.before, view.best[0]), (after, view.after, view.best[1])):
-        top = run.next_tokens(1, change.SHOWN)
+        top = run.next_tokens(1, views.SHOWN)
         assert {token.label for token, _ in top} <= set(view.labels)
         assert view.labels[best] == top[0][0].label
         assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
     assert (np.diff(view.before) <= 0).all()
     assert view.outcome == ("stays" if view.best[0] == view.best[1] else "changes")
-    bars = {bar.name: bar.x for bar in change.draw_guesses(view, NAMES).data}
+    bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).data}
     np.testing.assert_array_equal(bars["before"], view.before)
     np.testing.assert_array_equal(bars["after"], view.after)
-    assert change.GuessesView.of(before, before, 1).outcome == "same"
+    assert views.guesses_view(before, before, 1).outcome == "same"
 
 
 def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
-    view = change.PlacesView.of(before, after, 1)
+    view = views.places_view(before, after, 1)
     vectors = analysis.vectors(before, after)
     assert view.measure == ("divergence" if "probs" in before else "turn")
     expected = analysis.divergences(before, after) if "probs" in before else 1 - vectors.cosines
     np.testing.assert_array_equal(view.values, expected)
     np.testing.assert_array_equal(view.lengths, [vectors.before, vectors.after])
-    np.testing.assert_allclose(change.draw_places(view, "title").data[0].y, expected, rtol=1e-6)
-    assert view.facts()["n_changed"] == str(int((expected > change.UNCHANGED).sum()))
-    assert change.PlacesView.of(before, before, 1).facts()["n_changed"] == "0"
+    np.testing.assert_allclose(draw_places(view, "title").data[0].y, expected, rtol=1e-6)
+    assert view.facts()["n_changed"] == str(int((expected > UNCHANGED).sum()))
+    assert views.places_view(before, before, 1).facts()["n_changed"] == "0"
 
 
 def test_an_encoder_that_feeds_a_decoder_is_compared_by_its_vectors() -> None:
     lm = language_model(next(c for c in variants() if c.kind == "encoder_decoder"))
     before = run_both(lm).at("encoder")
     after = run_both(lm, edits=[AblateHead(layer=0, head=0, side="encoder")]).at("encoder")
-    view = change.PlacesView.of(before, after, 0)
+    view = views.places_view(before, after, 0)
     assert view.measure == "turn" and len(view.values) == len(before) and (view.values > 0).all()
 
 
 def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
-    view = change.WrittenView.of(before, after, 0, 1)
+    view = views.written_view(before, after, 0, 1)
     assert (view.after[:2] == 0).all() and (view.before > 0).all()
-    bars = {bar.name: bar.y for bar in change.draw_written(view, NAMES, 0).data}
+    bars = {bar.name: bar.y for bar in draw_written(view, NAMES, 0).data}
     np.testing.assert_array_equal(bars["after"], view.after)

@@ -1,0 +1,154 @@
+"""The plan of a stack and its diagram: every declared value is a step of it, also of a variant without a text."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+from tiny_models import describe, tiny_config, variants, without_a_part
+
+from viz_model.app import texts
+from viz_model.config import Alibi, Dense, Gated, LayerNorm, ModelConfig, NoPosition, RMSNorm, Rope, T5Bias
+from viz_model.drawing import theme
+from viz_model.model import sites
+from viz_model.model.transformer import Transformer
+from viz_model.topics.architectures.numbers import plan as plans
+from viz_model.topics.architectures.pictures import diagram
+from viz_model.values.expression import Number
+
+PER_LAYER = [
+    tiny_config(ffns=(Dense(bias=False), Gated(bias=True)), windows=(3, 0)),
+    tiny_config(position=NoPosition(), positions=(Alibi(), T5Bias(buckets=8, max_distance=12)), norm_at="post"),
+]
+CONFIGS = [*variants(), *without_a_part(), *PER_LAYER]
+every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
+SPEAK = {language: texts.Texts(language) for language in texts.LANGUAGES}
+
+
+def words(key: str, **values: object) -> str:
+    return SPEAK["en"](f"architectures.{key}", **values)
+
+
+@every
+def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
+    for side in config.sides:
+        for layer in range(config.depth(side)):
+            declared = []
+            for full, _ in sites.rows(config):
+                own, name = sites.split_side(full)
+                if (own or config.sides[-1]) == side and sites.split_name(name)[0] in (None, layer):
+                    declared.append(full)
+            found = [site.full for element in plans.plan(config, side, layer) for site in element.sites]
+            assert sorted(found) == sorted(declared)
+
+
+@every
+def test_every_step_is_told_in_every_language(config: ModelConfig) -> None:
+    for side in config.sides:
+        for layer in range(config.depth(side)):
+            for element in plans.plan(config, side, layer):
+                for t in SPEAK.values():
+                    own = t(f"architectures.{element.text_key}", **element.values)
+                    assert own and own != element.text_key and "{{" not in own
+
+
+@every
+def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> None:
+    model = Transformer(config)
+    for side in config.sides:
+        plan = {element.key: element for element in plans.plan(config, side)}
+        block, stack = model.stack(side).block(0), model.stack(side)
+        norms = [key for key in plan if "norm_p" in key]
+        assert len(norms) == sum(name.endswith("_norm") for name, _ in block.named_children())
+        assert {key.rpartition("_")[2] for key in norms} == {config.norm_at}
+        assert ("cross.add" in plan) == (block.cross is not None)
+        assert ("end.norm" in plan) == (stack.final_norm is not None)
+        assert ("embed.norm" in plan) == (stack.embed_norm is not None)
+        assert ("embed.segment" in plan) == (stack.segment is not None)
+        assert ("attn.qk_norm" in plan) == config.qk_norm
+        assert ("attn.bias" in plan) == (stack.position_of(0).bias(3, 3) is not None)
+        assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
+        assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
+        assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
+        assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
+        assert ("unscaled" in plan["attn.scores"].text_key) == (block.attn.scale == 1)
+        assert (plan["attn.add"].text_key == "plan_add") == config.residual
+        steps = [key for key in plan if key.startswith("attn.")]
+        assert steps.index("attn.add") == len(steps) - (2 if config.norm_at == "post" else 1)
+
+
+@every
+def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> None:
+    for side in config.sides:
+        own = diagram.Stack(config, side)
+        same, _ = diagram.DiagramView.pair(own, own)
+        assert not same.differing and not same.changed()
+        other = diagram.Stack(tiny_config(), "decoder")
+        left, right = diagram.DiagramView.pair(own, other)
+        assert left.slots == right.slots and left.differing == right.differing
+        for view in (left, right):
+            own_order = [slot for slot in view.slots if slot in view.elements]
+            groups = [slot.partition(".")[0] for slot in view.slots]
+            assert set(own_order) == set(view.elements)
+            assert len(list(itertools.groupby(groups))) == len(set(groups))
+        heights = list(left.heights().values())
+        assert all(low < high for low, high in heights)
+        assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
+        for which, view in enumerate((left, right)):
+            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label)
+            told = [note.text for note in drawn.layout.annotations]
+            missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
+            whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
+            marked = {slot for slot in view.differing - whole if not slot.endswith(".add")}
+            assert told.count("<b>≠</b>") == len(marked) + len(missing)
+            assert any("a &lt;b&gt;model&lt;/b&gt;" in text for text in told)
+            squares = [shape for shape in drawn.layout.shapes if shape.fillcolor == theme.ROLES["query"]]
+            attentions = sum(key.endswith(".heads") for key in view.elements)
+            assert len(squares) == attentions * view.n_heads
+            for element in view.elements.values():
+                if not element.key.endswith(".add"):
+                    name = diagram.name_of(element, words, SPEAK["en"].site_label)
+                    assert any(theme.plain(theme.shorten(name, 38)) == text for text in told), name
+
+
+def test_blocks_that_differ_say_which_they_are() -> None:
+    config = tiny_config(n_layers=4, windows=(3, 3, 0, 3))
+    assert [plans.alike(config, "decoder", layer) for layer in (0, 2)] == [(0, 1, 3), (2,)]
+    drawn = []
+    for layer in (0, 2):
+        stack = diagram.Stack(config, "decoder", layer)
+        view, _ = diagram.DiagramView.pair(stack, stack)
+        figure = diagram.draw_diagram(view, words, "m", 0, SPEAK["en"].site_label)
+        drawn.append(" ".join(note.text for note in figure.layout.annotations))
+    assert "0–1, 3 of 4" in drawn[0] and "windows of the past" in drawn[0]
+    assert "2 of 4" in drawn[1] and "windows" not in drawn[1]
+
+
+def test_two_plans_of_other_orders_are_laid_side_by_side() -> None:
+    pre, post = plans.plan(tiny_config("pre"), "decoder"), plans.plan(tiny_config("post"), "decoder")
+    slots = [slot for slot in plans.slots(pre, post) if slot.startswith("ffn.")]
+    assert slots == ["ffn.norm_pre", "ffn.up", "ffn.act", "ffn.out", "ffn.add", "ffn.norm_post"]
+
+
+def test_a_step_that_nobody_has_told_of_says_its_label_and_differs_by_its_formula() -> None:
+    config = tiny_config(position=Rope(), norm=RMSNorm())
+    (scores,) = (element for element in plans.plan(config, "decoder") if element.key == "attn.scores")
+    site = dataclasses.replace(
+        scores.sites[0], full="blocks.0.attn.decay", name="attn.decay", label="how much a head forgets"
+    )
+    assert plans._place("attn.decay", True, {"attn.heads": []}) == "attn.decay"
+    new = plans._element("attn.decay", (site,), config, "decoder", 0)
+    other = new._replace(sites=(dataclasses.replace(site, expression=Number(1)),))
+    assert plans.differing([new], [other]) == {"attn.decay"} and not plans.differing([new], [new])
+    for t in SPEAK.values():
+        name = diagram.name_of(new, lambda key, t=t, **values: t(f"architectures.{key}", **values), t.site_label)
+        assert name == "how much a head forgets"
+    bias = new._replace(text_key="plan_kerple", variant="Kerple")
+    assert diagram.name_of(bias, words, SPEAK["en"].site_label) == "Kerple: how much a head forgets"
+
+
+def test_norms_of_a_kind_are_one_step_whatever_they_measure() -> None:
+    for norm in (LayerNorm(), RMSNorm()):
+        plan = {element.key: element for element in plans.plan(tiny_config(norm=norm), "decoder")}
+        assert plan["attn.norm_pre"].values == {"norm": type(norm).__name__}

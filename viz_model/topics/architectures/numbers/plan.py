@@ -1,0 +1,171 @@
+"""The plan of a stack: the values that it declares, in order, put together to steps that two models can share."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from viz_model.config import ModelConfig, Side
+from viz_model.model import sites
+from viz_model.values.declaration import Site
+
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+
+
+class Element(NamedTuple):
+    """A step of a stack.
+
+    Attributes:
+        key: its place, ``attn.scores``: the part of the model and the step.
+        text_key: of what stands there, filled with ``values``; empty where the texts know of no such step.
+        role: its colour.
+        sites: the values that it makes.
+        variant: the class that the text is of, where it is one of several.
+    """
+
+    key: str
+    text_key: str
+    role: str
+    sites: tuple[Site, ...]
+    values: Mapping[str, str] = {}
+    variant: str = ""
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What two elements agree in that say the same; of an unknown step, its formulas."""
+        formulas = () if self.text_key else tuple(site.formula for site in self.sites)
+        return self.text_key, self.values, formulas
+
+
+# Values that are one step together. Every other value is a step by itself.
+_STEPS = {
+    **dict.fromkeys(("q", "k", "v"), "heads"),
+    **dict.fromkeys(("q_normed", "k_normed"), "qk_norm"),
+    **dict.fromkeys(("q_rotated", "k_rotated"), "rotate"),
+    **dict.fromkeys(("mask", "masked", "pattern"), "softmax"),
+    **dict.fromkeys(("z", "head_out"), "out"),
+    "gate": "up",
+    "gate_act": "act",
+}
+_ROLES = {"qk_norm": "norm", "bias": "position"}
+
+
+def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]:
+    """The steps of a stack with one of its blocks, from the tokens up."""
+    boxes: dict[str, list[Site]] = {}
+    for site, is_inside in _sites(config, side, layer):
+        boxes.setdefault(_place(site.name, is_inside, boxes), []).append(site)
+    boxes.setdefault("end.head", [])
+    return tuple(_element(key, tuple(made), config, side, layer) for key, made in boxes.items())
+
+
+def _sites(config: ModelConfig, side: Side, layer: int) -> Iterator[tuple[Site, bool]]:
+    """The values of a stack and of one of its blocks, and whether they are the block's."""
+    for full, site in sites.rows(config):
+        own, name = sites.split_side(full)
+        at, _ = sites.split_name(name)
+        if (own or config.sides[-1]) == side and at in (None, layer):
+            yield site, at is not None
+
+
+def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]]) -> str:
+    """The key of the step that makes a value, given the steps before."""
+    group, _, step = name.partition(".")
+    step = step.partition(".")[0]
+    if name in ("embed.out", "resid.in"):  # what the steps before have made
+        return next(reversed(boxes))
+    if not is_inside:
+        return {"tokens": "embed.token", "embed": f"embed.{step}", "final": "end.norm"}.get(group, "end.head")
+    if group == "resid":
+        return f"{_group(next(reversed(boxes)))}.add"
+    if step == "norm":
+        if not any(_group(key) == group and key != f"{group}.norm_pre" for key in boxes):
+            return f"{group}.norm_pre"
+        boxes.setdefault(f"{group}.add", [])
+        return f"{group}.norm_post"
+    return f"{group}.{_STEPS.get(step, step)}"
+
+
+def _group(key: str) -> str:
+    return key.partition(".")[0]
+
+
+def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, layer: int) -> Element:
+    """A step with its text: by its place, by what the config says of it, or by the class of its variant."""
+    group, _, step = key.partition(".")
+    own, is_cross = config.layer(side, layer), group == "cross"
+    text_key, values, variant = "", {}, ""
+    match step:
+        case "norm" | "norm_pre" | "norm_post" | "qk_norm":
+            text_key, values = "plan_qk_norm" if step == "qk_norm" else "plan_norm", {"norm": _name(config.norm)}
+        case "token":
+            text_key = "plan_token_scaled" if config.scale_embedding else "plan_token"
+        case "segment":
+            text_key = "plan_segment"
+        case "position" | "rotate" | "bias":
+            variant = _name(config.position if group == "embed" else own.position)
+            text_key = f"plan_{variant.lower()}"
+        case "add":
+            text_key = "plan_add" if config.residual else "plan_replace"
+        case "heads":
+            text_key = "plan_heads_cross" if is_cross else "plan_heads"
+            values = {"h": str(config.n_heads), "g": str(config.n_kv_heads), "k": str(config.d_head)}
+        case "scores":
+            text_key = "plan_scores" if config.scale_scores else "plan_scores_unscaled"
+        case "softmax":
+            sees = "source" if is_cross else "past" if side == "decoder" else "all"
+            text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
+        case "out" if group != "ffn":
+            text_key, values = "plan_out", {"bias": _bias(made)}
+        case "up" | "act" | "out":
+            made_of = [site.name.removeprefix("ffn.") for site in made]
+            text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
+            variant = _name(own.ffn)
+            values = {"width": f"{made[-1].index[-1].size:,}", "bias": _bias(made)}
+            if activation := getattr(own.ffn, "activation", None):
+                values["activation"] = ACTIVATIONS.get(activation, activation)
+        case "head" if made:
+            # The size of the vocabulary is a row of the table; here it would make every two heads differ.
+            variant = _name(config.head)
+            text_key = f"plan_{variant.lower()}"
+        case "head":
+            text_key = "plan_read_by_decoder" if len(config.sides) > 1 else "plan_vectors"
+    role = _ROLES.get(step, made[0].role if made else "residual")
+    return Element(key, text_key, role, made, values, variant)
+
+
+def _name(variant: object) -> str:
+    return type(variant).__name__
+
+
+def _bias(made: Sequence[Site]) -> str:
+    return " + b" if any(weight.name.endswith(".bias") for site in made for weight in site.weights) else ""
+
+
+def slots(first: Sequence[Element], second: Sequence[Element]) -> tuple[str, ...]:
+    """Every place that either of two plans uses, from the bottom up, part by part in the order of both."""
+    plans = [[element.key for element in plan_] for plan_ in (first, second)]
+    groups = _merged(*(tuple(dict.fromkeys(map(_group, keys))) for keys in plans))
+    return tuple(
+        key for group in groups for key in _merged(*([key for key in keys if _group(key) == group] for keys in plans))
+    )
+
+
+def _merged(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """Both, each in its own order wherever the other allows it."""
+    found: list[str] = []
+    for _, a, b, c, d in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        found += [*first[a:b], *second[c:d]]
+    return tuple(dict.fromkeys(found))
+
+
+def differing(first: Sequence[Element], second: Sequence[Element]) -> frozenset[str]:
+    """The places where two plans do not say the same, or only one says anything."""
+    left, right = ({element.key: element.told for element in plan_} for plan_ in (first, second))
+    return frozenset(key for key in left.keys() | right.keys() if left.get(key) != right.get(key))
+
+
+def alike(config: ModelConfig, side: Side, layer: int) -> tuple[int, ...]:
+    """The layers of a stack whose blocks are built like that of ``layer``."""
+    return tuple(i for i in range(config.depth(side)) if config.layer(side, i) == config.layer(side, layer))

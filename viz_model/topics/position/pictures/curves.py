@@ -1,0 +1,79 @@
+"""What heads add to their scores, over the distance from query to key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing.curves import Style
+
+MAX_LINES = 32
+"""Heads that are drawn behind the chosen one."""
+
+
+class CurvesView(NamedTuple):
+    """What heads add for each of N distances key − query: ``values`` [H, N].
+
+    ``dots`` are the distances that the chosen query has in this sentence, with their positions.
+    ``buckets`` [N] is None where there are none.
+    """
+
+    distances: np.ndarray
+    values: np.ndarray
+    head: int
+    dots: np.ndarray
+    keys: np.ndarray
+    labels: tuple[str, ...]
+    buckets: np.ndarray | None
+
+
+def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
+    """The chosen head's numbers over the distance, a dot for each visible key; the other heads faint."""
+    rows = 1 if view.buckets is None else 2
+    figure = sheet.Sheet.grid(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 1][:rows])
+    where = f"{theme.plain(words['distance'])} %{{x}}"
+    _draw_heads(figure, view, words, where)
+    colours = [theme.token_colour(int(label.split(":")[0])) for label in view.labels]
+    names = [theme.plain(label) for label in view.labels]
+    size = 8 if len(view.keys) <= 64 else 4
+    dots = view.dots.astype(np.float32)
+    curves.points(
+        figure, view.keys, dots, colours, size=size, text=names, hover="%{text}<br><b>%{y:.4f}</b>", at=(1, 1)
+    )
+    if view.buckets is not None:
+        style = Style(theme.ROLES["residual"])
+        told = f"{where}<br>{theme.plain(words['bucket'])} <b>%{{y}}</b>"
+        steps = {**style.line, "shape": "hvh"}
+        curves.line(figure, view.distances, view.buckets, style, line=steps, hover=told, at=(2, 1))
+        axes.upward(figure, words["bucket"], at=(2, 1))
+    axes.across(figure, words["distance"], at=(rows, 1))
+    axes.upward(figure, words["added"], at=(1, 1))
+    axes.zero(figure, "y")
+    legend = {**theme.LEGEND_BELOW, "y": -0.2 if rows == 1 else -0.15}
+    figure.update_layout(showlegend=True, legend=legend)
+    return theme.finished(figure, height=360 if rows == 1 else 460, fixed=False)
+
+
+def _draw_heads(figure: sheet.Sheet, view: CurvesView, words: Mapping[str, str], where: str) -> None:
+    shape = "linear" if view.buckets is None else "hvh"
+    others = [head for head in range(len(view.values)) if head != view.head][:MAX_LINES]
+    for head in [*others, view.head]:
+        chosen, name = head == view.head, f"{words['head']} {head}"
+        faint = Style(theme.rgba(theme.ROLES["residual"], 0.4), width=1.2)
+        style = Style(theme.ROLES["position"], width=2.8) if chosen else faint
+        curves.line(
+            figure,
+            view.distances,
+            view.values[head].astype(np.float32),
+            style,
+            name=name if chosen else words["others"],
+            showlegend=chosen or head == others[0],
+            line={**style.line, "shape": shape},
+            hover=f"{where}<br><b>%{{y:.4f}}</b>",
+            extra=name,
+            at=(1, 1),
+        )

@@ -1,0 +1,177 @@
+"""Any scheme by what it declares: which value it makes, by which formula, and what that is in this run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
+from viz_model.topics.position import numbers
+from viz_model.topics.position.numbers import by_hand, views
+from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
+from viz_model.topics.position.pictures.matrix import draw_matrix
+from viz_model.topics.position.pictures.offsets import draw_offsets
+from viz_model.topics.position.sections import embedding, rotation, schemes, scores
+from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections.scores import Scores
+
+PLACES = {"embedding": "embed.position", "queries": "attn.q_rotated", "scores": "attn.bias"}
+"""Where a scheme may act, and the value that it declares there."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The values that the scheme makes in this layer, by place."""
+
+    page: Page
+    sites: dict[str, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Declared:
+        names = {place: name if place == "embedding" else page.at(name) for place, name in PLACES.items()}
+        return cls(page, {place: name for place, name in names.items() if name in page.trace})
+
+
+def lead(given: Declared) -> None:
+    """The scheme's name, and a formula for each place."""
+    page = given.page
+    if not given.sites:
+        elements.see(page, "declared_nothing", layer=page.view.layer)
+    else:
+        elements.see(page, "declared_lead", scheme=schemes.name(page, schemes.own(page)))
+    for place, name in given.sites.items():
+        site = page.trace.site(name)
+        elements.see(page, f"declared_{place}", label=page.t.site_label(site), formula=site.formula)
+
+
+def added(given: Declared) -> None:
+    """Vectors that are added to the embedding."""
+    page = given.page
+    if "embedding" not in given.sites:
+        return
+    picture, see = elements.split()
+    rows = page.trace["embed.position"].numpy()
+    column = int(np.abs(rows[page.token]).argmax())
+    with picture:
+        axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
+        view = views.matrix_view(page.trace, "embed.position", page.token, axes)
+        elements.figure(page, draw_matrix(view, (column,)), "matrix", page.words("declared_matrix_alt"))
+        elements.source(page, "embed.position")
+    with see:
+        row, length = rows[page.token], np.linalg.norm(rows[page.token])
+        facts = {"position": page.token, "column": column, "value": f"{row[column]:.4f}", "length": f"{length:.3f}"}
+        elements.see(page, "declared_row", token=page.token_name(), **facts)
+    alike = views.similarity_view(page.trace, page.token)
+    near = f"{alike.at(1):.2f}"
+    embedding.alike(page, alike, page.words("declared_similarity", near=near), "declared_")
+    elements.see(page, "declared_similarity", near=near, spread=f"{alike.spread:.2g}", **embedding.context(page))
+    embedding.total(page, (column,))
+
+
+def turned(given: Declared) -> None:
+    """Queries and keys that are changed by their position."""
+    page = given.page
+    if "queries" not in given.sites:
+        return
+    trace, layer, head, token = page.trace, page.view.layer, page.view.head, page.token
+    axes = (page.t("common.axis_token"), page.words("rope_value"))
+    for role in ("query", "key"):
+        pictures = turned_view(trace, layer, head, token, role, axes)
+        for column, view, name in zip(st.columns(2), pictures, ("declared_before", "declared_after"), strict=True):
+            with column:
+                title = page.words(name, role=page.words(f"role_{role}"))
+                st.markdown(f"**{title}**")
+                elements.figure(page, draw_matrix(view), f"{name}_{role}", title)
+        before = numbers.unrotated_site(trace, layer, role[0])
+        elements.source(page, before, page.at(f"attn.{role[0]}_rotated"))
+    st.subheader(page.words("declared_offsets"), anchor=False)
+    picture, see = elements.split()
+    with see:
+        key = chosen_key.choose(page)
+        elements.see(page, "declared_offsets", token=page.token_name(), key=page.token_name(key))
+    with picture:
+        drawn = draw_offsets(
+            offsets_view(trace, layer, head, token, key), scores.words(page, "rope", "offset", "score", "recorded")
+        )
+        elements.figure(page, drawn, "offsets", page.words("declared_offsets_alt"))
+        elements.source(page, page.at("attn.scores"))
+    scores.self_only(page)
+
+
+def biased(given: Declared) -> None:
+    """Numbers that are added to the scores: by distance, if that is all they depend on, and in this sentence."""
+    page = given.page
+    if "scores" not in given.sites:
+        return
+    if numbers.is_of_distance(page.trace[given.sites["scores"]].numpy()):
+        picture, see = elements.split()
+        with picture:
+            scores.curves(page, page.words("declared_curves_alt"))
+        with see:
+            elements.see(page, "declared_distance")
+            scores.self_only(page)
+    else:
+        elements.see(page, "declared_no_distance")
+        scores.self_only(page)
+    of_head = Scores.of(page)
+    scores.matrices(of_head)
+    scores.row(of_head)
+
+
+def formula(given: Declared) -> None:
+    page = given.page
+    names = {
+        "embedding": ("embed.position", "embed.out"),
+        "queries": (page.at("attn.q_rotated"), page.at("attn.k_rotated"), page.at("attn.scores")),
+        "scores": tuple(page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")),
+    }
+    shown = [name for place in given.sites for name in names[place]]
+    elements.formula(page, *(dict.fromkeys(shown) or (page.at("attn.scores"), page.at("attn.pattern"))))
+
+
+def hand(given: Declared) -> None:
+    page, view = given.page, given.page.view
+    key = chosen_key.shown(page)
+    names = {"token": page.token_name(), "key": page.token_name(key)}
+    if "embedding" in given.sites:
+        column = int(page.trace["embed.position"][page.token].abs().argmax())
+        facts = by_hand.row_by_hand(page.trace, page.token, column)
+        elements.see(page, "declared_hand_embedding", **facts, **names)
+    if "scores" in given.sites:
+        elements.see(page, "declared_hand_scores", **Scores.of(page).hand)
+    else:
+        facts = by_hand.score_by_hand(page.trace, view.layer, view.head, page.token, key)
+        elements.see(page, "declared_hand_queries", **facts, **names)
+
+
+def code(given: Declared) -> None:
+    elements.code(given.page, sites=(*given.sites.values(), given.page.at("attn.scores")))
+
+
+def tables(given: Declared) -> None:
+    if "embedding" in given.sites:
+        embedding.tables(given.page)
+    if "queries" in given.sites:
+        rotation.vectors(given.page)
+    if "scores" in given.sites:
+        scores.table(Scores.of(given.page))
+    if not given.sites:
+        page, name = given.page, given.page.at("attn.scores")
+        values = page.trace.head(name, page.view.head).numpy()
+        elements.table(page, f"{name}[{page.view.head}]", values, page.token_labels, page.token_labels, "scores")
+
+
+def question(given: Declared) -> None:
+    elements.question(given.page, "declared_question", "declared_answer")
+
+
+LAYOUT = Layout(
+    of=Declared.of,
+    sections=(lead, added, turned, biased, schemes.section),
+    tabs=Tabs(formula, hand, code, tables),
+    question=question,
+)

@@ -1,0 +1,67 @@
+"""What is added to the embedding: how alike its rows are, the sum, and the tabs that all such schemes share."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.topics.position import numbers
+from viz_model.topics.position.choices import WHOLE
+from viz_model.topics.position.numbers import views
+from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
+from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_sums
+
+
+def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple[str, ...] = ()) -> None:
+    """Two pictures of how alike positions are; ``told`` begins the names of their texts."""
+    st.subheader(title, anchor=False)
+    square, curve = st.columns(2, gap="large")
+    axis = page.t("common.axis_token")
+    with square:
+        elements.figure(page, draw_similarity(view, (axis, axis)), "similarity", page.words(f"{told}similarity_alt"))
+    with curve:
+        drawn = draw_by_distance(view, (page.words("distance"), page.words("cosine")), curves)
+        elements.figure(page, drawn, "distance", page.words(f"{told}distance_alt"))
+    elements.source(page, "embed.position")
+
+
+def context(page: Page) -> dict[str, str]:
+    """The context in words, and how much of it is compared."""
+    size = page.lm.config.n_context
+    return {"context": f"{size:,}", "last_position": f"{size - 1:,}", "compared": f"{min(size, numbers.MAX_ROWS):,}"}
+
+
+def total(page: Page, columns: tuple[int, ...] = ()) -> None:
+    """Embedding + position = what block 0 reads."""
+    trace, token, axis = page.trace, page.token, page.t("common.axis_dimension")
+    view = views.sum_view(trace, token)
+    st.subheader(page.words("sum" if view.normed is None else "sum_normed", token=page.token_name()), anchor=False)
+    names = [page.words("strip_" + site.removeprefix("embed.")) for site in view.sites[:-1]]
+    names = [name if n == 0 else f"+ {name}" for n, name in enumerate(names)]
+    strips = (*names, page.words("strip_total" if view.normed is None else "strip_read"))
+    if elements.control(page, WHOLE, st.toggle, help=None):
+        axes = (page.t("common.axis_token"), axis)
+        figure = draw_sums(views.sum_views(trace, token, axes), strips, axis, columns)
+    else:
+        figure = draw_sum(view, strips, axis, columns)
+    elements.figure(page, figure, "sum", page.words("sum_alt"))
+    if view.normed is not None:
+        normed = draw_normed(view, page.words("strip_normed"), axis, columns)
+        elements.figure(page, normed, "normed", page.words("strip_normed"))
+    elements.source(page, *view.named)
+    elements.see(page, "sum", token=page.token_name(), **view.text_values)
+
+
+def code(page: Page) -> None:
+    """Where position enters, then the embedding's other parts."""
+    others = (name for name in page.trace.sites if name.startswith("embed."))
+    elements.code(page, sites=tuple(dict.fromkeys(("embed.position", *others))))
+
+
+def tables(page: Page) -> None:
+    """The rows that are added up for the token, and the positions of all."""
+    view = views.sum_view(page.trace, page.token)
+    elements.table(page, f"embed[{page.token}]", view.strips, view.sites, page.dimension_labels, "sum")
+    rows = page.trace["embed.position"].numpy()
+    elements.table(page, "embed.position", rows, page.token_labels, page.dimension_labels, "waves")

@@ -1,0 +1,103 @@
+"""What is added to the scores: curves, matrices, one row, and the tabs that all such schemes share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.topics.position.choices import RANGE
+from viz_model.topics.position.numbers import Buckets, by_hand
+from viz_model.topics.position.numbers.attention_views import added_view, curves_view
+from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_added
+from viz_model.topics.position.pictures.curves import draw_curves
+from viz_model.topics.position.pictures.row import draw_row
+from viz_model.topics.position.sections import key as chosen_key
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One head's scores with what position adds to them.
+
+    ``key`` is the one that is worked out for the chosen token, ``hand`` its arithmetic for prose.
+    """
+
+    page: Page
+    view: AddedView
+    key: int
+    hand: dict[str, str]
+
+    @classmethod
+    def of(cls, page: Page) -> Scores:
+        view = added_view(page.trace, page.view.layer, page.view.head, page.token)
+        key = chosen_key.shown(page)
+        names = {"token": page.token_name(), "key": page.token_name(key), "head": str(page.view.head)}
+        return cls(page, view, key, {**by_hand.bias_by_hand(view, key), **names})
+
+
+def words(page: Page, prefix: str, *names: str) -> dict[str, str]:
+    """Labels of a figure: ``{name: the page's prefix_name}``."""
+    return {name: page.words(f"{prefix}_{name}") for name in names}
+
+
+def curves(page: Page, alt: str, buckets: Buckets | None = None) -> None:
+    """What heads add over the distance, as far as this sentence goes, or as far as there is something to see."""
+    options = {"help": None, "label_visibility": "collapsed"}
+    whole = elements.choose(page, RANGE, ("text", "all"), **options) == "all"
+    view = curves_view(page.trace, page.view.layer, page.view.head, page.token, whole=whole, buckets=buckets)
+    labels = words(page, "bias", "head", "others", "distance", "added", "bucket")
+    elements.figure(page, draw_curves(view, labels), "curves", alt)
+    elements.source(page, page.at("attn.bias"))
+
+
+def self_only(page: Page) -> None:
+    """Where there is cross-attention, that it gets nothing of the kind."""
+    if page.lm.config.kind == "encoder_decoder":
+        elements.see(page, "self_only")
+
+
+def matrices(given: Scores) -> None:
+    """Scores + bias = what the softmax reads."""
+    page = given.page
+    st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
+    axes = page.t("common.axis_query"), page.t("common.axis_key")
+    sites = [page.at(f"attn.{which}") for which in MATRICES]
+    for column, which, site in zip(st.columns(3, gap="medium"), MATRICES, sites, strict=True):
+        with column:
+            matrix = given.view.matrix(which, f"{site}[{page.view.head}]", axes)
+            title = page.words(f"added_{which}")
+            elements.figure(page, draw_added(matrix, title), which, title)
+    elements.source(page, *sites)
+    st.caption(page.words("added_axes"))
+
+
+def row(given: Scores) -> None:
+    """One row's attention with and without what is added, and one key of it in words."""
+    page = given.page
+    st.subheader(page.words("row", token=page.token_name()), anchor=False)
+    wide, narrow = st.columns([2, 1], gap="large")
+    with wide:
+        labels = words(page, "row", "with", "without", "weight")
+        elements.figure(page, draw_row(given.view, labels), "row", page.words("row_alt"))
+        elements.source(page, page.at("attn.pattern"))
+    with narrow:
+        chosen_key.choose(page)
+        elements.see(page, "added_see", **given.hand)
+
+
+def formulas(page: Page) -> None:
+    elements.formula(page, *(page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
+
+
+def code(given: Scores) -> None:
+    names = ("bias", "scores", "masked", "pattern")
+    elements.code(given.page, sites=[given.page.at(f"attn.{name}") for name in names])
+
+
+def table(given: Scores) -> None:
+    """The bias of every visible pair."""
+    page = given.page
+    name = f"{page.at('attn.bias')}[{page.view.head}]"
+    elements.table(page, name, given.view.head_values.bias, page.token_labels, page.token_labels, "bias")

@@ -1,0 +1,62 @@
+"""What a visitor chooses on this page. A text of their own stays in the session: no address could hold it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viz_model.app.choices import Choice, number, one_of, switch, whole
+from viz_model.training import lab
+
+_PLAIN = lab.Settings()
+_MOST_WRITTEN = 999_999.0
+
+
+def _range(name: str) -> tuple[int, int]:
+    low, high = lab.RANGES[name]
+    return int(low), int(high)
+
+
+def _among(name: str, default: int, values: Sequence[int]) -> Choice[int]:
+    """One of a few whole numbers."""
+    by_text = {str(value): value for value in values}
+
+    def read(text: str) -> int:
+        if text not in by_text:
+            raise ValueError(text)
+        return by_text[text]
+
+    return Choice(name, default, read)
+
+
+def _rate(text: str) -> float:
+    # What no training can be done with is refused by the page, which names the limits.
+    if not re.fullmatch(r"-?[0-9]{1,6}(\.[0-9]{1,6})?", text, re.ASCII):
+        raise ValueError(text)
+    return float(text)
+
+
+def bounded(rate: float) -> float:
+    """A rate that an address can hold."""
+    return min(max(rate, -_MOST_WRITTEN), _MOST_WRITTEN)
+
+
+NORM_AT = one_of("norm_at", lab.CHOICES["norm_at"], _PLAIN.norm_at)
+N_LAYERS = whole("n_layers", _PLAIN.n_layers, *_range("n_layers"))
+D_MODEL = _among("d_model", _PLAIN.d_model, lab.CHOICES["d_model"])
+N_HEADS = _among("n_heads", _PLAIN.n_heads, lab.CHOICES["n_heads"])
+PEAK_RATE = Choice("peak_rate", _PLAIN.peak_rate, _rate, lambda rate: f"{rate:.6f}".rstrip("0").rstrip("."))
+WARMUP = switch("warmup", _PLAIN.warmup)
+STEPS = whole("steps", _PLAIN.steps, *_range("steps"))
+TIE_EMBEDDINGS = switch("tie_embeddings", _PLAIN.tie_embeddings)
+DROPOUT = number("dropout", _PLAIN.dropout, *lab.RANGES["dropout"])
+LABEL_SMOOTHING = number("label_smoothing", _PLAIN.label_smoothing, *lab.RANGES["label_smoothing"])
+SOURCE = one_of("source", lab.CHOICES["source"], _PLAIN.source)
+COLUMN = whole("column", 0, 0, max(lab.CHOICES["d_model"]) - 1)
+"""Of the watched row, the weight whose last step is worked out."""
+
+ALL = (
+    *(NORM_AT, N_LAYERS, D_MODEL, N_HEADS),
+    *(PEAK_RATE, WARMUP, STEPS, TIE_EMBEDDINGS),
+    *(DROPOUT, LABEL_SMOOTHING, SOURCE, COLUMN),
+)
