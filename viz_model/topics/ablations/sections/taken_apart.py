@@ -9,7 +9,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
-from viz_model.topics.ablations.numbers import breaking, by_hand
+from viz_model.topics.ablations.numbers import by_hand, change
 from viz_model.topics.ablations.pictures import series
 from viz_model.topics.ablations.sections import compare
 from viz_model.topics.ablations.sections.lab import Lab
@@ -28,12 +28,13 @@ def hand(trial: Trial) -> None:
     if not page.trace.edits:
         elements.see(page, "hand_nothing")
     elif not lab.plain.config.has_logits:
-        found = by_hand.turn(lab.plain, page.trace, lab.token)
-        elements.see(page, "hand_vectors", token=lab.token_name(lab.token), **found)
+        parts = by_hand.turn(lab.plain, page.trace, lab.token)
+        elements.see(page, "hand_vectors", token=lab.token_name(lab.token), **parts)
     else:
-        before, after = breaking.probabilities(lab.plain, page.trace, lab.at)
-        name = lab.plain.tokenizer.token
-        elements.see(page, "hand", **by_hand.divergence(before, after, lambda id: literal(name(id).label)))
+        was, now = (run.at(lab.at.side) for run in (lab.plain, page.trace))
+        found, name = change.guesses(was, now, lab.at.position), lab.plain.tokenizer.token
+        terms = by_hand.divergence(found.before, found.after, lambda id: literal(name(id).label))
+        elements.see(page, "hand", **terms)
 
 
 def code(trial: Trial) -> None:

@@ -145,11 +145,7 @@ def _answer(trial: Trial, finding: Finding) -> None:
     if finding.waits is not None:
         key, n = finding.waits
         st.button(
-            lab.words("measure", n=n),
-            key="ablations.measure",
-            icon=":material/timer:",
-            on_click=lab.allow,
-            args=(key,),
+            lab.words("measure", n=n), key="ablations.measure", icon=":material/timer:", on_click=lab.allow, args=(key,)
         )
     elements.see(page, finding.text, **finding.facts)
     elements.see(page, f"why_{trial.experiment.name}", **finding.facts)
