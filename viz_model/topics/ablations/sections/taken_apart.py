@@ -12,19 +12,19 @@ from viz_model.drawing.writing import percent
 from viz_model.topics.ablations.numbers import by_hand, change
 from viz_model.topics.ablations.pictures import series
 from viz_model.topics.ablations.sections import compare
+from viz_model.topics.ablations.sections.ablation import Ablation
 from viz_model.topics.ablations.sections.lab import Lab
-from viz_model.topics.ablations.sections.trial import Trial
 
 
-def formula(trial: Trial) -> None:
-    page = trial.lab.page
-    elements.see(page, f"formula_{trial.experiment.name}")
-    elements.see(page, "formula_logits" if trial.lab.plain.config.has_logits else "formula_vectors")
+def formula(ablation: Ablation) -> None:
+    page = ablation.lab.page
+    elements.see(page, f"formula_{ablation.experiment.name}")
+    elements.see(page, "formula_logits" if ablation.lab.plain.config.has_logits else "formula_vectors")
 
 
-def hand(trial: Trial) -> None:
+def hand(ablation: Ablation) -> None:
     """The divergence of the two predictions, by its largest terms."""
-    lab, page = trial.lab, trial.lab.page
+    lab, page = ablation.lab, ablation.lab.page
     if not page.trace.edits:
         elements.see(page, "hand_nothing")
     elif not lab.plain.config.has_logits:
@@ -37,13 +37,13 @@ def hand(trial: Trial) -> None:
         elements.see(page, "hand", **terms)
 
 
-def code(trial: Trial) -> None:
-    elements.code(trial.lab.page)
+def code(ablation: Ablation) -> None:
+    elements.code(ablation.lab.page)
 
 
-def numbers(trial: Trial) -> None:
+def numbers(ablation: Ablation) -> None:
     """The measure, and the first guesses of both runs."""
-    lab, page, finding = trial.lab, trial.lab.page, trial.finding()
+    lab, page, finding = ablation.lab, ablation.lab.page, ablation.finding()
     if finding is not None and finding.table:
         elements.records(page, "experiment", _named(lab, finding.table))
     if lab.plain.config.has_logits:
