@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import json
 import logging
 import math
-import threading
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import streamlit as st
 import torch
 
@@ -26,11 +23,6 @@ from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
-from viz_model.topics.block.numbers import depth
-from viz_model.topics.embedding.numbers import Geometry, geometry
-from viz_model.topics.norm_placement.numbers import twins
-from viz_model.topics.norm_placement.numbers.gradients import StreamGradients, stream_gradients
-from viz_model.training import log
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
@@ -51,10 +43,6 @@ _LOG = logging.getLogger(__name__)
 def alone() -> contextlib.AbstractContextManager[bool]:
     """While it is entered no model runs for anybody else; for short work, all visitors wait for it."""
     return run_lock.RUNNING
-
-
-# Fresh weights come from PyTorch's one generator, which two threads at once would mix up.
-_DRAWING_WEIGHTS = threading.Lock()
 
 
 MOST_OWN = 2
@@ -259,61 +247,3 @@ def readable(text: str) -> tuple[str, int]:
     head = text[:MAX_CHARACTERS]
     clean = head.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
-
-
-@cached()
-def gradients(asked: RunKey, side: Side) -> StreamGradients:
-    """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
-    run = trace(asked).at(side)
-    with run_lock.RUNNING:
-        return stream_gradients(run)
-
-
-@cached()
-def bare_top_changes(asked: RunKey) -> int:
-    """At how many positions a model's first choice would be another without its final norm."""
-    run = trace(asked)
-    with run_lock.RUNNING:
-        return twins.bare_top_changes(run.at(run.config.sides[-1]))
-
-
-@cached()
-def untrained_similarity(asked: RunKey, side: Side) -> np.ndarray:
-    """How alike the tokens are by depth in a model like this one before any training."""
-    run = trace(asked).at(side)
-    with run_lock.RUNNING, _DRAWING_WEIGHTS:
-        return twins.untrained_similarity(run)
-
-
-# Takes seconds, in a thread of its own: it does not keep a visitor's sentence waiting.
-@st.cache_resource(show_spinner=False)
-def gradients_at_start() -> depth.DepthGradients:
-    """Gradients of fresh models by depth, the same for every visitor."""
-    torch.set_num_threads(1)
-    with _DRAWING_WEIGHTS:
-        return depth.gradients_by_depth()
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def training_log(name: str) -> list[dict[str, Any]]:
-    """The log that lies beside a model's weights; empty where none does."""
-    path = model(name).folder / "log.jsonl"
-    return log.read(path) if path.exists() else []
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def figures_by_source(name: str) -> dict[str, dict[str, float]]:
-    """Bits per byte of held-out text and of text trained on, by source; empty where no file beside the weights says.
-
-    As :func:`viz_model.training.publish.by_source` measured them.
-    """
-    path = model(name).folder / "figures.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    found: dict[str, dict[str, float]] = known.get("by_source", {})
-    return found
-
-
-@cached()
-def embedding_geometry(name: str) -> Geometry:
-    """Nearest rows and principal directions of a model's embedding table."""
-    return geometry(model(name).model.embedding.weight.detach().numpy())

@@ -149,7 +149,7 @@ def test_the_way_to_the_twins(opened: Opened, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_large_model_runs_backwards_only_when_asked(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.topics.norm_placement.sections.norm_placement.MOST_WORK", 0)
+    monkeypatch.setattr("viz_model.topics.norm_placement.sections.sentence.MOST_WORK", 0)
     config = next(config for config in SAMPLE if config.kind == "decoder")
     app = opened("norm_placement", config)
     before = len(app.get("plotly_chart"))

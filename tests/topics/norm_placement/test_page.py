@@ -53,7 +53,7 @@ def test_the_experiments_stand_beside_every_kind(
 
 
 def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.topics.norm_placement.sections.norm_placement.MOST_DRAWN", 0)
+    monkeypatch.setattr("viz_model.topics.norm_placement.sections.sentence.MOST_DRAWN", 0)
     offer(monkeypatch, {"tiny": language_model(MODELS[0])})
     app = open_page("norm_placement", {"model": "tiny", "text": TEXT, "lang": "en"})
     assert not any("untrained" in str(figure["data"]) for figure in figures(app))

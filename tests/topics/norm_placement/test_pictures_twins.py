@@ -11,6 +11,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.norm_placement.numbers import twins as analysis
+from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 from viz_model.topics.norm_placement.pictures import twins
 
@@ -33,7 +34,7 @@ def test_lengths_through_a_block(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_))
     for side in config_.sides:
         seen = trace.at(side)
-        view = twins.BlockView.of(seen, 1, 3)
+        view = views.block_view(seen, 1, 3)
         assert view.entering == pytest.approx(seen["blocks.1.resid.in"][3].norm().item(), rel=1e-4)
         stream = seen["blocks.1.resid.in"][3]
         for branch in view.branches:
@@ -50,15 +51,15 @@ def test_lengths_through_a_block(config_: ModelConfig) -> None:
 def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
     alone: dict[str, vm.Trace] = {config_.norm_at: trace}
-    view = twins.DepthView.of(alone, 2)
+    view = views.depth_view(alone, 2)
     assert list(view.middle) == [config_.norm_at] and view.table().shape == (len(view.sites), 3)
     expected = np.median(np.stack([trace[site].norm(dim=-1).numpy() for site in view.sites]), axis=1)
     np.testing.assert_allclose(view.middle[config_.norm_at], expected, rtol=1e-5)
     facts = view.facts()
     assert facts[f"{config_.norm_at}_last"] == f"{expected[-1]:.1f}" and "more" not in facts
-    final = twins.FinalView.of(trace, 2)
+    final = views.final_view(trace, 2)
     assert (final.facts()["before_high"] == final.facts()["after_high"]) or config_.norm_at == "pre"
-    said = twins.by_hand(alone, 1, 2)[config_.norm_at]
+    said = views.by_hand(alone, 1, 2)[config_.norm_at]
     assert (r" - " in said["norm"].split("}{")[0]) == (said["name"] == "LayerNorm")
     recorded = trace["blocks.1.attn.norm.out"][2, 0].item()
     assert float(said["norm"].rpartition("= ")[2]) == pytest.approx(recorded, abs=2e-4)
@@ -69,21 +70,21 @@ def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
 def test_one_column_for_a_model_alone(kind: Literal["decoder", "encoder_decoder"]) -> None:
     trace = run_both(language_model(tiny_config(kind=kind, start_id=0))).at("decoder")
     names = {name: name for name in ("norm", "attn", "cross", "ffn")}
-    figure = twins.draw_blocks({"pre": twins.BlockView.of(trace, 0, 1)}, names, "pre")
+    figure = twins.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre")
     said = [note.text for note in figure.layout.annotations]
     assert said.count("norm") == (3 if kind == "encoder_decoder" else 2)
     assert ("cross" in said) == (kind == "encoder_decoder") and not any("●" in text for text in said)
 
 
 def test_depth_holds_both_streams(traces: dict[str, vm.Trace]) -> None:
-    view = twins.DepthView.of(traces, 2)
+    view = views.depth_view(traces, 2)
     for side, trace in traces.items():
         lengths = np.stack([np.linalg.norm(trace[site].numpy(), axis=-1) for site in view.sites])
         np.testing.assert_allclose(view.middle[side], np.median(lengths, axis=1), rtol=1e-5)
         np.testing.assert_allclose(view.token[side], lengths[:, 2], rtol=1e-5)
     assert view.table().shape == (len(view.sites), 6)
     fresh = {side: np.linspace(0.1, 0.6, len(view.sites)) for side in traces}
-    compared = twins.DepthView.of(traces, 2, fresh)
+    compared = views.depth_view(traces, 2, fresh)
     assert compared.table().shape == (len(view.sites), 8) and compared.facts()["post_fresh"] == "0.60"
     lines = twins.draw_similarity(compared, "cosine", "untrained").data
     assert [line.line.dash for line in lines] == ["solid", "solid", "dot", "dot"]
@@ -95,7 +96,7 @@ def test_depth_holds_both_streams(traces: dict[str, vm.Trace]) -> None:
 
 @pytest.mark.parametrize(("last", "trend"), [(2.0, "grows"), (1.1, "level"), (0.5, "shrinks")])
 def test_a_trend_is_named_by_how_the_stream_ends(last: float, trend: str, traces: dict[str, vm.Trace]) -> None:
-    view = twins.DepthView.of(traces, 0)._replace(middle={"pre": np.array([1.0, 9.0, last]), "post": np.ones(3)})
+    view = views.depth_view(traces, 0)._replace(middle={"pre": np.array([1.0, 9.0, last]), "post": np.ones(3)})
     assert view.trend("pre") == trend
 
 
@@ -116,7 +117,7 @@ def test_gradients_are_those_of_the_sentence(traces: dict[str, vm.Trace]) -> Non
 
 
 def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str, vm.Trace]) -> None:
-    view = twins.PredictionsView.twins(traces, 3)
+    view = views.predictions_of_twins(traces, 3)
     for side, trace in traces.items():
         expected = {token.label: p for token, p in trace.next_tokens(3, 5)}
         shown = dict(zip(view.labels, view.probs[side].tolist(), strict=True))
@@ -127,10 +128,10 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
 
 
 def test_without_the_final_norm(traces: dict[str, vm.Trace]) -> None:
-    view = twins.PredictionsView.final_norm(traces["pre"], 3)
+    view = views.predictions_without_final_norm(traces["pre"], 3)
     assert view.top["with"] == traces["pre"].next_tokens(3, 1)[0][0].label
     assert view.probs["with"].tolist() != view.probs["without"].tolist()
-    ranges = twins.logit_ranges(traces["pre"], 3)
+    ranges = views.logit_ranges(traces["pre"], 3)
     assert ranges["with_largest"] == f"{traces['pre']['logits'][3].max().item():.1f}"
     bare = traces["pre"]["blocks.3.resid.out"][3] @ traces["pre"].model.unembedding.weight.T
     assert ranges["without_least"] == f"{bare.min().item():.1f}"
@@ -140,7 +141,7 @@ def test_without_the_final_norm(traces: dict[str, vm.Trace]) -> None:
 
 @pytest.mark.parametrize("side", ["pre", "post"])
 def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> None:
-    blocks = {name: twins.BlockView.of(trace, 0, 0) for name, trace in traces.items()}
+    blocks = {name: views.block_view(trace, 0, 0) for name, trace in traces.items()}
     figure = twins.draw_blocks(blocks, {"norm": "norm", "attn": "a", "ffn": "f"}, side)
     marked = [note.text for note in figure.layout.annotations if "●" in note.text]
     assert marked == [f"<b>● {twins.NAMES[side]}</b>"]
@@ -155,7 +156,7 @@ def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> No
 
 
 def test_by_hand_comes_out_at_what_was_recorded(traces: dict[str, vm.Trace]) -> None:
-    for side, said in twins.by_hand(traces, 1, 2).items():
+    for side, said in views.by_hand(traces, 1, 2).items():
         end = said["sum" if side == "pre" else "norm"].rpartition("= ")[2]
         assert float(end) == pytest.approx(float(said["recorded"]), abs=2e-4)
         recorded = traces[side]["blocks.1.resid.mid"][2, 0].item()

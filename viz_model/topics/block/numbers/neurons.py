@@ -11,7 +11,8 @@ from torch import Tensor
 
 from viz_model.model.heads import LanguageHead
 from viz_model.model.sites import Site
-from viz_model.runs.trace import RunReader, Trace
+from viz_model.runs.reader import RunReader
+from viz_model.runs.trace import Trace
 from viz_model.values.expression import Point, Where
 
 CURVE_POINTS = 161

@@ -1,0 +1,53 @@
+"""The gradient before any training, against depth."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from viz_model.app.texts import Texts
+from viz_model.topics.block.numbers.depth import PLACES
+from viz_model.topics.norm_placement.pictures import norm_lab, twins
+from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
+from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
+
+PAGE = "norm_placement"
+
+
+def section(shown: Comparison) -> None:
+    heading(shown.page, "start")
+    _measured(shown.page.t)
+
+
+# In parallel, because the first visitor of a server waits seconds for it. Of the page it is given
+# the language alone: a fragment is kept with what it was given, and a trace is large.
+@st.fragment(parallel=True)
+def _measured(t: Texts) -> None:
+    place = st.empty()
+    place.caption(t(f"{PAGE}.start_measuring"))
+    view = norm_lab.StartView.of(gradients_at_start())
+    facts = {key: t(f"{PAGE}.{value}") if key.endswith("_word") else value for key, value in view.facts().items()}
+    depth, axis, block = (t(f"{PAGE}.{key}") for key in ("depth", "w2_gradient", "block"))
+    figures = {
+        "start": norm_lab.draw_start(view, depth, axis, t(f"{PAGE}.theory")),
+        "by_block": norm_lab.draw_by_block(view, block, axis),
+    }
+    with place.container():
+        for column, (name, figure) in zip(st.columns(2, gap="large"), figures.items(), strict=True):
+            with column:
+                st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
+                key, alt = f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt")
+                st.plotly_chart(figure, config={"displayModeBar": False}, key=key, alt=alt)
+                st.markdown(t.prose(f"{PAGE}.{name}", **facts))
+        with st.expander(t(f"{PAGE}.start_why")):
+            st.markdown(t.prose(f"{PAGE}.start_why", **facts))
+        with st.expander(t(f"{PAGE}.start_numbers")):
+            seeds = range(len(view.table().T) // len(PLACES))
+            columns = [f"{twins.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in PLACES for n in seeds]
+            st.dataframe(
+                pd.DataFrame(view.table(), columns=columns, index=pd.Index(view.rows)), key=f"{PAGE}.start.table"
+            )
+            st.code(
+                "from viz_model.topics.block.numbers import depth\n\nfound = depth.gradients_by_depth()",
+                language="python",
+            )

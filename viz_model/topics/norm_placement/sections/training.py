@@ -1,0 +1,66 @@
+"""How the twins were trained, from the logs beside their weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import elements, runs
+from viz_model.app.cache import cached
+from viz_model.app.texts import LANGUAGES
+from viz_model.topics.norm_placement.pictures import twins_training
+from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
+from viz_model.training import log
+
+
+@cached(beside=True)
+def training_log(name: str) -> list[dict[str, Any]]:
+    """The log that lies beside a model's weights; empty where none does."""
+    path = runs.model(name).folder / "log.jsonl"
+    return log.read(path) if path.exists() else []
+
+
+@cached(beside=True)
+def figures_by_source(name: str) -> dict[str, dict[str, float]]:
+    """Bits per byte of held-out text and of text trained on, by source; empty where no file beside the weights says.
+
+    As :func:`viz_model.training.publish.by_source` measured them.
+    """
+    path = runs.model(name).folder / "figures.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found: dict[str, dict[str, float]] = known.get("by_source", {})
+    return found
+
+
+def section(shown: Comparison) -> None:
+    page, names = shown.page, {place: key.model for place, key in shown.keys.items()}
+    logs = {place: training_log(name) for place, name in names.items()}
+    if shown.alone or not all(logs.values()):
+        return
+    heading(page, "training")
+    curves = twins_training.CurvesView.of(logs)
+    facts, step = curves.facts(), page.words("step")
+    if curves.languages:
+        elements.see(page, "difference", **shown.values(facts))
+    left, right = st.columns(2, gap="large")
+    figure = twins_training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
+    finding(shown, left, "loss", figure, facts)
+    if curves.climb:
+        with left:
+            elements.see(page, "rounds", **shown.values(facts))
+    if curves.languages:
+        figure = twins_training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
+        finding(shown, right, "held_out", figure, facts)
+    by_source = {place: figures_by_source(name) for place, name in names.items()}
+    if all(by_source.values()):
+        view = twins_training.SourcesView.of(by_source)
+        labels = {file: page.words(f"source_{Path(file).stem}") for file in view.sources}
+        ends = {which: page.words(f"sources_{which}") for which in ("held_out", "seen")}
+        figure = twins_training.draw_sources(view, labels, ends, page.words("bits_per_byte"))
+        finding(shown, st.container(), "sources", figure, view.facts())
+    if curves.blocks:
+        figure = twins_training.draw_block_gradients(curves, page.words("block"), step, page.words("block_gradient"))
+        finding(shown, st.container(), "block_gradients", figure, facts)

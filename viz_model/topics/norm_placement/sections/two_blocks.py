@@ -1,0 +1,46 @@
+"""Who is compared, and the block of each with its norm where it stands."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, runs, state
+from viz_model.app.texts import literal
+from viz_model.topics.norm_placement.numbers import views
+from viz_model.topics.norm_placement.pictures import twins
+from viz_model.topics.norm_placement.sections.comparison import Comparison
+
+BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
+
+
+def section(shown: Comparison) -> None:
+    _introduce(shown)
+    page, place = shown.page, (shown.page.view.layer, shown.page.token)
+    blocks = {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
+    picture, see = elements.split()
+    names = {"norm": "norm", "attn": "attention", "cross": "cross_attention", "ffn": "ffn"}
+    with picture:
+        stations = {part: page.t(f"common.map_{name}") for part, name in names.items()}
+        figure = twins.draw_blocks(blocks, stations, shown.own)
+        elements.figure(page, figure, "blocks", page.words(f"blocks_alt{shown.alone}"))
+        elements.source(page, *shown.sites(*BLOCK))
+    with see:
+        elements.see(page, f"see{shown.alone and f'_{shown.own}'}", **shown.values(twins.lengths(blocks)))
+
+
+def _introduce(shown: Comparison) -> None:
+    """Who is compared, or why nobody is; with a way to the models that can be."""
+    page = shown.page
+    if not shown.alone:
+        elements.see(page, "twins")
+        return
+    elements.see(page, f"alone_{shown.own}", model=literal(page.view.model), norm=type(page.lm.config.norm).__name__)
+    paired = next((name for name in runs.names() if runs.model(name).twin in runs.names()), None)
+    if paired is not None:
+        st.button(
+            page.words("see_twins"),
+            key="norm_placement.see_twins",
+            icon=":material/compare_arrows:",
+            on_click=state.update,
+            kwargs={"model": paired, "token": None},
+        )
