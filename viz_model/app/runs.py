@@ -23,7 +23,6 @@ from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.record import bytes_kept
-from viz_model.topics.embedding.numbers import Geometry, geometry
 
 # Characters that are tokenised at the most. Far more than any context holds, few enough that a
 # pasted book costs milliseconds.
@@ -248,9 +247,3 @@ def readable(text: str) -> tuple[str, int]:
     head = text[:MAX_CHARACTERS]
     clean = head.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return clean, sum(0xD800 <= ord(c) <= 0xDFFF for c in head)
-
-
-@cached()
-def embedding_geometry(name: str) -> Geometry:
-    """Nearest rows and principal directions of a model's embedding table."""
-    return geometry(model(name).model.embedding.weight.detach().numpy())

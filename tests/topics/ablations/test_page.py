@@ -84,6 +84,29 @@ def test_an_address_opens_its_experiment_and_the_code_agrees() -> None:
     assert run_code(app)[-1] == "True"
 
 
+def test_an_address_holds_the_experiment_and_the_guess() -> None:
+    query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "experiment": "scale", "guess": "flatter"}
+    app = open_page("ablations", query)
+    assert app.button_group(key="ablations.guess").value == "flatter"
+    app.button(key="ablations.try").click().run()
+    assert not app.exception and "guess" in said(app)
+    assert {"experiment", "guess", "edits"} <= set(app.query_params)
+    app.button_group(key="ablations.experiment").set_value("norm").run()
+    assert not app.exception and "guess" not in app.query_params and app.query_params["experiment"] == "norm"
+    assert open_page("ablations", {**query, "experiment": "nothing"}).warning
+
+
+def test_another_sentence_is_taken_from_the_address() -> None:
+    query = {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "experiment": "patch"}
+    app = open_page("ablations", {**query, "word": "1", "other": "The dog sat"})
+    assert app.text_input(key="ablations.other").value == "The dog sat"
+    app.button(key="ablations.try").click().run()
+    assert not app.exception and "Measured" in said(app) and "dog" in app.query_params["edits"]
+    app = open_page("ablations", {**query, "other": "A much longer sentence than that one"})
+    app.button(key="ablations.try").click().run()
+    assert not app.exception and app.warning and "edits" not in app.query_params
+
+
 def test_a_place_that_is_not_there_leaves_the_page_usable() -> None:
     app = open_page("ablations", {"model": "story-pre-ln", "text": "The cat sat", "edits": "skip.99.ffn"})
     assert app.warning and not app.exception

@@ -15,7 +15,7 @@ from tiny_models import describe, language_model, variants
 
 from viz_model.app import runs
 from viz_model.config import ModelConfig
-from viz_model.topics.cross_attention.sections import cross_attention
+from viz_model.topics.cross_attention.sections.decoding import compared
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"
@@ -121,7 +121,7 @@ def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
 )
 def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
     assert runs.MAX_SAID == 64
-    assert cross_attention._compared(same, own, target) == said
+    assert compared(same, own, target) == said
 
 
 @pytest.mark.parametrize(

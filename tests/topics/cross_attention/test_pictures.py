@@ -12,7 +12,12 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.drawing import lines, spans, strips, theme
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.pictures import cross_attention as figures
+from viz_model.topics.cross_attention.numbers.by_hand import by_hand
+from viz_model.topics.cross_attention.pictures import decoding, maps, wiring
+from viz_model.topics.cross_attention.pictures import steps as steps_drawn
+from viz_model.topics.cross_attention.pictures import sum as sums
+from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
+from viz_model.topics.cross_attention.pictures.heads import draw_heads
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
@@ -62,14 +67,14 @@ def test_no_other_window_holds_more() -> None:
 def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) -> None:
     patterns = np.random.default_rng(1).random(shape)
     target, source = ([f"{side}{i}" for i in range(n)] for side, n in zip("ts", shape[1:], strict=True))
-    view = figures.MapsView.of(patterns, target, source)
-    assert max(view.patterns.shape[1:]) <= figures.MOST_CELLS
+    view = maps.MapsView.of(patterns, target, source)
+    assert max(view.patterns.shape[1:]) <= maps.MOST_CELLS
     assert view.patterns.shape == (shape[0], len(view.target), len(view.source))
     for q in range(view.patterns.shape[1]):
         for s in range(view.patterns.shape[2]):
             rows, columns = (slice(i * pool, (i + 1) * pool) for i, pool in zip((q, s), view.pools, strict=True))
             np.testing.assert_allclose(view.patterns[:, q, s], patterns[:, rows, columns].max((1, 2)), rtol=1e-6)
-    large = figures.large(view, shape[1] - 1, "site", ("target", "source"))
+    large = maps.large(view, shape[1] - 1, "site", ("target", "source"))
     assert large.selected_row == len(view.target) - 1
     drawn = strips.matrix(large)
     assert (len(drawn.strips), len(drawn.columns)) == (len(view.target), len(view.source))
@@ -77,15 +82,15 @@ def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) ->
 
 def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
     every = cross.patterns(trace, LAYER)
-    view = figures.MapsView.of(every, cross.target_labels(trace), cross.source_labels(trace))
+    view = maps.MapsView.of(every, cross.target_labels(trace), cross.source_labels(trace))
     assert view.pools == (1, 1)
     np.testing.assert_array_equal(view.patterns, every)
-    header, values = figures.maps_scene(view, HEAD, words(figures.GRID))
+    header, values = maps.maps_scene(view, HEAD, words(maps.WORDS))
     assert values.shape == (header["heads"], len(header["target"]), len(header["source"])) == every.shape
 
 
 def drawn_steps(trace: vm.Trace, steps: cross.Steps, **options: Any) -> strips.StripsView:
-    return figures.step_strips(steps, cross.source_labels(trace), words(figures.STEPS), **options)
+    return steps_drawn.step_strips(steps, cross.source_labels(trace), words(steps_drawn.STEPS), **options)
 
 
 def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
@@ -98,7 +103,7 @@ def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
         np.testing.assert_array_equal(row.values, values)
     assert bars.look == "bars"
     np.testing.assert_array_equal(bars.values, steps.fetched)
-    values, names, columns = figures.steps_table(steps, words(figures.STEPS), cross.source_labels(trace))
+    values, names, columns = steps_drawn.steps_table(steps, words(steps_drawn.STEPS), cross.source_labels(trace))
     assert values.shape == (len(names), len(columns))
 
 
@@ -116,16 +121,16 @@ def test_a_long_source_is_cut_to_what_is_read_or_to_the_padding(padded: bool) ->
     trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
     steps = cross.steps(trace, LAYER, HEAD, 2, padded=padded)
     drawn = drawn_steps(trace, steps, scaled=True)
-    shown = slice(36, 60) if padded else spans.window(steps.fetched, figures.MOST_COLUMNS)
+    shown = slice(36, 60) if padded else spans.window(steps.fetched, steps_drawn.MOST_COLUMNS)
     np.testing.assert_array_equal(drawn.strips[0].values, steps.products[shown])
     np.testing.assert_array_equal(drawn.strips[-1].values, steps.fetched[shown])
-    assert drawn.places == tuple(range(60))[shown] and len(drawn.columns) == figures.MOST_COLUMNS
+    assert drawn.places == tuple(range(60))[shown] and len(drawn.columns) == steps_drawn.MOST_COLUMNS
     assert drawn.strips[-1].values.max() == steps.fetched.max() or padded
 
 
 def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) -> None:
     written, norm_at = cross.written(trace, LAYER, QUERY), trace.config.norm_at
-    drawn = figures.sum_strips(written, words(figures.SUMS), "dimension", norm_at)
+    drawn = sums.sum_strips(written, words(sums.WORDS), "dimension", norm_at)
     expected = [written.before, written.out, written.before + written.out, written.after]
     if norm_at == "pre":
         del expected[2]
@@ -133,24 +138,24 @@ def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) 
     for strip, values in zip(drawn.strips, expected, strict=True):
         np.testing.assert_allclose(strip.values, values, atol=1e-6)
         assert f"{np.linalg.norm(values):.2f}" in strip.behind
-    heads = figures.draw_heads(written, HEAD, words(figures.SUMS)).data[0]
+    heads = draw_heads(written, HEAD, words(sums.WORDS)).data[0]
     np.testing.assert_allclose(heads.y, np.linalg.norm(written.heads, axis=-1), rtol=1e-5)
 
 
 def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
     steps = cross.decoding(trace)
     own = tuple(step.guesses[0][0] for step in steps[:2])
-    view = figures.DecodingView.of(steps, own, QUERY, most=4)
+    view = decoding.DecodingView.of(steps, own, QUERY, most=4)
     assert len(view.steps) == 4 and view.first + view.newest == QUERY
     assert view.steps[view.newest] == steps[QUERY]
     for before, after in zip(view.steps, view.steps[1:], strict=False):
         assert before.came == after.reads
     assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
-    drawn = figures.draw_decoding(view, words(figures.COLUMNS))
+    drawn = decoding.draw_decoding(view, words(decoding.COLUMNS))
     assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
     assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
     assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
-        round(float(x), 6) for x in figures.draw_guesses(steps[QUERY], QUERY).data[0].x
+        round(float(x), 6) for x in draw_guesses(steps[QUERY], QUERY).data[0].x
     ]
 
 
@@ -158,11 +163,11 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
 def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
     config = tiny_config(kind="encoder_decoder", n_layers=depth, n_encoder_layers=7, start_id=0)
     for layer in {0, depth // 2, depth - 1}:
-        view = figures.WiringView.of(config, layer, 9, 4)
+        view = wiring.WiringView.of(config, layer, 9, 4)
         blocks = [block for block in view.decoder if block is not None]
         assert layer in blocks and blocks[0] == 0 and blocks[-1] == depth - 1
         assert view.encoder[-1] == 6 and None in view.encoder
-        drawn = figures.draw_wiring(view, words(figures.WIRES))
+        drawn = wiring.draw_wiring(view, words(wiring.WORDS))
         arrows = [a for a in drawn.layout.annotations if a.showarrow]
         for role in ("key", "value"):
             assert sum(a.arrowcolor == theme.ROLES[role] for a in arrows) == len(blocks)
@@ -177,7 +182,7 @@ def sides(formula: str) -> tuple[float, float]:
 
 
 def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
-    said, config = figures.by_hand(trace, LAYER, HEAD, QUERY), trace.config
+    said, config = by_hand(trace, LAYER, HEAD, QUERY), trace.config
     steps, written = cross.steps(trace, LAYER, HEAD, QUERY), cross.written(trace, LAYER, QUERY)
     key = int(steps.pattern.argmax())
     # The factors are written with three digits: what comes of them is as exact as they are.

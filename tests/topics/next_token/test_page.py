@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model.app import runs, texts
 from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizers.tokenizer import IdTokenizer, story_tokenizer
-from viz_model.topics.next_token.pictures.sampling import RepetitionView
+from viz_model.topics.next_token.pictures.repetition import RepetitionView
 from viz_model.topics.next_token.sections.drawn import drawn
 
 MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"

@@ -9,8 +9,9 @@ from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.runs.generation import LEADERS, Step, distribution, interval, steps
-from viz_model.topics.next_token.pictures import sampling
-from viz_model.topics.next_token.pictures.next_token import ChoiceView
+from viz_model.topics.next_token.numbers.views import choice_view
+from viz_model.topics.next_token.pictures import draws, repetition
+from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
 
 TAIL = {name: name for name in ("model", "kept", "dropped", "p", "mass", "rank", "top_k", "top_p", "greedy")}
 FELL = {name: name for name in ("number", "interval", "rest", "axis")}
@@ -30,8 +31,8 @@ def trace() -> vm.Trace:
     return language_model(tiny_config()).trace(ids=[3, 1, 41, 59])
 
 
-def tail(trace: vm.Trace, asked: vm.Sampling) -> sampling.TailView:
-    return sampling.TailView.of(ChoiceView.of(trace, -1, asked), asked)
+def tail(trace: vm.Trace, asked: vm.Sampling) -> TailView:
+    return TailView.of(choice_view(trace, -1, asked), asked)
 
 
 @pytest.mark.parametrize("asked", SAMPLINGS)
@@ -71,7 +72,7 @@ def test_half_of_the_probability_lies_in_fewer_tokens_when_it_is_cold(trace: vm.
 @pytest.mark.parametrize("asked", SAMPLINGS)
 def test_the_curves_hold_what_is_kept_and_what_is_dropped(asked: vm.Sampling, trace: vm.Trace) -> None:
     view = tail(trace, asked)
-    figure = sampling.draw_tail(view, TAIL)
+    figure = draw_tail(view, TAIL)
     (kept,) = [part for part in figure.data if part.name == "kept" and part.yaxis == "y"]
     assert list(kept.x) == [rank for rank in view.ranks if rank <= view.n_kept]
     np.testing.assert_allclose(kept.y, 10 ** view.probs[view.ranks <= view.n_kept])
@@ -121,10 +122,10 @@ def test_the_first_leader_is_what_greedy_takes_after_the_same_text() -> None:
 def test_the_bars_are_the_intervals_and_the_marks_the_numbers() -> None:
     found = drawn(vm.Sampling(temperature=1.5), 20)
     for picked in (0, 9, 19):
-        view = sampling.DrawsView.of(found, picked, 3)
-        assert len(view.steps) == sampling.ROWS_DRAWN and view.steps[view.picked] == found[picked]
+        view = draws.DrawsView.of(found, picked, 3)
+        assert len(view.steps) == draws.ROWS_DRAWN and view.steps[view.picked] == found[picked]
         assert view.position == view.first - 1 + 3
-        intervals, hit, marks = sampling.draw_draws(view, FELL).data
+        intervals, hit, marks = draws.draw_draws(view, FELL).data
         assert list(marks.x) == [step.drawn for step in view.steps]
         np.testing.assert_allclose(hit.base, [step.start for step in view.steps])
         np.testing.assert_allclose(np.add(hit.base, hit.x), [step.stop for step in view.steps])
@@ -134,24 +135,24 @@ def test_the_bars_are_the_intervals_and_the_marks_the_numbers() -> None:
 def test_a_draw_is_told_with_digits_that_place_it() -> None:
     found = drawn(vm.Sampling(temperature=2.0), 12)
     for n, step in enumerate(found):
-        said = sampling.draw_facts(found, n)
+        said = draws.draw_facts(found, n)
         assert float(said["start"]) < float(said["stop"])
         assert abs(float(said["number"]) - step.drawn) < (step.stop - step.start)
-    assert sampling.draw_facts(found, 0)["n_greedy"] == str(sum(step.token == step.leaders[0][0] for step in found))
-    assert sampling.draw_columns(found)["number"] == [step.drawn for step in found]
+    assert draws.draw_facts(found, 0)["n_greedy"] == str(sum(step.token == step.leaders[0][0] for step in found))
+    assert draws.draw_columns(found)["number"] == [step.drawn for step in found]
 
 
 def test_bars_are_in_the_colour_of_how_often_their_run_stood_there() -> None:
     (one, *_) = drawn(vm.Sampling(), 1)
     found = [one._replace(probability=0.1 + n / 100) for n in range(9)]  # the same token nine times
-    view = sampling.RepetitionView.of([], found)
-    names = {name: name for name in ("p", "draw", "time", *sampling.TIMES)}
-    first, second, more = sampling.draw_repetition(view, names).data
+    view = repetition.RepetitionView.of([], found)
+    names = {name: name for name in ("p", "draw", "time", *repetition.TIMES)}
+    first, second, more = repetition.draw_repetition(view, names).data
     assert (first.name, second.name, more.name) == ("first", "second", "more")
     assert [list(bars.x) for bars in (first, second, more)] == [[1, 2, 3, 4], [5], [6, 7, 8, 9]]
     for bars in (first, second, more):
         np.testing.assert_allclose(bars.y, 0.09 + np.array(bars.x) / 100)
-    assert [row[2] for row in more.customdata] == [3, 4, 5, 6]
+    assert [text.split("time ")[1] for text in more.hovertext] == ["3", "4", "5", "6"]
     assert view.rises and view.facts() == {
         "n": "9",
         "n_repeated": "5",
@@ -160,9 +161,9 @@ def test_bars_are_in_the_colour_of_how_often_their_run_stood_there() -> None:
         "p_second": "14.0%",
         "p_more": "16.5%",
     }
-    falling = sampling.RepetitionView.of([], found[::-1])
+    falling = repetition.RepetitionView.of([], found[::-1])
     assert not falling.rises
     # A second time above what is new and the later ones below: the model was not surer of all that it repeated.
     mixed = [one._replace(probability=p) for p in (0.3, 0.3, 0.3, 0.3, 0.9, 0.2, 0.2)]
-    assert not sampling.RepetitionView.of([], mixed).rises
-    assert sampling.RepetitionView.of([], found[:3]).facts()["p_more"] == "–"
+    assert not repetition.RepetitionView.of([], mixed).rises
+    assert repetition.RepetitionView.of([], found[:3]).facts()["p_more"] == "–"

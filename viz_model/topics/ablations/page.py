@@ -2,13 +2,13 @@
 
 from viz_model.app.topic import Layout, Tabs, Topic, show
 from viz_model.topics.ablations import choices
-from viz_model.topics.ablations.sections import compare, taken_apart, trial
+from viz_model.topics.ablations.sections import ablation, compare, taken_apart
 
 TOPIC = Topic(
     name="ablations",
     layout=Layout(
-        of=trial.Trial.of,
-        sections=(trial.section, compare.section),
+        of=ablation.Ablation.of,
+        sections=(ablation.section, compare.section),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
     ),
     choices=choices.ALL,

@@ -1,1 +1,1 @@
-"""Classic slips, and what each does to a run."""
+"""Classic bugs, and what each does to a run."""

@@ -92,12 +92,6 @@ def _finite(amount: float) -> float:
     return amount if amount == amount else math.inf
 
 
-def probabilities(before: Trace, after: Trace, at: Place) -> tuple[np.ndarray, np.ndarray]:
-    """What two runs predict at one place: two of [V]."""
-    first, second = (run.at(at.side).row("logits", at.position).double().softmax(-1).numpy() for run in (before, after))
-    return first, second
-
-
 def amount(cost: Cost | None) -> float:
     """How far the answer changed; NaN where the edit could not be made."""
     return math.nan if cost is None else cost.amount

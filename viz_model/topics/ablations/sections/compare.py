@@ -11,12 +11,12 @@ from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures import maps
 from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
 from viz_model.topics.ablations.pictures.places import draw_places
+from viz_model.topics.ablations.sections.ablation import Ablation
 from viz_model.topics.ablations.sections.lab import Lab
-from viz_model.topics.ablations.sections.trial import Trial
 
 
-def section(trial: Trial) -> None:
-    lab = trial.lab
+def section(ablation: Ablation) -> None:
+    lab = ablation.lab
     if not lab.page.trace.edits:
         return
     st.divider()

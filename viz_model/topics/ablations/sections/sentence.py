@@ -121,10 +121,7 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
     if not lab.may(key := ("patch", text), n):
         return Finding(None, "answer_patch_one", facts, waits=(key, n))
     patching = breaking.Patching(
-        tuple(depths),
-        tuple(positions),
-        lab.patches(text, depths, positions),
-        positions.index(swapped),
+        tuple(depths), tuple(positions), lab.patches(text, depths, positions), positions.index(swapped)
     )
     names, leaves = lab.depths, patching.leaves
     above = np.where(np.isfinite(patching.moved), patching.moved, np.nan)[1:]
@@ -150,12 +147,5 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
 
 
 SENTENCE = Experiment(
-    "patch",
-    PatchResidual,
-    _ask,
-    _make,
-    _answer,
-    missing=_missing,
-    controls=_controls,
-    everywhere=True,
+    "patch", PatchResidual, _ask, _make, _answer, missing=_missing, controls=_controls, everywhere=True
 )

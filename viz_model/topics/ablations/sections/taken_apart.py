@@ -9,40 +9,41 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
-from viz_model.topics.ablations.numbers import breaking, by_hand
+from viz_model.topics.ablations.numbers import by_hand, change
 from viz_model.topics.ablations.pictures import series
 from viz_model.topics.ablations.sections import compare
+from viz_model.topics.ablations.sections.ablation import Ablation
 from viz_model.topics.ablations.sections.lab import Lab
-from viz_model.topics.ablations.sections.trial import Trial
 
 
-def formula(trial: Trial) -> None:
-    page = trial.lab.page
-    elements.see(page, f"formula_{trial.experiment.name}")
-    elements.see(page, "formula_logits" if trial.lab.plain.config.has_logits else "formula_vectors")
+def formula(ablation: Ablation) -> None:
+    page = ablation.lab.page
+    elements.see(page, f"formula_{ablation.experiment.name}")
+    elements.see(page, "formula_logits" if ablation.lab.plain.config.has_logits else "formula_vectors")
 
 
-def hand(trial: Trial) -> None:
+def hand(ablation: Ablation) -> None:
     """The divergence of the two predictions, by its largest terms."""
-    lab, page = trial.lab, trial.lab.page
+    lab, page = ablation.lab, ablation.lab.page
     if not page.trace.edits:
         elements.see(page, "hand_nothing")
     elif not lab.plain.config.has_logits:
-        found = by_hand.turn(lab.plain, page.trace, lab.token)
-        elements.see(page, "hand_vectors", token=lab.token_name(lab.token), **found)
+        parts = by_hand.turn(lab.plain, page.trace, lab.token)
+        elements.see(page, "hand_vectors", token=lab.token_name(lab.token), **parts)
     else:
-        before, after = breaking.probabilities(lab.plain, page.trace, lab.at)
-        name = lab.plain.tokenizer.token
-        elements.see(page, "hand", **by_hand.divergence(before, after, lambda id: literal(name(id).label)))
+        was, now = (run.at(lab.at.side) for run in (lab.plain, page.trace))
+        found, name = change.guesses(was, now, lab.at.position), lab.plain.tokenizer.token
+        terms = by_hand.divergence(found.before, found.after, lambda id: literal(name(id).label))
+        elements.see(page, "hand", **terms)
 
 
-def code(trial: Trial) -> None:
-    elements.code(trial.lab.page)
+def code(ablation: Ablation) -> None:
+    elements.code(ablation.lab.page)
 
 
-def numbers(trial: Trial) -> None:
+def numbers(ablation: Ablation) -> None:
     """The measure, and the first guesses of both runs."""
-    lab, page, finding = trial.lab, trial.lab.page, trial.finding()
+    lab, page, finding = ablation.lab, ablation.lab.page, ablation.finding()
     if finding is not None and finding.table:
         elements.records(page, "experiment", _named(lab, finding.table))
     if lab.plain.config.has_logits:

@@ -75,12 +75,7 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
 """What a run may lack for a bug, by the key of the words that say so."""
 
 INPUTS: Mapping[str, tuple[Axis, Axis]] = MappingProxyType(
-    {
-        "scores": ("query", "key"),
-        "masked": ("query", "key"),
-        "q": ("query", "dimension"),
-        "x": ("token", "dimension"),
-    }
+    {"scores": ("query", "key"), "masked": ("query", "key"), "q": ("query", "dimension"), "x": ("token", "dimension")}
 )
 """The axes of the arguments that can be drawn."""
 

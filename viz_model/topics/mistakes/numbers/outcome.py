@@ -20,7 +20,7 @@ from viz_model.topics.mistakes.numbers.swaps import Function, call
 
 
 def promise(bug: Bug, place: Place) -> str:
-    """What both functions say they do: their docstring."""
+    """What both functions are for: the docstring of the right one."""
     return inspect.getdoc(getattr(right, bug.function_name(place))) or ""
 
 
@@ -34,9 +34,10 @@ def _lines(function: Function) -> str:
     source = inspect.getsource(function)
     (made,) = ast.parse(source).body
     assert isinstance(made, ast.FunctionDef)
-    docstring = made.body[0]
     lines = source.splitlines()
-    return "\n".join(lines[: docstring.lineno - 1] + lines[docstring.end_lineno :])
+    if ast.get_docstring(made) is not None:
+        del lines[made.body[0].lineno - 1 : made.body[0].end_lineno]
+    return "\n".join(lines)
 
 
 @torch.inference_mode()

@@ -1,4 +1,7 @@
-"""The same steps as in :mod:`viz_model.topics.mistakes.numbers.right`, each with a bug in it. Never use them."""
+"""The steps of :mod:`viz_model.topics.mistakes.numbers.right`, which says what each does, with a bug in each.
+
+Never use them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ Layer = Callable[[Tensor], Tensor]
 
 
 def causal(scores: Tensor) -> Tensor:
-    """scores [T, T] -> attention pattern [T, T]: each token sees itself and its past."""
     n = scores.shape[-1]
     mask = torch.triu(torch.ones(n, n), diagonal=1)
     hidden = mask == 0
@@ -23,7 +25,6 @@ def causal(scores: Tensor) -> Tensor:
 
 
 def diagonal(scores: Tensor) -> Tensor:
-    """scores [T, T] -> attention pattern [T, T]: each token sees itself and its past."""
     n = scores.shape[-1]
     # diagonal=1 would hide the diagonal
     future = torch.ones(n, n).triu(diagonal=2)
@@ -32,67 +33,56 @@ def diagonal(scores: Tensor) -> Tensor:
 
 
 def mask_then_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """scores [Tq, Tk], mask [Tq, Tk] of 0 and −inf -> attention pattern [Tq, Tk]."""
     visible = mask == 0
     return scores.softmax(dim=-1) * visible
 
 
 def padded(scores: Tensor, padding: Tensor) -> Tensor:
-    """scores [Tq, Tk], padding [Tk] of booleans -> attention pattern [Tq, Tk] of one text in a batch."""
     return scores.softmax(dim=-1)
 
 
 def normalise(masked: Tensor) -> Tensor:
-    """masked scores [Tq, Tk] -> attention pattern [Tq, Tk]."""
     return masked.softmax(dim=-2)
 
 
 def scaled(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
-    """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     scores = q @ k.mT
     return (scores + attn_bias).softmax(dim=-1)
 
 
 def divided(q: Tensor, k: Tensor, attn_bias: Tensor) -> Tensor:
-    """q [Tq, K], k [Tk, K], bias and mask [Tq, Tk] -> attention pattern [Tq, Tk]."""
     d_k = q.shape[-1]
     scores = q @ k.mT / d_k
     return (scores + attn_bias).softmax(dim=-1)
 
 
 def compare(q: Tensor, k: Tensor, scale: float, attn_bias: Tensor) -> Tensor:
-    """q [T, K], k [T, K], bias and mask [T, T] -> attention pattern [T, T]: who asks in rows."""
     scores = k @ q.mT * scale
     return (scores + attn_bias).softmax(dim=-1)
 
 
 def split(x: Tensor, n_heads: int) -> Tensor:
-    """all heads' queries side by side [T, H·K] -> one matrix for each head [H, T, K]."""
     n = x.shape[0]
     return x.view(n_heads, n, -1)
 
 
 def count(text: str, tokenizer: Tokenizer) -> int:
-    """text -> how many tokens the model reads of it, control tokens apart."""
     return len(text)
 
 
 def look_up(embedding: Tensor, ids: Tensor) -> Tensor:
-    """embedding [V, D], ids [T] -> rows [T, D], from a table no larger than this text needs."""
     n_rows = int(ids.max())
     table = embedding[:n_rows]
     return table[ids]
 
 
 def angles(positions: Tensor, d_model: int, base: float) -> Tensor:
-    """positions [T] -> angle of every sine and cosine pair [T, D/2]."""
     i = torch.arange(d_model // 2)
     exponent = 2 * i / (d_model // 2)
     return positions[:, None] / base**exponent
 
 
 def waves(positions: Tensor, d_model: int, base: float) -> Tensor:
-    """positions [T] -> position vectors [T, D], for a model trained as Vaswani et al. 2017 write it."""
     i = torch.arange(d_model // 2)
     angle = positions[:, None] / base ** (2 * i / d_model)
     waves = angle.sin(), angle.cos()
@@ -100,42 +90,35 @@ def waves(positions: Tensor, d_model: int, base: float) -> Tensor:
 
 
 def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
-    """x [T, D] -> [T, D], every row normalised (Ba et al. 2016)."""
     centred = x - x.mean(dim=-1, keepdim=True)
     scale = x.std(dim=-1, keepdim=True) + eps
     return gain * centred / scale + shift
 
 
 def pre_ln(x: Tensor, norm: Layer, sublayer: Layer) -> Tensor:
-    """x [T, D] -> [T, D]: a sub-layer of a Pre-LN block."""
     return norm(x + sublayer(x))
 
 
 def post_ln(x: Tensor, norm: Layer, sublayer: Layer) -> Tensor:
-    """x [T, D] -> [T, D]: a sub-layer of a Post-LN block."""
     return x + sublayer(norm(x))
 
 
 def add(x: Tensor, norm: Layer, sublayer: Layer) -> Tensor:
-    """x [T, D] -> [T, D]: a sub-layer of a Pre-LN block, whose residual stream passes untouched."""
     normed = norm(x)
     return normed + sublayer(normed)
 
 
 def leave_out(x: Tensor, p: float, training: bool, numbers: torch.Generator) -> Tensor:
-    """x [T, D] -> [T, D]: dropout, as it must be while the model answers (training=False)."""
     drawn = torch.rand(x.shape, generator=numbers)
     return x * (drawn >= p) / (1 - p)
 
 
 def loss(logits: Tensor, ids: Tensor) -> Tensor:
-    """logits [T, V], ids [T] -> loss at each position, of a model that learns to predict the next token."""
     predicted, target = logits, ids
     return F.cross_entropy(predicted, target, reduction="none")
 
 
 def logits(x: Tensor, embedding: Tensor, numbers: torch.Generator) -> Tensor:
-    """last vectors x [T, D], embedding [V, D] -> logits [T, V], of a model with tied weights."""
     drawn = torch.randn(embedding.shape, generator=numbers)
     table = drawn / sqrt(embedding.shape[1])
     return x @ table.mT

@@ -16,9 +16,11 @@ from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
 from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
+from viz_model.topics.next_token.numbers import by_hand
 from viz_model.topics.next_token.numbers.output import logit_scale, read_site, read_sites
-from viz_model.topics.next_token.pictures import next_token
-from viz_model.topics.next_token.pictures.next_token import ArrivalsView, ChoiceView
+from viz_model.topics.next_token.pictures.arrivals import ArrivalsView, draw_arrivals
+from viz_model.topics.next_token.pictures.choice import ChoiceView, draw_choice
+from viz_model.topics.next_token.pictures.mass import draw_mass
 
 _OFF = 0
 
@@ -49,8 +51,8 @@ def picture(
     """
     parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
     names = {part: page.t(f"next_token.bar_{part}", **facts) for part in parts} | {"marked": marked}
-    elements.figure(page, next_token.draw_choice(choice, names), "choice", alt, own=own)
-    elements.figure(page, next_token.draw_mass(choice, names), "mass", page.t("next_token.mass_alt", **facts))
+    elements.figure(page, draw_choice(choice, names), "choice", alt, own=own)
+    elements.figure(page, draw_mass(choice, names), "mass", page.t("next_token.mass_alt", **facts))
     elements.source(page, "logits", "probs")
 
 
@@ -58,7 +60,7 @@ def arrivals(page: Page, came: ArrivalsView, selected: int) -> None:
     """What was expected of every token, and the same as a table."""
     parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
     names = {part: page.words(f"arrivals_{part}") for part in parts}
-    elements.figure(page, next_token.draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
+    elements.figure(page, draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
     elements.see(page, "arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts())
     with st.expander(page.t("next_token.arrivals_table")):
         columns = {page.t(f"next_token.column_{name}"): values for name, values in came.columns().items()}
@@ -73,8 +75,8 @@ def formula(page: Page) -> None:
 
 def hand(page: Page, trace: Trace, choice: ChoiceView, which: str) -> None:
     """One logit of ``trace`` and its softmax; ``which`` says what token it is, ``{{word}}`` being its name."""
-    worked = next_token.by_hand(trace, choice)
-    word = literal(next_token.hand_token(choice)[1].label)
+    worked = by_hand.by_hand(trace, choice)
+    word = literal(by_hand.hand_token(choice)[1].label)
     where = {"head.norm.out": "head", "final.norm.out": "norm"}.get(read_site(trace), "block")
     reads = page.t(f"next_token.reads_{where}")
     multiplied = page.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""

@@ -11,8 +11,8 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.choices import DRAWN, GREEDY, MAX_SEED, MOST_DRAWN, PICKED, SEED
-from viz_model.topics.next_token.pictures import sampling as figures
-from viz_model.topics.next_token.pictures.next_token import chips, longer
+from viz_model.topics.next_token.numbers.continued import longer
+from viz_model.topics.next_token.pictures import draws, repetition
 from viz_model.topics.next_token.sections.drawn import drawn
 from viz_model.topics.next_token.sections.question import Following
 
@@ -34,7 +34,7 @@ def section(given: Following) -> None:
     _fell(page, steps, picked)
     _repeated(page, steps)
     with st.expander(page.words("draws_table")):
-        columns = {page.words(f"draws_{name}"): values for name, values in figures.draw_columns(steps).items()}
+        columns = {page.words(f"draws_{name}"): values for name, values in draws.draw_columns(steps).items()}
         elements.records(page, "draws", columns)
     if given.sampling.temperature:
         _greedy(page, steps)
@@ -80,7 +80,7 @@ def _ribbons(page: Page, steps: Sequence[Step], picked: int) -> None:
         state.update(within=None, **state.choose(page.name, (PICKED, place)))
 
     n_before, seed = len(page.trace), page.chosen(SEED)
-    rows = {"drawn": chips(steps, n_before), "drawn_greedy": figures.greedy_chips(steps, n_before)}
+    rows = {"drawn": draws.chips(steps, n_before), "drawn_greedy": draws.greedy_chips(steps, n_before)}
     for name, row in rows.items():
         st.caption(page.words(f"{name}_row", seed=seed))
         components.ribbon(row, selected=picked, label=page.words(name), key=f"next_token.{name}", on_pick=pick)
@@ -90,7 +90,7 @@ def _fell(page: Page, steps: Sequence[Step], picked: int) -> None:
     """The interval that the number of each draw fell into."""
     step = steps[picked]
     facts = {
-        **figures.draw_facts(steps, picked),
+        **draws.draw_facts(steps, picked),
         "token": literal(step.token.label),
         "greedy": literal(step.leaders[0][0].label),
         "seed": page.chosen(SEED),
@@ -99,7 +99,7 @@ def _fell(page: Page, steps: Sequence[Step], picked: int) -> None:
     picture, see = elements.split()
     with picture:
         names = {name: page.words(f"fell_{name}") for name in ("number", "interval", "rest", "axis")}
-        figure = figures.draw_draws(figures.DrawsView.of(steps, picked, len(page.trace)), names)
+        figure = draws.draw_draws(draws.DrawsView.of(steps, picked, len(page.trace)), names)
         elements.figure(page, figure, "fell", page.words("fell_alt"))
     with see:
         elements.see(page, "fell", **facts)
@@ -109,15 +109,15 @@ def _fell(page: Page, steps: Sequence[Step], picked: int) -> None:
 
 def _repeated(page: Page, steps: Sequence[Step]) -> None:
     """Where the drawn text says again what stood there before, if it does."""
-    view, words = figures.RepetitionView.of(page.trace.own_ids, steps), page.words
+    view, words = repetition.RepetitionView.of(page.trace.own_ids, steps), page.words
     if not view.found.n_repeated:
         return
     facts = view.facts()
     st.markdown(f"#### {words('repeats_title', **facts)}")
     picture, see = elements.split()
     with picture:
-        names = {name: words(f"repeats_{name}") for name in ("p", "draw", "time", *figures.TIMES)}
-        elements.figure(page, figures.draw_repetition(view, names), "repeats", words("repeats_alt"))
+        names = {name: words(f"repeats_{name}") for name in ("p", "draw", "time", *repetition.TIMES)}
+        elements.figure(page, repetition.draw_repetition(view, names), "repeats", words("repeats_alt"))
     with see:
         elements.see(page, "repeats", **facts)
         elements.see(page, "repeats_rise" if view.rises else "repeats_fall", **facts)
@@ -129,9 +129,9 @@ def _greedy(page: Page, steps: Sequence[Step]) -> None:
     if not elements.control(page, GREEDY, st.toggle, label=label, help=None):
         return
     taken, n_before = drawn(page.run_key, Sampling(temperature=0), 0, len(steps)), len(page.trace)
-    row, key = chips(taken, n_before), "next_token.greedy_text"
+    row, key = draws.chips(taken, n_before), "next_token.greedy_text"
     components.ribbon(row, selected=None, label=label, key=key, on_pick=lambda _: None)
     same = next((n for n, (a, b) in enumerate(zip(steps, taken, strict=False)) if a.token != b.token), len(taken))
     elements.see(page, "greedy_text", same=same, n=len(taken))
-    by_both = [figures.RepetitionView.of(page.trace.own_ids, each).found.n_repeated for each in (taken, steps)]
+    by_both = [repetition.RepetitionView.of(page.trace.own_ids, each).found.n_repeated for each in (taken, steps)]
     elements.see(page, "greedy_repeats", greedy=by_both[0], drawn=by_both[1], n=len(taken))

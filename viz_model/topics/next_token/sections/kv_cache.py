@@ -15,7 +15,9 @@ from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.choices import SEED
 from viz_model.topics.next_token.numbers import kv_cache
 from viz_model.topics.next_token.numbers.kv_cache import Reading
-from viz_model.topics.next_token.pictures import kv_cache as figures
+from viz_model.topics.next_token.pictures.cache import FRAME, CacheView, draw_cache, draw_source
+from viz_model.topics.next_token.pictures.times import TimesView, draw_times
+from viz_model.topics.next_token.pictures.work import WorkView, draw_work
 from viz_model.topics.next_token.sections.drawn import held
 from viz_model.topics.next_token.sections.question import Following
 
@@ -32,23 +34,23 @@ def section(given: Following) -> None:
     reads = kv_cache.reads(config.n_context, len(trace), len(steps), keeps=keeps)
     labels = [token.label for token in (*trace.tokens, *(step.token for step in steps))]
     source = trace.at("encoder").tokens if len(config.sides) > 1 else ()
-    view = figures.CacheView.of(config, kept, labels, [token.label for token in source], reads, len(steps))
+    view = CacheView.of(config, kept, labels, [token.label for token in source], reads, len(steps))
     st.subheader(page.words("title", size=byte_size(view.n_bytes), **view.facts()), anchor=False)
     _filling(page, view, keeps=keeps, forgets=reads[-1].first > 0)
     _spared(page, len(steps), keeps=keeps)
     _measured(page)
 
 
-def _filling(page: Page, view: figures.CacheView, *, keeps: bool, forgets: bool) -> None:
+def _filling(page: Page, view: CacheView, *, keeps: bool, forgets: bool) -> None:
     """Keys and values by layer and token, and what they come to in bytes."""
     words, config, facts = page.words, page.lm.config, view.facts()
     names = {name: words(name) for name in _DRAWN}
     picture, see = elements.split()
     with picture:
-        elements.figure(page, figures.draw_cache(view, names, byte_size), "cache", words("cache_alt"))
+        elements.figure(page, draw_cache(view, names, byte_size), "cache", words("cache_alt"))
         if view.source_labels:
             st.markdown(f"**{words('source_title', size=byte_size(view.n_source_bytes), **facts)}**")
-            elements.figure(page, figures.draw_source(view, names), "source", words("source_alt"))
+            elements.figure(page, draw_source(view, names), "source", words("source_alt"))
     with see:
         elements.see(page, "filling", **facts, a_token_size=byte_size(view.a_token), full=byte_size(view.full))
         if view.n_kv_heads < view.n_heads:
@@ -66,14 +68,14 @@ def _filling(page: Page, view: figures.CacheView, *, keeps: bool, forgets: bool)
 def _spared(page: Page, n_drawn: int, *, keeps: bool) -> None:
     """Which positions every step computes, with the cache and without."""
     words, length = page.words, len(page.trace)
-    shown = n_drawn if n_drawn > 1 else figures.FRAME
-    view = figures.WorkView.of(kv_cache.reads(page.lm.config.n_context, length, shown, keeps=keeps), length)
+    shown = n_drawn if n_drawn > 1 else FRAME
+    view = WorkView.of(kv_cache.reads(page.lm.config.n_context, length, shown, keeps=keeps), length)
     facts = view.facts()
     st.markdown(f"#### {words('work_title' if view.with_cache < view.without_cache else 'work_none', **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(name) for name in ("with_cache", "without_cache", "step", "position")}
-        elements.figure(page, figures.draw_work(view, names), "work", words("work_alt"))
+        elements.figure(page, draw_work(view, names), "work", words("work_alt"))
     with see:
         elements.see(page, "work" if n_drawn > 1 else "work_to_come", **facts)
 
@@ -109,13 +111,13 @@ def _measured(page: Page) -> None:
             st.info(words("busy"), icon=":material/hourglass_top:")
     if not found:
         return
-    view = figures.TimesView.of(found)
+    view = TimesView.of(found)
     facts = view.facts() | {"model": literal(page.view.model)}
     picture, see = elements.split()
     with picture:
         st.markdown(f"**{words('times_title' if view.ratio > 1 else 'times_none', **facts)}**")
         names = {name: words(name) for name in ("with_cache", "without_cache", "text_length", "time")}
-        elements.figure(page, figures.draw_times(view, names), "times", words("times_alt"))
+        elements.figure(page, draw_times(view, names), "times", words("times_alt"))
     with see:
         elements.see(page, "times", **facts)
 

@@ -7,8 +7,8 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers import masked
-from viz_model.topics.next_token.pictures import next_token
-from viz_model.topics.next_token.pictures.next_token import ArrivalsView
+from viz_model.topics.next_token.numbers.views import covered_view
+from viz_model.topics.next_token.pictures.guesses import draw_guesses
 from viz_model.topics.next_token.sections import choice
 from viz_model.topics.next_token.sections.covered import covered
 from viz_model.topics.next_token.sections.question import Covered
@@ -40,7 +40,7 @@ def _beside(given: Covered) -> None:
     guesses = page.trace.next_tokens(page.token, GUESSES_SEEN)
     share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
     elements.see(page, "beside", share=share, **given.facts)
-    figure = next_token.draw_guesses(guesses, own_id)
+    figure = draw_guesses(guesses, own_id)
     elements.figure(page, figure, "visible", page.words("visible_alt", **given.facts))
 
 
@@ -54,7 +54,7 @@ def arrivals(given: Covered) -> None:
     found = covered(page.run_key, part.start, part.stop)
     if not len(found.positions):
         return
-    came = ArrivalsView.covered(page.trace, found)
+    came = covered_view(page.trace, found)
     facts = {**came.facts(), "mask": given.facts["mask"], "n_written": str(n_written)}
     st.subheader(page.words("arrivals_title", **facts), anchor=False)
     choice.arrivals(page, came, page.token)

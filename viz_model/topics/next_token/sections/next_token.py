@@ -6,7 +6,8 @@ import streamlit as st
 
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
-from viz_model.topics.next_token.pictures.next_token import ArrivalsView
+from viz_model.topics.next_token.numbers.views import arrivals_view
+from viz_model.topics.next_token.pictures.arrivals import ArrivalsView
 from viz_model.topics.next_token.sections import choice
 from viz_model.topics.next_token.sections.question import Following
 
@@ -29,7 +30,7 @@ def section(given: Following) -> None:
 
 @cached()
 def _arrivals(run: runs.RunKey) -> ArrivalsView:
-    return ArrivalsView.of(runs.trace(run).at("decoder"))
+    return arrivals_view(runs.trace(run).at("decoder"))
 
 
 def arrivals(given: Following) -> None:

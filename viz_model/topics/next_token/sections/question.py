@@ -13,7 +13,8 @@ from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
 from viz_model.runs.trace import Trace
 from viz_model.topics.next_token.choices import DRAWN, PICKED, SEED, TEMPERATURE, TOP_K, TOP_P
-from viz_model.topics.next_token.pictures.next_token import ChoiceView
+from viz_model.topics.next_token.numbers.views import choice_view
+from viz_model.topics.next_token.pictures.choice import ChoiceView
 from viz_model.topics.next_token.sections.covered import masked
 from viz_model.topics.next_token.sections.drawn import drawn
 
@@ -51,7 +52,7 @@ class Following(NamedTuple):
         if page.trace.side != "decoder":  # the encoder predicts nothing: what it read comes out of the decoder
             page = replace(page, trace=trace, token=len(trace) - 1)
         sampling = sampling_of(page)
-        choice = ChoiceView.of(trace, page.token, sampling)
+        choice = choice_view(trace, page.token, sampling)
         return cls(page, sampling, choice, _facts(page, choice), _steps(page, sampling))
 
     @property
@@ -100,7 +101,7 @@ class Covered(NamedTuple):
             how = "visible" if mask_id is None else "typed"
         trace = masked(page.run_key, page.token) if how == "covered" else page.trace
         sampling = sampling_of(page)
-        choice = ChoiceView.of(trace, page.token, sampling, marked_id=own_id if how == "covered" else None)
+        choice = choice_view(trace, page.token, sampling, marked_id=own_id if how == "covered" else None)
         mask = "" if mask_id is None else literal(page.lm.tokenizer.token(mask_id).label)
         facts = {**_facts(page, choice), "mask": mask, "position": str(page.token)}
         return cls(page, trace, how, sampling, choice, facts)

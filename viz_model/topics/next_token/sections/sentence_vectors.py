@@ -13,8 +13,11 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.next_token.choices import SENTENCES
+from viz_model.topics.next_token.numbers.by_hand import sentences_by_hand
 from viz_model.topics.next_token.numbers.sentences import token_vectors
-from viz_model.topics.next_token.pictures import sentences
+from viz_model.topics.next_token.numbers.views import sentences_view, similarity_view
+from viz_model.topics.next_token.pictures.sentences import SentencesView, draw_sentences
+from viz_model.topics.next_token.pictures.similarity import draw_similarity
 
 
 class Compared(NamedTuple):
@@ -45,8 +48,8 @@ class Compared(NamedTuple):
         return cls(page, texts, tuple(others), errors)
 
     @property
-    def view(self) -> sentences.SentencesView:
-        return sentences.SentencesView.of(self.page.trace, self.others)
+    def view(self) -> SentencesView:
+        return sentences_view(self.page.trace, self.others)
 
 
 def _proposed(page: Page) -> tuple[str, ...]:
@@ -73,7 +76,7 @@ def section(compared: Compared) -> None:
     st.subheader(page.words("sentences_title", **facts), anchor=False)
     picture, see = elements.split()
     with picture:
-        elements.figure(page, sentences.draw_sentences(view), "sentences", page.words("sentences_alt"))
+        elements.figure(page, draw_sentences(view), "sentences", page.words("sentences_alt"))
         elements.source(page, trace.leaving)
     with see:
         elements.see(page, "sentences", **facts)
@@ -82,12 +85,12 @@ def section(compared: Compared) -> None:
 def tokens(compared: Compared) -> None:
     """How near the tokens of the sentence are to each other."""
     page, site = compared.page, compared.page.trace.leaving
-    view = sentences.TokensView.of(page.trace, page.token, page.words("mean"))
+    view = similarity_view(page.trace, page.token, page.words("mean"))
     facts = {**view.facts(), "token": page.token_name(), "like": literal(view.labels[view.like])}
     st.subheader(page.words("tokens_title" if len(page.trace) > 1 else "tokens_title_one", **facts), anchor=False)
     picture, see = elements.split()
     with picture:
-        figure = sentences.draw_tokens(view, page.trace.full_name(site), page.words("cosine"))
+        figure = draw_similarity(view, page.trace.full_name(site), page.words("cosine"))
         elements.figure(page, figure, "tokens", page.words("tokens_alt"))
         elements.source(page, site)
     with see:
@@ -106,7 +109,7 @@ def hand(compared: Compared) -> None:
     if not compared.others:
         elements.see(page, "hand_none")
         return
-    worked = sentences.by_hand(page.trace, compared.others[0])
+    worked = sentences_by_hand(page.trace, compared.others[0])
     elements.see(page, "hand", other=literal(compared.view.texts[0]), **worked)
 
 

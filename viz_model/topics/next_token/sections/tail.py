@@ -8,21 +8,21 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.drawing.writing import percent
-from viz_model.topics.next_token.pictures import sampling as figures
+from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
 from viz_model.topics.next_token.sections.question import Covered, Following
 
 
 def section(given: Following | Covered) -> None:
     """Its texts are those of the page on the next token."""
     page = replace(given.page, text_key="next_token")
-    view = figures.TailView.of(given.choice, given.sampling)
+    view = TailView.of(given.choice, given.sampling)
     words, facts = page.words, view.facts()
     st.markdown(f"#### {words('tail_title' if view.cuts else 'tail_title_all', **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(f"tail_{name}", **facts) for name in ("model", "kept", "dropped", "p", "mass", "rank")}
         names |= {cut.name: words(f"tail_{cut.name}", n=f"{cut.n_kept:,}") for cut in view.cuts}
-        elements.figure(page, figures.draw_tail(view, names), "tail", words("tail_alt", **facts))
+        elements.figure(page, draw_tail(view, names), "tail", words("tail_alt", **facts))
         elements.source(page, "probs")
     with see:
         temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"

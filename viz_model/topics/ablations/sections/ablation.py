@@ -17,7 +17,7 @@ from viz_model.topics.ablations.sections.lab import Lab
 
 
 @dataclass(frozen=True)
-class Trial:
+class Ablation:
     """The chosen experiment; ``tried`` is the view's change where it is the one that answers it."""
 
     lab: Lab
@@ -25,7 +25,7 @@ class Trial:
     tried: Edit | None
 
     @classmethod
-    def of(cls, page: Page) -> Trial:
+    def of(cls, page: Page) -> Ablation:
         lab = Lab.of(page)
         tried, each = lab.tried, EXPERIMENTS.values()
         fitting = None if tried is None else next((other for other in each if other.fits(lab, tried)), None)
@@ -55,29 +55,29 @@ class Trial:
         return self.experiment.answer(self.lab, self.tried, self.lab.page.trace)
 
 
-def section(trial: Trial) -> None:
-    lab, page, experiment = trial.lab, trial.lab.page, trial.experiment
+def section(ablation: Ablation) -> None:
+    lab, page, experiment = ablation.lab, ablation.lab.page, ablation.experiment
     _choose(page, experiment)
     st.subheader(lab.words(f"title_{experiment.name}"), anchor=False)
     if lack := experiment.lacks(lab):
         st.info(lab.words(f"missing_{lack}"), icon=":material/info:")
         return
-    if trial.tried is None:
+    if ablation.tried is None:
         experiment.controls(lab)
     left, right = st.columns(2, gap="large")
     with left:
         elements.see(page, f"question_{experiment.name}", **experiment.ask(lab))
-        _guess(trial)
-        is_pressed = _buttons(trial)
+        _guess(ablation)
+        is_pressed = _buttons(ablation)
     if is_pressed:
-        _try(trial)
-    finding = trial.finding()
+        _try(ablation)
+    finding = ablation.finding()
     if finding is None:
         with right:
             experiment.before(lab)
         return
     with left:
-        _answer(trial, finding)
+        _answer(ablation, finding)
     with right:
         finding.draw()
 
@@ -96,21 +96,21 @@ def _choose(page: Page, experiment: Experiment) -> None:
     )
 
 
-def _guess(trial: Trial) -> None:
-    look: dict[str, Any] = {"format_func": trial.guess_name, "wrap": True, "help": None}
-    elements.control(trial.lab.page, GUESS, st.pills, trial.guesses, write=lambda guess: trial.guess, **look)
+def _guess(ablation: Ablation) -> None:
+    look: dict[str, Any] = {"format_func": ablation.guess_name, "wrap": True, "help": None}
+    elements.control(ablation.lab.page, GUESS, st.pills, ablation.guesses, write=lambda guess: ablation.guess, **look)
 
 
-def _buttons(trial: Trial) -> bool:
+def _buttons(ablation: Ablation) -> bool:
     """Whether it is to be tried now."""
-    page, edits = trial.lab.page, trial.lab.page.trace.edits
+    page, edits = ablation.lab.page, ablation.lab.page.trace.edits
     with st.container(horizontal=True, vertical_alignment="center"):
         is_pressed = st.button(
-            page.words("again" if trial.tried else "try"),
+            page.words("again" if ablation.tried else "try"),
             key="ablations.try",
-            type="secondary" if trial.tried else "primary",
+            type="secondary" if ablation.tried else "primary",
             icon=":material/science:",
-            disabled=trial.tried is not None,
+            disabled=ablation.tried is not None,
         )
         st.button(
             page.words("undo"),
@@ -121,35 +121,31 @@ def _buttons(trial: Trial) -> bool:
             on_click=state.update,
             kwargs={"edits": ()},
         )
-    if edits and trial.tried is None:
+    if edits and ablation.tried is None:
         changes = ", ".join(interventions.describe(edit, page.t) for edit in edits)
         st.caption(page.words("replaces", changes=changes))
     return is_pressed
 
 
-def _try(trial: Trial) -> None:
-    edit = trial.experiment.make(trial.lab, trial.guess)
+def _try(ablation: Ablation) -> None:
+    edit = ablation.experiment.make(ablation.lab, ablation.guess)
     if edit is None:
-        st.warning(trial.lab.words("cannot"))
+        st.warning(ablation.lab.words("cannot"))
         return
-    page = trial.lab.page
-    state.put(edits=(edit,), **state.choose(page.name, (EXPERIMENT, trial.experiment.name)))
+    page = ablation.lab.page
+    state.put(edits=(edit,), **state.choose(page.name, (EXPERIMENT, ablation.experiment.name)))
     st.rerun()
 
 
-def _answer(trial: Trial, finding: Finding) -> None:
-    lab, page = trial.lab, trial.lab.page
+def _answer(ablation: Ablation, finding: Finding) -> None:
+    lab, page = ablation.lab, ablation.lab.page
     if finding.outcome is not None:
-        verdict = "none" if trial.guess is None else "right" if trial.guess == finding.outcome else "wrong"
-        st.markdown(lab.words(f"verdict_{verdict}", right=trial.guess_name(finding.outcome)))
+        verdict = "none" if ablation.guess is None else "right" if ablation.guess == finding.outcome else "wrong"
+        st.markdown(lab.words(f"verdict_{verdict}", right=ablation.guess_name(finding.outcome)))
     if finding.waits is not None:
         key, n = finding.waits
         st.button(
-            lab.words("measure", n=n),
-            key="ablations.measure",
-            icon=":material/timer:",
-            on_click=lab.allow,
-            args=(key,),
+            lab.words("measure", n=n), key="ablations.measure", icon=":material/timer:", on_click=lab.allow, args=(key,)
         )
     elements.see(page, finding.text, **finding.facts)
-    elements.see(page, f"why_{trial.experiment.name}", **finding.facts)
+    elements.see(page, f"why_{ablation.experiment.name}", **finding.facts)

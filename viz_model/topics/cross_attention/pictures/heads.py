@@ -1,0 +1,28 @@
+"""How much each head writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import axes, bars, sheet, theme
+from viz_model.drawing.writing import hover
+from viz_model.topics.cross_attention import numbers as cross
+
+
+def draw_heads(written: cross.Written, selected: int, names: Mapping[str, str]) -> go.Figure:
+    """The length of the vector that each head writes into the token's stream; one head in full colour.
+
+    ``names`` has "head" and "length".
+    """
+    lengths = np.linalg.norm(written.heads, axis=-1).astype(np.float32)
+    colour = theme.ROLES["value"]
+    fill = [theme.rgba(colour, 1.0 if head == selected else 0.4) for head in range(len(lengths))]
+    hovers = [hover(f"{names['head']} {head}", ("", f"{length:.4f}")) for head, length in enumerate(lengths)]
+    figure = sheet.Sheet()
+    bars.upward(figure, lengths, fill, hover=hovers)
+    axes.columns(figure, [str(head) for head in range(len(lengths))], names["head"])
+    axes.upward(figure, names["length"], nticks=5)
+    return theme.finished(figure, height=54 + 60 * 3)

@@ -1,0 +1,105 @@
+"""The target said step by step, up to the selected token."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, frame, runs, state
+from viz_model.app.cache import cached
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
+from viz_model.runs.generation import Sampling
+from viz_model.tokenizers.tokenizer import Token
+from viz_model.topics.cross_attention import numbers as cross
+from viz_model.topics.cross_attention.pictures import decoding as pictures
+from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
+from viz_model.topics.cross_attention.pictures.steps import row_strip
+from viz_model.topics.cross_attention.sections.lines import follow
+from viz_model.topics.cross_attention.sections.weights import Weights
+from viz_model.topics.next_token.sections.drawn import drawn
+
+
+@cached()
+def decoded(run: runs.RunKey) -> tuple[cross.Step, ...]:
+    """Every step of saying the target."""
+    return cross.decoding(runs.trace(run).at("decoder"))
+
+
+def own_words(page: Page) -> tuple[Token, ...]:
+    """What the model says to this source by itself, always taking the most probable token."""
+    steps = drawn(page.run_key.plain._replace(target=""), Sampling(temperature=0), 0, runs.MAX_SAID)
+    return tuple(step.token for step in steps)
+
+
+def section(weights: Weights) -> None:
+    page = weights.page
+    steps, own = decoded(page.run_key), own_words(page)
+    now = steps[page.token]
+    guess, chance = now.guesses[0]
+    facts = {
+        "token": page.token_name(),
+        "n": page.token + 1,
+        "guess": literal(guess.label),
+        "chance": percent(chance),
+        "came": "" if now.came is None else literal(now.came.label),
+        "p": "" if now.came is None else percent(now.probability),
+        "rank": now.rank,
+    }
+    st.subheader(page.words("decoding_title", **facts), anchor=False)
+    elements.see(page, "decoding", start=frame.start(page.trace, page.t))
+    _stepper(page)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        view = pictures.DecodingView.of(steps, own, page.token)
+        figure = pictures.draw_decoding(view, weights.labels("column", pictures.COLUMNS))
+        elements.figure(page, figure, "decoding", page.words("decoding_alt"))
+        elements.source(page, "tokens.ids", "logits")
+    with right:
+        elements.see(page, "step_end" if now.came is None else "step_hit" if now.hit else "step_miss", **facts)
+        elements.figure(page, draw_guesses(now, page.token), "guesses", page.words("guesses_alt"))
+        row = row_strip(weights.pattern[page.token], weights.source, page.words("weight"), weights.row_cells)
+        elements.heat_rows(page, row, "row", page.words("row_alt"))
+        elements.source(page, page.at("cross.pattern"))
+    if len(steps) > 1:
+        same = cross.agreement(steps, own)
+        which = compared(same, len(own), len(steps) - 1)
+        elements.see(page, f"own_{which}", n=same, n_target=len(steps) - 1)
+
+
+def _stepper(page: Page) -> None:
+    """A slider over the steps of decoding; the step is the selected token."""
+    last, key = len(page.trace) - 1, f"{page.text_key}.step"
+    if last == 0:
+        return  # nothing to choose
+    state.follow(key, page.token)
+
+    def changed() -> None:
+        follow(st.session_state[key])
+
+    st.slider(page.words("step"), 0, last, key=key, help=page.words("step_help"), on_change=changed)
+
+
+def compared(same: int, own: int, target: int) -> str:
+    """How a target goes with the model's own words, of which ``same`` tokens agree at the start."""
+    if same == target:
+        return "same"
+    if same == own == runs.MAX_SAID:
+        return "cut"
+    return "differs" if same else "apart"
+
+
+def table(weights: Weights) -> dict[str, list[object]]:
+    """All steps as the columns of a table."""
+    page, steps, own = weights.page, decoded(weights.page.run_key), own_words(weights.page)
+    names = weights.labels("column", pictures.COLUMNS)
+    came = [None if step.came is None else step.came.label for step in steps]
+    return {
+        names["reads"]: [step.reads.label for step in steps],
+        names["predicts"]: [step.guesses[0][0].label for step in steps],
+        page.words("column_chance"): [step.guesses[0][1] for step in steps],
+        names["comes"]: list(came),
+        page.words("column_probability"): [step.probability for step in steps],
+        page.words("column_rank"): [step.rank or None for step in steps],
+        names["says"]: [own[i].label if i < len(own) else None for i in range(len(steps))],
+    }

@@ -1,0 +1,41 @@
+"""The page of a model without cross-attention: what it has instead, and where to find one that has it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, runs, state
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.topics.cross_attention import numbers as cross
+from viz_model.topics.cross_attention.pictures.steps import row_strip
+
+
+def section(page: Page) -> None:
+    config, model = page.lm.config, literal(page.view.model)
+    st.info(page.t.prose(f"{page.text_key}.missing_{config.kind}", model=model), icon=":material/info:")
+    picture, see = elements.split()
+    site = page.at("attn.pattern")
+    row = page.trace.head(site, page.view.head)[page.token].numpy()
+    with picture:
+        strongest = page.token_name(int(row.argmax()))
+        st.subheader(page.words("instead", token=page.token_name(), strongest=strongest), anchor=False)
+        drawn = row_strip(row, page.token_labels, page.words("weight"))
+        elements.heat_rows(page, drawn, "instead", page.words("instead_alt"))
+        elements.source(page, site)
+    with see:
+        elements.see(page, "what")
+    st.subheader(page.words("models_title"), anchor=False)
+    others = [name for name, config in runs.configs().items() if cross.exists(config)]
+    if others:
+        with st.container(horizontal=True):
+            for name in others:
+                change = {"model": name, "side": "decoder", "token": None}
+                st.button(name, key=f"{page.text_key}.model.{name}", on_click=state.update, kwargs=change)
+    elements.see(page, "models_found" if others else "models_none")
+    elements.see(page, "load")
+    elements.code(page, "no_cross_attention")
+
+
+def question(page: Page) -> None:
+    elements.question(page, "question_missing", "answer_missing")

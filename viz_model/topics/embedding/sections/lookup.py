@@ -1,0 +1,58 @@
+"""Every token id picks its row of the table, and those rows go on into the model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.texts import literal
+from viz_model.topics.embedding.numbers import by_hand, views
+from viz_model.topics.embedding.pictures.lookup import draw_lookup
+from viz_model.topics.embedding.pictures.matrix import draw_matrix
+from viz_model.topics.embedding.pictures.vector import draw_vector
+from viz_model.topics.embedding.sections.row import Row
+
+
+def table(given: Row) -> None:
+    page, facts = given.page, given.facts
+    picture, see = elements.split()
+    with picture:
+        view = views.lookup_view(page.trace, given.geometry, page.token)
+        words = {key: page.words(f"lookup_{key}", **facts) for key in ("table", "rows", "row", "mean")}
+        figure = draw_lookup(view, {**words, **dict(zip(("token", "dimension"), given.axes, strict=True))})
+        elements.figure(page, figure, "lookup", page.words("lookup_alt", **facts))
+        group = dict(zip(("rows", "columns"), view.group, strict=True))
+        st.caption(page.words("pooled", **group, **facts))
+        elements.source(page, "tokens.ids")
+    with see:
+        nearest = ", ".join(literal(label) for label in given.near.labels[:3])
+        elements.see(page, **facts, nearest=nearest, repeat=_repeat(given))
+
+
+def _repeat(given: Row) -> str:
+    """Whether some token stands in several places, and gets the same row in each."""
+    page, places = given.page, by_hand.repeats(given.page.trace)
+    if not places:
+        return page.words("no_repeat")
+    positions = ", ".join(map(str, places[:6])) + (" …" if len(places) > 6 else "")
+    return page.words("repeat", again=page.token_name(places[0]), positions=positions)
+
+
+def matrix(given: Row) -> None:
+    page, facts = given.page, given.facts
+    st.subheader(page.words("matrix" if page.lm.config.scale_embedding else "matrix_plain", **facts), anchor=False)
+    view = views.matrix_view(page.trace, page.token, given.axes)
+    elements.figure(page, draw_matrix(view), "matrix", page.words("matrix_alt", **facts))
+    st.caption(page.words("limit", limit=f"{view.limit:.2f}"))
+    elements.source(page, "embed.token")
+
+
+def vector(given: Row) -> None:
+    page, facts = given.page, given.facts
+    if added := by_hand.added(page.trace):
+        sites = ", ".join(map(literal, map(page.trace.full_name, added)))
+        elements.see(page, "added", token=page.token_name(), sites=sites)
+    view = views.vector_view(page.trace, page.token)
+    largest = f"{view.values[view.largest]:.2f}"
+    st.markdown(f"**{page.words('vector', value=largest, d=view.largest, **facts)}**")
+    elements.figure(page, draw_vector(view, given.axes[1]), "vector", page.words("vector_alt", **facts))

@@ -1,0 +1,37 @@
+"""The four tabs, and the question."""
+
+from __future__ import annotations
+
+from viz_model.app import elements
+from viz_model.topics.embedding.numbers import by_hand
+from viz_model.topics.embedding.sections.row import Row
+
+
+def formula(given: Row) -> None:
+    names = ("tokens.ids", "embed.token", "embed.segment", "embed.norm.out")
+    elements.formula(given.page, *(name for name in names if name in given.page.trace))
+    elements.see(given.page, "formula", **given.facts)
+
+
+def hand(given: Row) -> None:
+    page = given.page
+    worked = by_hand.by_hand(page.trace, given.geometry, page.token, int(given.near.ids[0]))
+    elements.see(page, "hand", **{**given.facts, **worked})
+
+
+def code(given: Row) -> None:
+    others = (name for name in given.page.trace.sites if name.startswith(("tokens.", "embed.")))
+    elements.code(given.page, sites=("embed.token", *others))
+
+
+def numbers(given: Row) -> None:
+    page, near = given.page, given.near
+    values = page.trace["embed.token"].numpy()
+    elements.table(page, "embed.token", values, page.token_labels, page.dimension_labels, "matrix")
+    columns = (near.ids.tolist(), near.labels, near.cosines.tolist())
+    headings = (page.words("id"), given.axes[0], page.words("cosine"))
+    elements.records(page, "neighbours", dict(zip(headings, columns, strict=True)))
+
+
+def question(given: Row) -> None:
+    elements.question(given.page, **given.facts)
