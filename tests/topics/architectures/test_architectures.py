@@ -16,18 +16,20 @@ from viz_model.app import texts
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.architectures.numbers import architectures, parameters
+from viz_model.topics.architectures.numbers import architectures, parameters, views
 from viz_model.topics.architectures.numbers.references import REFERENCES
 from viz_model.topics.architectures.pictures import (
     cache,
     common,
     formulas,
     parts,
-    same_sentence,
     sight,
     tree,
     where,
 )
+from viz_model.topics.architectures.pictures.depth import draw_depth
+from viz_model.topics.architectures.pictures.pattern import draw_pattern
+from viz_model.topics.architectures.pictures.predictions import draw_choices
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
@@ -96,7 +98,7 @@ def test_the_tree_sent_to_the_page_adds_up(config: ModelConfig) -> None:
 @every
 def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
     lm = language_model(config)
-    whole, blocks = where.WhereView.models(lm), where.WhereView.blocks(lm)
+    whole, blocks = views.whole_models(lm), views.one_block(lm)
     assert whole.counts[0].sum() == sum(weight.numel() for weight in lm.model.parameters())
     assert whole.loaded == (True, *[False] * len(REFERENCES))
     for row, side in enumerate(config.sides):
@@ -116,7 +118,7 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
 
 
 def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -> None:
-    view = where.WhereView.blocks()
+    view = views.one_block()
     row = view.names.index("Transformer base (2017)")
     assert view.stacks[row] == "encoder"
     assert view.facts(row, words)["ffn"] == "67%"
@@ -125,7 +127,7 @@ def test_the_paper_puts_two_thirds_of_an_encoder_block_into_the_feed_forward() -
 @every
 def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
     lm = language_model(config)
-    view = cache.CacheView.of([lm], 5, 4)
+    view = views.cache_view([lm], 5, 4)
     assert ("tiny" in view.names) == (config.kind != "encoder")
     assert not any(name.startswith("BERT") for name in view.names)
     assert (view.mqa <= view.own).all() and (view.own <= view.mha).all()
@@ -146,12 +148,12 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
 
 def test_no_text_is_counted_beyond_its_model_s_context() -> None:
     lm = language_model(tiny_config(n_context=16))
-    long, full = (cache.CacheView.of([lm], length, 2) for length in (4096, 16))
+    long, full = (views.cache_view([lm], length, 2) for length in (4096, 16))
     assert long.lengths[0] == 16 and long.own[0] == full.own[0]
 
 
 def test_qwen3_keeps_a_fifth_of_what_a_key_for_every_head_would_cost() -> None:
-    view = cache.CacheView.of([], 1, 2)
+    view = views.cache_view([], 1, 2)
     row = view.names.index("Qwen3-14B (2025)")
     assert view.own[row] == 2 * 40 * 8 * 128 * 2
     assert view.mha[row] == 5 * view.own[row]
@@ -194,27 +196,27 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         visible = trace.stack.visible(1, len(trace), len(trace)).numpy()
         assert (np.isfinite(pattern) == visible).all()
         token = len(trace) - 1
-        best = same_sentence.most_looked_at(trace, 1, 1, token)
+        best = views.most_looked_at(trace, 1, 1, token)
         assert best.weight == pytest.approx(float(np.nanmax(pattern[token])))
-        drawn = same_sentence.draw_pattern(same_sentence.pattern_view(trace, 1, 1, ("q", "k")))
+        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k")))
         np.testing.assert_allclose(drawn.data[0].z, pattern, atol=1e-6)
-        depth = same_sentence.DepthView.of(("a", "b"), (trace, trace))
+        depth = views.depth_view(("a", "b"), (trace, trace))
         assert depth.share[0][0] == 0 and depth.share[0][-1] == 1
         np.testing.assert_allclose(depth.mean[0], depths.lengths.mean(1))
-        assert len(same_sentence.draw_depth(depth, words).data) == 2
+        assert len(draw_depth(depth, words).data) == 2
     if config.has_logits:
         trace = run.at(config.sides[-1])
-        choices = same_sentence.ChoicesView.of(trace, 0, 4)
+        choices = views.choices_view(trace, 0, 4)
         np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
-        assert list(same_sentence.draw_choices(choices, 1).data[0].x) == list(choices.probs)
+        assert list(draw_choices(choices, 1).data[0].x) == list(choices.probs)
         own = trace["probs"][0, trace.tokens[0].id].item()
-        assert same_sentence.own_probability(trace, 0) == pytest.approx(own)
+        assert views.own_probability(trace, 0) == pytest.approx(own)
 
 
 def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
     trace = run_both(language_model(tiny_config(n_context=256)), length=200)
-    view = same_sentence.pattern_view(trace, 0, 0, ("q", "k"))
-    assert len(view.rows) <= same_sentence.MOST_CELLS and view.values.shape == (len(view.rows),) * 2
+    view = views.pattern_view(trace, 0, 0, ("q", "k"))
+    assert len(view.rows) <= views.MOST_CELLS and view.values.shape == (len(view.rows),) * 2
     assert np.nanmax(view.values) == pytest.approx(np.nanmax(architectures.pattern(trace, 0, 0)))
     assert np.isnan(view.values[0, -1]) and np.isfinite(view.values[-1, 0])
 
@@ -303,7 +305,7 @@ def test_tables_of_published_and_counted_sizes() -> None:
     assert len({len(column) for column in published.values()}) == 1
     assert "124,439,808" in published[words("reference_counted")]
     lm = language_model(tiny_config())
-    counted = where.count_columns(where.WhereView.models(lm), words)
+    counted = where.count_columns(views.whole_models(lm), words)
     assert counted[words("where_total")][0] == sum(weight.numel() for weight in lm.model.parameters())
 
 

@@ -109,7 +109,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
             for element in view.elements.values():
                 if not element.key.endswith(".add"):
                     name = diagram.name_of(element, words, SPEAK["en"].site_label)
-                    assert any(theme.plain(theme.shorten(name, 38)) == text for text in told), name
+                    assert any(theme.plain(diagram.cut(name)) == text for text in told), name
 
 
 def test_blocks_that_differ_say_which_they_are() -> None:

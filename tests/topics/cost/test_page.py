@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -28,6 +29,8 @@ every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIG
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     monkeypatch.setattr(measured, "LONGEST", 64)
+    # However busy the machine is, all lengths are measured.
+    monkeypatch.setattr(measured, "measure", functools.partial(measured.measure, budget=1e9))
 
     def opened(*lms: vm.LanguageModel, **query: str) -> AppTest:
         offer(monkeypatch, {f"m{n}": dataclasses.replace(lm, name=f"m{n}") for n, lm in enumerate(lms)})

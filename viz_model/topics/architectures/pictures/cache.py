@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
-from viz_model.drawing import sheet, theme
-from viz_model.runs.language_model import LanguageModel
+from viz_model.drawing import axes, boxes, curves, sheet, theme
+from viz_model.drawing.writing import hover
 from viz_model.topics.architectures.numbers import architectures, parameters
-from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.common import SMALL, Words, byte_size
+from viz_model.topics.architectures.pictures.common import Words, byte_size
 
 
 class CacheView(NamedTuple):
@@ -34,86 +32,36 @@ class CacheView(NamedTuple):
     n_layers: np.ndarray
     d_head: np.ndarray
 
-    @classmethod
-    def of(cls, lms: Sequence[LanguageModel], length: int, n_bytes: int) -> CacheView:
-        """The decoders among the models given, then the published ones. Source and target are equally long."""
-        rows = [(lm.name, lm.config, True) for lm in lms] + [(ref.name, ref.config, False) for ref in REFERENCES]
-        rows = [row for row in rows if row[1].kind != "encoder"]
-        columns: dict[str, list[int]] = {name: [] for name in cls._fields[2:]}
-        for _, config, _ in rows:
-            n = min(length, config.n_context)
-            columns["lengths"].append(n)
-            for name, heads in (("mha", config.n_heads), ("own", config.n_kv_heads), ("mqa", 1)):
-                columns[name].append(parameters.cache(config, n, heads, n_bytes, n_source=n).total)
-            for name in ("n_heads", "n_kv_heads", "n_layers", "d_head"):
-                columns[name].append(getattr(config, name))
-        found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
-        return cls(names=tuple(row[0] for row in rows), loaded=tuple(row[2] for row in rows), **found)
-
 
 def draw_cache(view: CacheView, words: Words) -> go.Figure:
     """On a logarithmic axis, a line a model from one key–value head to one for every query head; its own marked."""
-    figure = sheet.Sheet()
+    figure, grey, at = sheet.Sheet(), theme.ROLES["residual"], list(range(len(view.names)))
     columns = (view.names, view.loaded, view.n_heads, view.n_kv_heads, view.lengths)
     rows = [
         f"{theme.shorten(name, 34)}{'' if here else ' ◇'}<br>H {h}, G {g} · {n:,}"
         for name, here, h, g, n in zip(*columns, strict=True)
     ]
-    y, grey = list(range(len(rows))), theme.ROLES["residual"]
-    for i in y:
-        ends = {"x0": view.mqa[i], "x1": view.mha[i], "y0": i, "y1": i}
-        figure.add_shape(type="line", **ends, line={"color": grey, "width": 2}, layer="below")
-    marks = (("mqa", "diamond-open", 9), ("mha", "circle-open", 11), ("own", "circle", 13))
-    for name, symbol, size in marks:
-        sizes, said = getattr(view, name), theme.plain(words(f"cache_{name}"))
-        figure.add_trace(
-            sheet.scatter(
-                x=sizes,
-                y=y,
-                name=said,
-                mode="markers+text" if name == "own" else "markers",
-                text=[f"<b>{byte_size(n)}</b>" for n in sizes],
-                textposition="top center",
-                textfont={"size": SMALL},
-                marker={
-                    "symbol": symbol,
-                    "size": size,
-                    "color": theme.ROLES["key"] if name == "own" else grey,
-                    "line": {"width": 2},
-                },
-                customdata=[f"{byte_size(n)} ({n:,} B)" for n in sizes],
-                hovertemplate=f"{said}: <b>%{{customdata}}</b><extra></extra>",
-            )
-        )
-    theme.layout(figure, height=100 + 52 * len(rows))
-    figure.update_layout(
-        showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1,
-            "yanchor": "bottom",
-            "font": {"size": 12},
-            "traceorder": "reversed",
-        },
-    )
+    for row, least, most in zip(at, view.mqa, view.mha, strict=True):
+        boxes.line(figure, (least, row), (most, row))
+    for name, symbol, size in (("mqa", "diamond-open", 9), ("mha", "circle-open", 11), ("own", "circle", 13)):
+        sizes, text = getattr(view, name), words(f"cache_{name}")
+        hovers = [hover((text, f"{byte_size(n)} ({n:,} B)")) for n in sizes]
+        colour = theme.ROLES["key"] if name == "own" else grey
+        own: dict[str, Any] = {}
+        if name == "own":
+            written = [theme.bold(byte_size(n)) for n in sizes]
+            place = {"textposition": "top center", "textfont": {"size": theme.SMALL}}
+            own = {"mode": "markers+text", "text": written, **place}
+        ring = {"width": 2}
+        curves.points(figure, sizes, at, colour, size=size, symbol=symbol, ring=ring, name=text, hover=hovers, **own)
     low, high = math.log10(view.mqa.min()), math.log10(view.mha.max())
-    powers = [p for p in range(0, 51, 5) if low - 1.5 < p * math.log10(2) < high + 1.5]
-    figure.update_xaxes(
-        type="log",
-        range=[low - 0.6, high + 0.4],
-        tickvals=[2**p for p in powers],
-        ticktext=[byte_size(2**p) for p in powers],
-        tickfont={"size": 11},
-        title={"text": theme.plain(words("cache_axis")), "font": {"size": SMALL}},
-        showgrid=True,
-        gridcolor=theme.rgba(grey, 0.25),
-        fixedrange=True,
-    )
-    figure.update_yaxes(
-        range=[len(rows) - 0.4, -0.75], fixedrange=True, tickvals=y, ticktext=rows, tickfont={"size": SMALL}
-    )
-    return figure.drawn()
+    powers = [2**p for p in range(0, 51, 5) if low - 1.5 < p * math.log10(2) < high + 1.5]
+    ticks = {"tickvals": powers, "ticktext": list(map(byte_size, powers))}
+    axes.across(figure, words("cache_axis"), small=True, grid=True, type="log", range=[low - 0.6, high + 0.4], **ticks)
+    axes.upward(figure, small=True, range=[len(rows) - 0.4, -0.75], tickvals=at, ticktext=rows)
+    drawn = theme.finished(figure, height=100 + 52 * len(rows), legend="above")
+    drawn.update_layout(legend_traceorder="reversed")
+    return drawn
 
 
 def cache_facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:

@@ -160,6 +160,11 @@ def name_of(element: Element, words: Words, label: Callable[[Site], str]) -> str
     return said(words, element.text_key, otherwise, **element.values)
 
 
+def cut(name: str, most: int = 38) -> str:
+    """A name that fits a box."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 class Names(NamedTuple):
     """Texts of the page, and the labels of values."""
 
@@ -212,7 +217,7 @@ def _draw_box(figure: sheet.Sheet, box: Box, view: DiagramView, names: Names) ->
         fillcolor=theme.rgba(colour, 0.18 if element else 0.0),
     )
     if element:
-        writing.note(figure, theme.shorten(name_of(element, *names), 38), sum(across) / 2, box.high - 0.4)
+        writing.note(figure, cut(name_of(element, *names)), sum(across) / 2, box.high - 0.4)
     if box.differs:
         _mark(figure, box.right, box.high - 0.02, yanchor="middle")
     if element and box.slot.endswith(".heads"):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import Side
-from viz_model.drawing import sheet, theme
-from viz_model.runs.language_model import LanguageModel
+from viz_model.drawing import axes, bars, sheet, theme
+from viz_model.drawing.writing import hover
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.common import SMALL, Words, short
+from viz_model.topics.architectures.pictures.common import Words, short
 
 
 class WhereView(NamedTuple):
@@ -27,32 +27,6 @@ class WhereView(NamedTuple):
     stacks: tuple[Side | None, ...]
     loaded: tuple[bool, ...]
     counts: np.ndarray
-
-    @classmethod
-    def models(cls, *lms: LanguageModel) -> WhereView:
-        """Whole models: those given, then the published ones."""
-        here = [(lm.name, None, True, parameters.count(lm.model)) for lm in lms]
-        return cls._of([*here, *((ref.name, None, False, parameters.of_config(ref.config)) for ref in REFERENCES)])
-
-    @classmethod
-    def blocks(cls, *lms: LanguageModel, layer: int = 0) -> WhereView:
-        """One block of every stack: that of the layer, or the last one where there are fewer."""
-        rows = [(lm.name, lm.config, lm) for lm in lms] + [(ref.name, ref.config, None) for ref in REFERENCES]
-        found = []
-        for name, config, lm in rows:
-            for side in config.sides:
-                i = min(layer, config.depth(side) - 1)
-                inside = f"{side}.blocks.{i}"
-                block = lm and lm.model.stack(side).block(i)
-                counted = parameters.count(block) if block else parameters.of_config(config, inside)
-                found.append((name, side if len(config.sides) > 1 else None, block is not None, counted))
-        return cls._of(found)
-
-    @classmethod
-    def _of(cls, rows: Iterable[tuple[str, Side | None, bool, Mapping[parameters.Part, int]]]) -> WhereView:
-        names, stacks, loaded, found = zip(*rows, strict=True)
-        counts = np.array([[counted[part] for part in parameters.PARTS] for counted in found], dtype=np.int64)
-        return cls(names, stacks, loaded, counts)
 
     @property
     def shares(self) -> np.ndarray:
@@ -88,49 +62,32 @@ _PART_MARKS: dict[str, tuple[str, str]] = {
 
 def draw_where(view: WhereView, words: Words) -> go.Figure:
     """One bar a row, all of the same length, cut by part; the totals stand under the names."""
-    figure = sheet.Sheet()
-    rows = []
+    figure, rows = sheet.Sheet(), []
     for name, side, here, counts in zip(*view, strict=True):
         under = [short(int(counts.sum())), *([words(f"where_{side}")] if side else [])]
-        rows.append(f"{theme.shorten(name, 26)}{'' if here else ' ◇'}<br><b>{theme.plain(' · '.join(under))}</b>")
+        rows.append(f"{theme.shorten(name, 26)}{'' if here else ' ◇'}<br>{theme.bold(theme.plain(' · '.join(under)))}")
     for p, part in enumerate(parameters.PARTS):
         if not view.counts[:, p].any():
             continue
-        role, hatch = _PART_MARKS[part]
-        name = theme.plain(words(f"where_{part}"))
-        figure.add_trace(
-            sheet.bar(
-                y=list(range(len(rows))),
-                x=view.shares[:, p],
-                name=name,
-                orientation="h",
-                marker={
-                    "color": theme.rgba(theme.ROLES[role], 0.75),
-                    "line": {"color": theme.ROLES[role], "width": 1},
-                    "pattern": {"shape": hatch, "size": 5, "fillmode": "overlay", "fgopacity": 0.3},
-                },
-                text=[f"{share:.0%}" if share >= 0.075 else "" for share in view.shares[:, p]],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                constraintext="none",
-                textfont={"size": SMALL, "color": theme.INK},
-                customdata=[f"{n:,}" for n in view.counts[:, p]],
-                hovertemplate=f"{name}: <b>%{{customdata}}</b> (%{{x:.1%}})<extra></extra>",
-            )
+        (role, hatch), name, shares = _PART_MARKS[part], words(f"where_{part}"), view.shares[:, p]
+        fill = bars.outlined(theme.ROLES[role], 0.75)
+        fill["pattern"] = {"shape": hatch, "size": 5, "fillmode": "overlay", "fgopacity": 0.3}
+        bars.across(
+            figure,
+            shares,
+            fill,
+            width=None,
+            name=name,
+            inside=[f"{share:.0%}" if share >= 0.075 else "" for share in shares],
+            hover=[hover((name, f"{n:,} ({x:.1%})")) for n, x in zip(view.counts[:, p].tolist(), shares, strict=True)],
+            textfont={"size": theme.SMALL, "color": theme.INK},
+            constraintext="none",
         )
-    theme.layout(figure, height=74 + 40 * len(rows))
-    figure.update_layout(
-        barmode="stack",
-        bargap=0.22,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal", "font": {"size": 12}},
-    )
-    figure.update_xaxes(visible=False, range=[0, 1.0], fixedrange=True)
-    figure.update_yaxes(
-        autorange="reversed", fixedrange=True, tickvals=list(range(len(rows))), ticktext=rows, tickfont={"size": SMALL}
-    )
-    return figure.drawn()
+    figure.update_layout(barmode="stack", bargap=0.22)
+    axes.hidden(figure, [0, 1])
+    edges = [len(rows) - 0.5, -0.5]
+    axes.upward(figure, small=True, visible=True, range=edges, tickvals=list(range(len(rows))), ticktext=rows)
+    return theme.finished(figure, height=74 + 40 * len(rows), legend="above")
 
 
 def count_columns(view: WhereView, words: Words) -> dict[str, Sequence[object]]:

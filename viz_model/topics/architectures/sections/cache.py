@@ -6,7 +6,8 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.topics.architectures.choices import BYTES, LENGTH, LENGTHS, SIZES
-from viz_model.topics.architectures.pictures.cache import CacheView, cache_facts, draw_cache
+from viz_model.topics.architectures.numbers import views
+from viz_model.topics.architectures.pictures.cache import cache_facts, draw_cache
 from viz_model.topics.architectures.sections.beside import Pair
 
 
@@ -17,7 +18,7 @@ def section(pair: Pair) -> None:
     with picture:
         n_bytes = elements.choose(page, BYTES, SIZES)
         length = elements.control(page, LENGTH, st.select_slider, LENGTHS, format_func="{:,}".format)
-        view = CacheView.of(pair.lms, length, n_bytes)
+        view = views.cache_view(pair.lms, length, n_bytes)
         elements.figure(page, draw_cache(view, words), "cache", words("cache_alt"))
         st.caption(words("published"))
     # Models that cost the same are told of together.

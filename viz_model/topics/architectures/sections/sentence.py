@@ -11,7 +11,10 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
 from viz_model.topics.architectures.choices import TOKEN
-from viz_model.topics.architectures.pictures import same_sentence
+from viz_model.topics.architectures.numbers import views
+from viz_model.topics.architectures.pictures.depth import draw_depth
+from viz_model.topics.architectures.pictures.pattern import draw_pattern
+from viz_model.topics.architectures.pictures.predictions import draw_choices
 from viz_model.topics.architectures.sections.beside import Beside, Pair
 from viz_model.topics.tokens.pictures.tokens import chip
 
@@ -28,9 +31,9 @@ def section(pair: Pair) -> None:
     own, other = pair.both
     if own.trace is None or other.trace is None:
         return
-    depth = same_sentence.DepthView.of((own.lm.name, other.lm.name), (own.trace, other.trace))
+    depth = views.depth_view((own.lm.name, other.lm.name), (own.trace, other.trace))
     st.markdown(f"#### {page.words('depth_title', **pair.names, **depth.facts())}")
-    elements.figure(page, same_sentence.draw_depth(depth, page.words), "depth", page.words("depth_alt"))
+    elements.figure(page, draw_depth(depth, page.words), "depth", page.words("depth_alt"))
     elements.source(page, "embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
     elements.see(page, "depth")
 
@@ -66,24 +69,24 @@ def _choices(page: Page, key: str, one: Beside, which: int) -> None:
         elements.see(page, "no_head", d=one.lm.config.d_model)
         return
     run, position = one.predicting
-    view = same_sentence.ChoicesView.of(run, position)
+    view = views.choices_view(run, position)
     facts = {"model": name, "token": literal(run.tokens[position].label), "position": position}
     best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
     section_ = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {page.words(f'{section_}_title', **facts, **best)}")
-    elements.figure(page, same_sentence.draw_choices(view, which), key, page.words("choices_alt", model=one.lm.name))
-    elements.see(page, section_, **facts, own=percent(same_sentence.own_probability(run, position)))
+    elements.figure(page, draw_choices(view, which), key, page.words("choices_alt", model=one.lm.name))
+    elements.see(page, section_, **facts, own=percent(views.own_probability(run, position)))
 
 
 def _head(page: Page, key: str, one: Beside, which: int) -> None:
     assert one.trace is not None  # or there is nothing to draw
     axes = (page.t("common.axis_query"), page.t("common.axis_key"))
-    view = same_sentence.pattern_view(one.trace, one.layer, one.head, axes)
+    view = views.pattern_view(one.trace, one.layer, one.head, axes)
     facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
     token = literal(one.trace.tokens[one.token].label)
-    seen = same_sentence.most_looked_at(one.trace, one.layer, one.head, one.token)
+    seen = views.most_looked_at(one.trace, one.layer, one.head, one.token)
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
     st.markdown(f"#### {page.words('head_title', **facts, **look)}")
     own = which == 0 and not page.trace.edits
-    elements.figure(page, same_sentence.draw_pattern(view), key, page.words("head_alt", model=one.lm.name), own=own)
+    elements.figure(page, draw_pattern(view), key, page.words("head_alt", model=one.lm.name), own=own)
     st.caption(page.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))

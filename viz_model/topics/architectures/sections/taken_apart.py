@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures.numbers import parameters, views
 from viz_model.topics.architectures.pictures import formulas, where
 from viz_model.topics.architectures.sections.beside import Pair
 
@@ -33,5 +33,5 @@ def code(pair: Pair) -> None:
 
 def numbers(pair: Pair) -> None:
     words = pair.page.words
-    elements.records(pair.page, "parameters", where.count_columns(where.WhereView.models(*pair.lms), words))
+    elements.records(pair.page, "parameters", where.count_columns(views.whole_models(*pair.lms), words))
     elements.records(pair.page, "published", where.reference_columns(words))

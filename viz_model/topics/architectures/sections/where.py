@@ -6,16 +6,16 @@ import streamlit as st
 
 from viz_model.app import components, elements
 from viz_model.topics.architectures.choices import TREE
-from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures.numbers import parameters, views
 from viz_model.topics.architectures.pictures.tree import tree_scene
-from viz_model.topics.architectures.pictures.where import WhereView, draw_where
+from viz_model.topics.architectures.pictures.where import draw_where
 from viz_model.topics.architectures.sections.beside import Pair
 
 
 def section(pair: Pair) -> None:
     page, words, own = pair.page, pair.page.words, pair.own
     st.subheader(words("where_title"), anchor=False)
-    blocks, whole = WhereView.blocks(*pair.lms, layer=own.layer), WhereView.models(*pair.lms)
+    blocks, whole = views.one_block(*pair.lms, layer=own.layer), views.whole_models(*pair.lms)
     first, second = st.columns(2, gap="large")
     for place, name, view, row in (
         (first, "blocks", blocks, own.lm.config.sides.index(own.side)),

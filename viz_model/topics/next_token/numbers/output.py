@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from viz_model.config import LanguageHead
+from viz_model.model import sites
 from viz_model.runs.trace import Trace
 
 
 def read_site(trace: Trace) -> str:
     """The site of what the unembedding reads, [T, D]: the last vectors, or what the head made of them."""
-    return "head.norm.out" if "head.norm.out" in trace else trace.leaving
+    (read,) = trace.site("logits").reads
+    return sites.split_side(read.site)[1]
 
 
 def read_sites(trace: Trace) -> tuple[str, ...]:
@@ -18,6 +19,4 @@ def read_sites(trace: Trace) -> tuple[str, ...]:
 
 def logit_scale(trace: Trace) -> float:
     """What the vector is multiplied by before the unembedding: D^−½ where the head scales, else 1."""
-    head = trace.config.head
-    scales = isinstance(head, LanguageHead) and head.scale
-    return float(trace.config.d_model**-0.5) if scales else 1.0
+    return float(trace.model.head.scale)

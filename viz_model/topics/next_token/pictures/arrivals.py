@@ -129,12 +129,12 @@ def _hovers(view: ArrivalsView, names: Mapping[str, str], name: str, probs: np.n
         asked = "" if view.before is None else f"{view.before[n]} → "
         guesses = [f"{guess}  {percent(p)}" for guess, p in view.guesses[n]]
         rank = f"{names['rank']} {view.ranks[n]:,}"
-        said: list[str | tuple[str, object]] = [
+        lines: list[str | tuple[str, object]] = [
             f"{asked}{position}: {label}",
             (names[name], percent(probs[n])),
             rank,
             f"{names['guesses']}:",
             *guesses,
         ]
-        found.append(hover(*said))
+        found.append(hover(*lines))
     return found

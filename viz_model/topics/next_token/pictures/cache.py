@@ -162,11 +162,11 @@ def _bytes(
         parts.insert(0, ("source", np.full(len(counts), view.n_source_bytes), theme.ROLES["residual"]))
     for name, values, colour in parts:
         fill = {"color": colour, "opacity": opacity, "line": {"width": 0}}
-        said = [
+        hovers = [
             f"{theme.plain(words['token'])} {column}<br>{hover((words[name], size(float(value))))}"
             for column, value in zip(columns, values, strict=True)
         ]
-        bars.upward(figure, values, fill, columns=columns, width=0.86, name=words[name], hover=said, at=(1, 1))
+        bars.upward(figure, values, fill, columns=columns, width=0.86, name=words[name], hover=hovers, at=(1, 1))
     top = float(sum(values[-1] for _, values, _ in parts))
     ticks = [part * top / 2 for part in range(3)]
     look = {"tickvals": ticks, "ticktext": [size(tick) for tick in ticks], "tickfont": {"size": theme.TINY}}

@@ -92,7 +92,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
     labels = [token.label for _, token in view.shown]
     model, probs, kept, final = (array[places] for array in (view.model, view.probs, view.kept, view.final))
     colour, is_moved = theme.ROLES["output"], view.temperature not in (0, 1)
-    said = [
+    hovers = [
         hover(
             label,
             (names["model"], percent(m)),
@@ -109,7 +109,7 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
         parts.append(("dropped", np.where(kept, np.nan, probs), bars.hatched(DROPPED), 0.82))
     parts.append(("after", np.where(kept, final, np.nan), {"color": colour}, 0.5))
     for name, values, fill, width in parts:
-        bars.across(figure, values, fill, width=width, name=names[name], hover=said, cells=cells)
+        bars.across(figure, values, fill, width=width, name=names[name], hover=hovers, cells=cells)
     if is_moved:
         ring = {"color": theme.INK, "width": 2}
         curves.points(

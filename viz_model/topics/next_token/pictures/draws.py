@@ -88,7 +88,7 @@ class _Interval(NamedTuple):
     share: float
     fill: str
     label: str
-    said: str
+    hover_text: str
 
 
 def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
@@ -117,15 +117,15 @@ def _leaders(row: int, step: Step, rest: str) -> list[_Interval]:
     """The most probable tokens side by side, and all others as one."""
     found, edge = [], 0.0
     for n, (token, share) in enumerate(step.leaders):
-        said = hover(("", token.label), percent(share), f"{edge:.4f} – {edge + share:.4f}")
+        hover_text = hover(("", token.label), percent(share), f"{edge:.4f} – {edge + share:.4f}")
         label = _label(token.label, share) if step.rank != n else ""
         found.append(
-            _Interval(row, edge, share, theme.rgba(theme.ROLES["output"], 0.16 if n % 2 else 0.28), label, said)
+            _Interval(row, edge, share, theme.rgba(theme.ROLES["output"], 0.16 if n % 2 else 0.28), label, hover_text)
         )
         edge += share
     if edge < 1 - 1e-6:
-        said = hover(f"{rest} {percent(1 - edge)}", f"{edge:.4f} – 1")
-        found.append(_Interval(row, edge, 1 - edge, theme.rgba(theme.ROLES["token"], 0.14), "", said))
+        hover_text = hover(f"{rest} {percent(1 - edge)}", f"{edge:.4f} – 1")
+        found.append(_Interval(row, edge, 1 - edge, theme.rgba(theme.ROLES["token"], 0.14), "", hover_text))
     return found
 
 
@@ -133,8 +133,8 @@ def _hit(row: int, step: Step, colour: str, names: Mapping[str, str]) -> _Interv
     """The interval that the number fell into."""
     share, label = step.stop - step.start, step.token.label
     interval = f"{names['interval']} {step.start:.6f} – {step.stop:.6f}"
-    said = hover(("", label), percent(step.final_probability), f"{names['number']} {step.drawn:.6f}", interval)
-    return _Interval(row, step.start, share, theme.rgba(colour, 0.55), _label(label, share), said)
+    hover_text = hover(("", label), percent(step.final_probability), f"{names['number']} {step.drawn:.6f}", interval)
+    return _Interval(row, step.start, share, theme.rgba(colour, 0.55), _label(label, share), hover_text)
 
 
 def _label(label: str, share: float) -> str:
@@ -152,5 +152,5 @@ def _draw(figure: sheet.Sheet, parts: Sequence[_Interval], fill: Mapping[str, ob
         inside=[part.label for part in parts],
         textfont={"size": size, "color": theme.INK},
         constraintext="none",
-        hover=[part.said for part in parts],
+        hover=[part.hover_text for part in parts],
     )

@@ -54,16 +54,16 @@ def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> go.Figure
     """
     figure, colour = sheet.Sheet(), theme.ROLES["output"]
     fills = {"first": theme.rgba(theme.ROLES["token"], 0.45), "second": theme.rgba(colour, 0.5), "more": colour}
-    said = [
+    every = [
         hover(f"#{n} {label}", (names["p"], percent(float(p))), f"{names['time']} {time}")
         for n, (label, p, time) in enumerate(zip(view.labels, view.found.probs, view.found.times, strict=True), 1)
     ]
     for name, times in TIMES.items():
         among = np.flatnonzero(view.found.among(*times))
         if len(among):
-            hovers = [said[n] for n in among]
+            hovers = [every[n] for n in among]
             bars.upward(figure, view.found.probs[among], fills[name], columns=among + 1, name=names[name], hover=hovers)
     figure.update_layout(barmode="overlay", bargap=0.15)
-    axes.across(figure, names["draw"], small=True, range=[0.4, len(said) + 0.6])
+    axes.across(figure, names["draw"], small=True, range=[0.4, len(every) + 0.6])
     axes.upward(figure, names["p"], grid=True, small=True, range=[0, 1.03], tickformat=".0%", nticks=5)
     return theme.finished(figure, height=300, margin={"t": 30}, legend="above")

@@ -131,17 +131,17 @@ def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
     from_cut = view.ranks >= view.n_kept  # the last kept token too, so that the line has no gap
     shares = [percent(float(10**p)) if p > -6 else f"10^{p:.1f}" for p in view.probs]
     pairs = zip(view.ranks, shares, strict=True)
-    said = np.array([hover(f"{names['rank']} {rank:,}", (names["p"], share)) for rank, share in pairs], dtype=object)
+    hovers = np.array([hover(f"{names['rank']} {rank:,}", (names["p"], share)) for rank, share in pairs], dtype=object)
     rank, mass = theme.plain(names["rank"]), theme.plain(names["mass"])
     if view.temperature not in (0.0, 1.0):
         style = Style(theme.INK, "dot", width=1.5)
-        curves.line(figure, view.ranks, 10**view.model, style, name=names["model"], hover=said.tolist(), at=(1, 1))
+        curves.line(figure, view.ranks, 10**view.model, style, name=names["model"], hover=hovers.tolist(), at=(1, 1))
     lines = [("kept", kept, Style(theme.ROLES["output"], width=4))]
     if view.n_kept < view.n_vocab:
         lines.insert(0, ("dropped", from_cut, Style(theme.ROLES["token"])))
     for name, where, style in lines:
         marks, x = 0 if where.sum() > 1 else 7, view.ranks[where]
-        p, texts = 10 ** view.probs[where], said[where].tolist()
+        p, texts = 10 ** view.probs[where], hovers[where].tolist()
         curves.line(figure, x, p, style, name=names[name], marks=marks, hover=texts, at=(1, 1))
         text = f"{rank} %{{x:,}}<br>{mass} <b>%{{y:.2%}}</b>"
         curves.line(figure, x, view.mass[where], style, marks=marks, hover=text, at=(2, 1))

@@ -66,8 +66,8 @@ def draw_times(view: TimesView, words: Mapping[str, str]) -> go.Figure:
     }
     for name, (seconds, style) in ways.items():
         pairs = zip(view.lengths, seconds, strict=True)
-        said = [hover(("", words[name]), f"{length:,}", duration(float(time))) for length, time in pairs]
-        curves.line(figure, view.lengths, 1e3 * seconds, style, name=words[name], marks=8, hover=said)
+        hovers = [hover(("", words[name]), f"{length:,}", duration(float(time))) for length, time in pairs]
+        curves.line(figure, view.lengths, 1e3 * seconds, style, name=words[name], marks=8, hover=hovers)
     top = 1.1e3 * float(max(view.cached.max(), view.fresh.max()))
     axes.across(figure, words["text_length"], grid=True, small=True, nticks=8)
     axes.upward(figure, words["time"], grid=True, small=True, range=[0, top], nticks=6)

@@ -77,7 +77,7 @@ def hand(page: Page, trace: Trace, choice: ChoiceView, which: str) -> None:
     """One logit of ``trace`` and its softmax; ``which`` says what token it is, ``{{word}}`` being its name."""
     worked = by_hand.by_hand(trace, choice)
     word = literal(by_hand.hand_token(choice)[1].label)
-    where = {"head.norm.out": "head", "final.norm.out": "norm"}.get(read_site(trace), "block")
+    where = {"head": "head", "final": "norm"}.get(read_site(trace).split(".")[0], "block")
     reads = page.t(f"next_token.reads_{where}")
     multiplied = page.t("next_token.reads_scaled", **worked) if logit_scale(trace) != 1 else ""
     intro = page.words(which, word=word, token=page.token_name())

@@ -17,7 +17,7 @@ class Facts(NamedTuple):
     ``keeps`` is whether this vocabulary keeps the text as it was typed. ``view`` lays both vocabularies over the
     same bytes; it is None where this one does not keep the text as it was typed, or spells no text at all.
     ``finding``, ``rule``, ``kind`` and ``other`` choose the words, ``hand`` those on how the token came to be;
-    ``said`` and ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
+    ``text_values`` and ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
     """
 
     view: CutsView | None
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     over: list[Token]
     hand: Literal["pairs", "single", "pieces", "ids", "sign"]
     snippet: Literal["tokens", "tokens_library"]
-    said: dict[str, str]
+    text_values: dict[str, str]
     literals: dict[str, str]
 
 
@@ -71,7 +71,7 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
         snippet="tokens" if rule == "pairs" and tokenizer.mask_id not in trace.own_ids else "tokens_library",
         other="same" if shares else "cut" if over else "none",
         over=over,
-        said={
+        text_values={
             "n": str(len(written.tokens)),
             "m": str(len(other.encode(written.text, special=False))),
             "shared": str(view.n_shared if view else 0),

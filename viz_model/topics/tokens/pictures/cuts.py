@@ -233,12 +233,12 @@ def _draw_band(figure: sheet.Sheet, view: CutsView, band: Band, words: Mapping[s
 
 def _hover(token: Token, position: int, words: Mapping[str, str]) -> str:
     raw = token.bytes.hex(" ").upper()
-    said = f"{words['position']} {position}", f"{words['id']} {token.id}", f"{words['bytes']} {raw}"
-    return hover(("", token.label), *said)
+    lines = f"{words['position']} {position}", f"{words['id']} {token.id}", f"{words['bytes']} {raw}"
+    return hover(("", token.label), *lines)
 
 
 def write(figure: sheet.Sheet, glyphs: Sequence[Glyph], size: int) -> None:
     """Labels of boxes."""
     x, y, texts = zip(*glyphs, strict=True) if glyphs else ((), (), ())
-    said = [theme.plain(text) for text in texts]
-    letters(figure, x, y, said, size=size, family="monospace", cliponaxis=False)
+    lines = [theme.plain(text) for text in texts]
+    letters(figure, x, y, lines, size=size, family="monospace", cliponaxis=False)

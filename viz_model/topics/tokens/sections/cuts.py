@@ -22,7 +22,9 @@ def section(beside: Beside) -> None:
         _choose(beside)
     picture, see = elements.split()
     with picture:
-        st.markdown(f"**{page.words(f'finding_{facts.finding}', other=literal(beside.other.name), **facts.said)}**")
+        st.markdown(
+            f"**{page.words(f'finding_{facts.finding}', other=literal(beside.other.name), **facts.text_values)}**"
+        )
         if facts.view:
             draw(page, facts.view, "cuts")
         elif facts.finding == "apart":
@@ -30,10 +32,10 @@ def section(beside: Beside) -> None:
         elements.source(page, "tokens.ids")
     with see:
         names = beside.names
-        elements.see(page, **facts.said, **names, kind=page.words(f"about_{facts.kind}", **names))
+        elements.see(page, **facts.text_values, **names, kind=page.words(f"about_{facts.kind}", **names))
         if facts.view:
             over = " ".join(literal(token.label) for token in facts.over)
-            elements.see(page, f"other_{facts.other}", over=over, **facts.said, **names)
+            elements.see(page, f"other_{facts.other}", over=over, **facts.text_values, **names)
 
 
 def _choose(beside: Beside) -> None:

@@ -15,12 +15,12 @@ from viz_model.topics.tokens.sections.beside import Beside
 
 def formula(beside: Beside) -> None:
     elements.formula(beside.page, "tokens.ids")
-    elements.see(beside.page, f"rule_{beside.facts.rule}", **beside.facts.said)
+    elements.see(beside.page, f"rule_{beside.facts.rule}", **beside.facts.text_values)
 
 
 def hand(beside: Beside) -> None:
     page, which = beside.page, beside.facts.hand
-    elements.see(page, f"hand_{which}", **beside.facts.said, **beside.names)
+    elements.see(page, f"hand_{which}", **beside.facts.text_values, **beside.names)
     if which in ("pairs", "single") and isinstance(beside.own, ByteLevel):
         built = MergesView.of(cutting.ranks(beside.own), page.trace.tokens[page.token], page.token)
         named = {"start": page.words("start"), "step": page.words("step", n="{n}", rank="{rank}")}

@@ -1,0 +1,62 @@
+"""Every page on variants that the package does not have: it opens, its code agrees, it speaks of no other."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import re
+from collections.abc import Iterator, Mapping
+
+import fresh_variants
+import pytest
+import torch
+from app_driver import offer, open_page
+from tiny_models import describe, language_model
+
+import viz_model as vm
+from viz_model.app.frame import SECTIONS
+from viz_model.app.texts import LANGUAGES
+from viz_model.config import ModelConfig
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+
+ANOTHERS = re.compile(r"LayerNorm|RMSNorm|rotary|RoPE|ALiBi|sinusoid|旋转位置|正弦", re.IGNORECASE)
+"""What a page only says of a model that has it. Pages that compare variants, or a block with a book's, name others."""
+COMPARING = {"architectures", "block", "norm_placement", "position", "mistakes", "training_lab", "ablations", "cost"}
+
+
+def wide(config_: ModelConfig) -> vm.LanguageModel:
+    """The same model with the whole vocabulary, so that words can be typed."""
+    tokenizer = story_tokenizer()
+    start = None if config_.start_id is None else tokenizer.end_of_text  # a mark that is no part of a text
+    lm = language_model(dataclasses.replace(config_, n_vocab=tokenizer.n_vocab, n_context=32, start_id=start))
+    return dataclasses.replace(lm, name=f"fresh-{describe(config_)}")
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[Mapping[str, vm.LanguageModel]]:
+    with fresh_variants.installed():
+        yield {lm.name: lm for lm in map(wide, fresh_variants.fresh_configs()[::2])}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_on_fresh_variants(
+    page: str, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, fresh)
+    for n, name in enumerate(fresh):
+        lang = list(LANGUAGES)[n % len(LANGUAGES)]
+        query = {"model": name, "text": "A cat sat", "target": "a cat", "lang": lang, "layer": "1", "token": "2"}
+        app = open_page(page, query)
+        said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
+        assert not [text for text in said if "{{" in text]
+        if page not in COMPARING:
+            assert not [text for text in said if ANOTHERS.search(text)]
+        for block in app.code:
+            if "import viz_model" in block.value:
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed), torch.no_grad():
+                    exec(compile(block.value, page, "exec"), {})
+                assert "False" not in printed.getvalue().split(), block.value
