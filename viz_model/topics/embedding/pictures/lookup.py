@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,7 +19,8 @@ MAX_NAMED_ROWS = 28
 MAX_CELLS = 14_000
 """Cells of those rows; of wider models neighbouring dimensions share one."""
 STRIP_QUANTILE = 0.97
-LINES, PICKED = {"xaxis": "x2", "yaxis": "y2"}, {"xaxis": "x3", "yaxis": "y3"}
+LINES: dict[str, Any] = {"xaxis": "x2", "yaxis": "y2"}
+PICKED = {"xaxis": "x3", "yaxis": "y3"}
 
 
 class LookupView(NamedTuple):
@@ -76,7 +77,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
         meta["pool"] = pool._asdict()
     figure.update_layout(meta=meta or None)
     for side, anchor, text in ((0.0, "left", "table"), (1.0, "right", "rows")):
-        place = {"xref": "paper", "yref": "paper", "xanchor": anchor, "yanchor": "bottom"}
+        place: dict[str, Any] = {"xref": "paper", "yref": "paper", "xanchor": anchor, "yanchor": "bottom"}
         note(figure, words[text], side, 1.0, colour=theme.INK, **place)
     ends = [0, view.n_vocab - 1]
     figure.update_layout(
@@ -168,7 +169,12 @@ def _draw_lines(figure: sheet.Sheet, view: LookupView, words: Mapping[str, str],
         )
     if named:
         y = 0.5 - half + (np.arange(length) + 0.5) / length * 2 * half
-        look = {"size": theme.FONT_SIZE, "family": "monospace", "textposition": "middle right", "cliponaxis": False}
+        look: dict[str, Any] = {
+            "size": theme.FONT_SIZE,
+            "family": "monospace",
+            "textposition": "middle right",
+            "cliponaxis": False,
+        }
         letters(figure, [end + 0.02] * length, y, names, **look, **LINES)
 
 

@@ -27,7 +27,7 @@ def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int 
     """A bar a neighbour, the nearest on top. ``words`` holds ``cosine`` and ``id``."""
     colour = theme.token_colour(view.position)
     told = [
-        hover(label, f"{words['id']} {id}", f"{words['cosine']} {cosine:.4f}")
+        hover(("", label), f"{words['id']} {id}", f"{words['cosine']} {cosine:.4f}")
         for label, id, cosine in zip(view.labels, view.ids.tolist(), view.cosines, strict=True)
     ]
     written = [f"{cosine:.2f}" for cosine in view.cosines]

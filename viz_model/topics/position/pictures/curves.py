@@ -53,9 +53,7 @@ def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
     axes.across(figure, words["distance"], at=(rows, 1))
     axes.upward(figure, words["added"], at=(1, 1))
     axes.zero(figure, "y")
-    legend = {**theme.LEGEND_BELOW, "y": -0.2 if rows == 1 else -0.15}
-    figure.update_layout(showlegend=True, legend=legend)
-    return theme.finished(figure, height=360 if rows == 1 else 460, fixed=False)
+    return theme.finished(figure, height=360 if rows == 1 else 460, legend="below", fixed=False)
 
 
 def _draw_heads(figure: sheet.Sheet, view: CurvesView, words: Mapping[str, str], where: str) -> None:

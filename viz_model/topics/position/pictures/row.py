@@ -44,6 +44,5 @@ def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
     labels = [view.labels[key] for key in keys]
     axes.columns(figure, labels, places=keys, longest=14, most=MAX_TICKS, tickangle=-45)
     axes.upward(figure, words["weight"], rangemode="tozero")
-    legend = {**theme.LEGEND_BELOW, "y": 1.02, "yanchor": "bottom"}
-    figure.update_layout(showlegend=True, legend=legend, bargap=0.3)
-    return theme.finished(figure, height=300, fixed=False)
+    figure.update_layout(bargap=0.3)
+    return theme.finished(figure, height=300, legend="above", fixed=False)
