@@ -29,7 +29,9 @@ COMPARING = {"architectures", "block", "norm_placement", "position", "mistakes",
 
 def wide(config_: ModelConfig) -> vm.LanguageModel:
     """The same model with the whole vocabulary, so that words can be typed."""
-    lm = language_model(dataclasses.replace(config_, n_vocab=story_tokenizer().n_vocab, n_context=32))
+    tokenizer = story_tokenizer()
+    start = None if config_.start_id is None else tokenizer.end_of_text  # a mark that is no part of a text
+    lm = language_model(dataclasses.replace(config_, n_vocab=tokenizer.n_vocab, n_context=32, start_id=start))
     return dataclasses.replace(lm, name=f"fresh-{describe(config_)}")
 
 

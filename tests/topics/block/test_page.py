@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import fresh_variants
 import pytest
 import streamlit as st
 from app_driver import offer, open_page, run_code
@@ -196,3 +197,30 @@ def test_choices_stand_in_the_address(opened: Opened) -> None:
     assert not app.exception and app.query_params["dimension"] == "6"
     wide = opened("block", config, dimension="900", neuron="900", value="1e5")
     assert wide.slider(key="block.dimension").value == config.d_model - 1
+
+
+@pytest.mark.parametrize("page", ["block", "norm_placement"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("n", (0, 3, 4, 7))
+def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, opened: Opened) -> None:
+    """A norm that measures nothing and a feed-forward of another activation: no words of another variant."""
+    with fresh_variants.installed():
+        config = dataclasses.replace(fresh_variants.fresh_configs()[n], n_vocab=8192, n_context=32)
+        app = opened(page, config, lang=lang)
+        words = said(app)
+    name = type(config.norm).__name__
+    if page == "block":
+        assert ("SquashConfig" in words) == (name == "SquashConfig")
+        if name == "SquashConfig":
+            assert not re.search("RMSNorm|mean square of 1|deviation 1|标准差 1|均方根变成", words)
+            assert r"\tanh" in words
+        if type(config.ffn).__name__ == "SquaredConfig":
+            assert "ReLU" not in words and "GELU" not in words and "SiLU" not in words
+    if lang == "en" and page == "block":
+        check_code(app)
+
+
+@pytest.mark.parametrize("page", ["block", "norm_placement"])
+def test_twins_without_their_norms(page: str) -> None:
+    app = open_page(page, {"model": "story-pre-ln", "text": TEXT, "lang": "en", "edits": "no-norm"})
+    assert "common length" in said(app)

@@ -13,7 +13,9 @@ from viz_model.config import ModelConfig
 from viz_model.topics.norm_placement.numbers import twins as analysis
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
-from viz_model.topics.norm_placement.pictures import twins
+from viz_model.topics.norm_placement.pictures import blocks, look
+from viz_model.topics.norm_placement.pictures import depth as depth_pictures
+from viz_model.topics.norm_placement.pictures import gradients as gradients_picture
 
 every = pytest.mark.parametrize("config_", variants(), ids=describe)
 TEXT = "The cat sat on the mat"
@@ -70,7 +72,7 @@ def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
 def test_one_column_for_a_model_alone(kind: Literal["decoder", "encoder_decoder"]) -> None:
     trace = run_both(language_model(tiny_config(kind=kind, start_id=0))).at("decoder")
     names = {name: name for name in ("norm", "attn", "cross", "ffn")}
-    figure = twins.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre")
+    figure = blocks.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre")
     said = [note.text for note in figure.layout.annotations]
     assert said.count("norm") == (3 if kind == "encoder_decoder" else 2)
     assert ("cross" in said) == (kind == "encoder_decoder") and not any("●" in text for text in said)
@@ -86,10 +88,10 @@ def test_depth_holds_both_streams(traces: dict[str, vm.Trace]) -> None:
     fresh = {side: np.linspace(0.1, 0.6, len(view.sites)) for side in traces}
     compared = views.depth_view(traces, 2, fresh)
     assert compared.table().shape == (len(view.sites), 8) and compared.facts()["post_fresh"] == "0.60"
-    lines = twins.draw_similarity(compared, "cosine", "untrained").data
+    lines = depth_pictures.draw_similarity(compared, "cosine", "untrained").data
     assert [line.line.dash for line in lines] == ["solid", "solid", "dot", "dot"]
-    assert all(line.showlegend for line in lines) and np.allclose(lines[3].y, fresh["post"])
-    drawn = [trace.y for trace in twins.draw_norms(view, "length").data]
+    assert all(line.name for line in lines) and np.allclose(lines[3].y, fresh["post"])
+    drawn = [trace.y for trace in depth_pictures.draw_norms(view, "length").data]
     for side in traces:
         assert any(len(y) == len(view.middle[side]) and np.allclose(y, view.middle[side]) for y in drawn)
 
@@ -103,16 +105,16 @@ def test_a_trend_is_named_by_how_the_stream_ends(last: float, trend: str, traces
 @pytest.mark.parametrize(("first", "verdict"), [(0.05, "vanishing"), (0.5, "steady"), (50.0, "exploding")])
 def test_a_gradient_is_judged_by_what_reaches_the_embedding(first: float, verdict: str) -> None:
     norms = {"pre": np.array([first, 1.0]), "post": np.ones(2)}
-    view = twins.GradientsView(("embed.out", "blocks.0.resid.out"), norms, {"pre": 1.0, "post": 1.0})
+    view = gradients_picture.GradientsView(("embed.out", "blocks.0.resid.out"), norms, {"pre": 1.0, "post": 1.0})
     assert view.verdict("pre") == verdict
 
 
 def test_gradients_are_those_of_the_sentence(traces: dict[str, vm.Trace]) -> None:
     found = {side: stream_gradients(trace) for side, trace in traces.items()}
-    view = twins.GradientsView.of(found)
+    view = gradients_picture.GradientsView.of(found)
     for side, gradient in found.items():
         np.testing.assert_allclose(view.norms[side], gradient.norms)
-    heights = np.concatenate([np.asarray(bar.y) for bar in twins.draw_gradients(view, "gradient").data])
+    heights = np.concatenate([np.asarray(bar.y) for bar in gradients_picture.draw_gradients(view, "gradient").data])
     np.testing.assert_allclose(np.sort(heights), np.sort(np.concatenate(list(view.norms.values()))))
 
 
@@ -141,10 +143,10 @@ def test_without_the_final_norm(traces: dict[str, vm.Trace]) -> None:
 
 @pytest.mark.parametrize("side", ["pre", "post"])
 def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> None:
-    blocks = {name: views.block_view(trace, 0, 0) for name, trace in traces.items()}
-    figure = twins.draw_blocks(blocks, {"norm": "norm", "attn": "a", "ffn": "f"}, side)
+    lengths = {name: views.block_view(trace, 0, 0) for name, trace in traces.items()}
+    figure = blocks.draw_blocks(lengths, {"norm": "norm", "attn": "a", "ffn": "f"}, side)
     marked = [note.text for note in figure.layout.annotations if "●" in note.text]
-    assert marked == [f"<b>● {twins.NAMES[side]}</b>"]
+    assert marked == [f"<b>● {look.NAMES[side]}</b>"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> No
     [(0.004, "0.004000"), (0.694, "0.69"), (3.0, "3.0"), (12.4, "12"), (1234.0, "1,234")],
 )
 def test_a_factor_is_written_without_an_exponent(factor: float, said: str) -> None:
-    assert twins.ratio(factor) == said
+    assert look.ratio(factor) == said
 
 
 def test_by_hand_comes_out_at_what_was_recorded(traces: dict[str, vm.Trace]) -> None:

@@ -10,14 +10,11 @@ from viz_model.drawing import theme
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block
 from viz_model.topics.norm_placement.numbers import twins
-from viz_model.topics.norm_placement.pictures.twins import (
-    BlockView,
-    Branch,
-    DepthView,
-    FinalView,
-    Numbers,
-    PredictionsView,
-)
+from viz_model.topics.norm_placement.pictures.blocks import BlockView, Branch
+from viz_model.topics.norm_placement.pictures.depth import DepthView
+from viz_model.topics.norm_placement.pictures.final import FinalView
+from viz_model.topics.norm_placement.pictures.look import Numbers
+from viz_model.topics.norm_placement.pictures.predictions import PredictionsView
 
 
 def block_view(trace: Trace, layer: int, token: int) -> BlockView:
@@ -50,7 +47,7 @@ def depth_view(
         token={side: values[:, token] for side, values in norms.items()},
         similarity={side: alike for side, (_, alike) in known.items()},
         label=some.tokens[token].label,
-        level=some.config.d_model**0.5,
+        level=some.config.d_model**0.5 if block.sets_length(some) else None,
         untrained=untrained or {},
     )
 

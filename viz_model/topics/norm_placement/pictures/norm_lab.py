@@ -1,6 +1,6 @@
 """Pre-LN and Post-LN as an experiment: fresh models of many depths, and small runs with and without warm-up.
 
-Colours, marks and names are those of :mod:`viz_model.topics.norm_placement.pictures.twins`.
+Colours, marks and names are those of :mod:`viz_model.topics.norm_placement.pictures.look`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.topics.block.numbers.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.pictures.twins import COLOURS, NAMES, SYMBOLS, finish, ratio
+from viz_model.topics.norm_placement.pictures.look import COLOURS, NAMES, SYMBOLS, finish, ratio
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 

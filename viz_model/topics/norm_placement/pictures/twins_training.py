@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.topics.norm_placement.numbers import twins
-from viz_model.topics.norm_placement.pictures.twins import COLOURS, NAMES, SMALL, SYMBOLS, finish, ratio
+from viz_model.topics.norm_placement.pictures.look import COLOURS, NAMES, SYMBOLS, finish, ratio
 
 MAX_POINTS = 120
 HEIGHT = 400
@@ -194,10 +194,10 @@ def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> 
                 col=column,
             )
     finish(figure, 340)
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}, "entrywidth": 60}
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": theme.SMALL}, "entrywidth": 60}
     for column, side in enumerate(view.curves, start=1):
         domain = figure.layout["xaxis" if column == 1 else f"xaxis{column}"]["domain"]
-        title = {"text": f"<b>{NAMES[side]}</b>", "font": {"color": COLOURS[side], "size": SMALL + 1}}
+        title = {"text": f"<b>{NAMES[side]}</b>", "font": {"color": COLOURS[side], "size": theme.SMALL + 1}}
         key = "legend" if column == 1 else f"legend{column}"
         figure.update_layout(**{key: {**legend, "x": domain[0], "title": title}})
     figure.update_xaxes(title=theme.plain(step), nticks=5)

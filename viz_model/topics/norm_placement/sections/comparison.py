@@ -13,7 +13,7 @@ from viz_model.app import elements, runs
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.block.numbers.block import sets_length
-from viz_model.topics.norm_placement.pictures import twins
+from viz_model.topics.norm_placement.pictures import look
 
 
 class Comparison(NamedTuple):
@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
         names: dict[str, str] = {own: page.view.model}
         if page.lm.twin in runs.names():
             names[runs.model(page.lm.twin).config.norm_at] = page.lm.twin
-        keys = {place: page.run_key._replace(model=names[place]) for place in twins.NAMES if place in names}
+        keys = {place: page.run_key._replace(model=names[place]) for place in look.NAMES if place in names}
         return cls(page, own, keys, {place: runs.trace(key).at(side) for place, key in keys.items()})
 
     @property
@@ -58,7 +58,7 @@ class Comparison(NamedTuple):
             "token": page.token_name(),
             "layer": page.view.layer,
             "n": len(page.trace),
-            "place": twins.NAMES[self.own],
+            "place": look.NAMES[self.own],
             "norm": type(page.lm.config.norm).__name__,
         }
         for key, value in facts.items():

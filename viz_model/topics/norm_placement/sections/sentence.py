@@ -15,8 +15,10 @@ from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED
 from viz_model.topics.norm_placement.numbers import gradients, views
 from viz_model.topics.norm_placement.numbers import twins as numbers
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients
-from viz_model.topics.norm_placement.pictures import twins
-from viz_model.topics.norm_placement.pictures.twins import DepthView
+from viz_model.topics.norm_placement.pictures import depth as depth_pictures
+from viz_model.topics.norm_placement.pictures import final, look, predictions
+from viz_model.topics.norm_placement.pictures import gradients as gradients_picture
+from viz_model.topics.norm_placement.pictures.depth import DepthView
 from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
 from viz_model.topics.norm_placement.sections.fresh import untrained_similarity
 
@@ -50,7 +52,7 @@ def section(shown: Comparison) -> None:
     _final(shown, second[1])
     if not shown.alone:
         view = views.predictions_of_twins(shown.traces, shown.page.token)
-        figure = twins.draw_predictions(view, twins.NAMES, twins.TWIN_MARKS)
+        figure = predictions.draw_predictions(view, look.NAMES, look.TWIN_FILLS)
         finding(shown, st.container(), "predictions", figure, view.facts(), "logits", "probs")
 
 
@@ -84,12 +86,14 @@ def _by_depth(shown: Comparison, place: Any, beside: Any) -> None:
     view = depth_of(shown)
     stream = ["embed.out", *shown.sites(*STREAM)]
     length = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
-    end = shown.alone and f"_{shown.own if shown.sets_length else 'other'}"
-    finding(shown, place, "norms", twins.draw_norms(view, length), view.facts(), *stream, end=end)
+    end = shown.alone and f"_{shown.own}"
+    if not shown.sets_length:
+        end = "_other" if shown.alone else "_twins_other"
+    finding(shown, place, "norms", depth_pictures.draw_norms(view, length), view.facts(), *stream, end=end)
     if few:
         beside.info(page.words("one_token_alike"))
         return
-    figure = twins.draw_similarity(view, page.words("cosine"), page.words("untrained"))
+    figure = depth_pictures.draw_similarity(view, page.words("cosine"), page.words("untrained"))
     finding(shown, beside, "alike", figure, view.facts(), *stream, end=shown.alone)
     if view.untrained:
         with beside:
@@ -108,17 +112,17 @@ def _pull(shown: Comparison, place: Any) -> None:
         if not elements.control(page, GRADIENT, place.toggle, label=label, help=page.words("gradient_help")):
             return
     found = {name: stream_gradients(key, page.trace.stack.side) for name, key in shown.keys.items()}
-    view = twins.GradientsView.of(found)
+    view = gradients_picture.GradientsView.of(found)
     kind = next(iter(found.values()))
     loss = page.words(f"loss_{kind.kind}", n=kind.n_predicted, start=frame.start(page.trace, page.t))
-    figure = twins.draw_gradients(view, page.words("gradient"))
+    figure = gradients_picture.draw_gradients(view, page.words("gradient"))
     sites = "embed.out", *shown.sites("resid.out")
     finding(shown, place, "gradients", figure, view.facts() | {"what": loss}, *sites, end=shown.alone)
 
 
 def _final(shown: Comparison, place: Any) -> None:
     """What the final norm of a Pre-LN model does, or that a Post-LN model needs none."""
-    page, token, marks = shown.page, shown.page.token, twins.NORM_MARKS
+    page, token, marks = shown.page, shown.page.token, look.NORM_FILLS
     names = {name: page.words(f"{name}_norm") for name in marks}
     if "pre" not in shown.traces:
         place.markdown(f"#### {page.words('final_title_post')}")
@@ -131,9 +135,9 @@ def _final(shown: Comparison, place: Any) -> None:
         bare = views.predictions_without_final_norm(trace, token)
         changed = str(bare_top_changes(shown.keys["pre"]))
         facts = bare.facts() | views.logit_ranges(trace, token) | {"changed": changed}
-        figure = twins.draw_predictions(bare, names, marks)
+        figure = predictions.draw_predictions(bare, names, marks)
         finding(shown, place, "final", figure, facts, last, "logits", end=shown.alone)
         return
     lengths = views.final_view(trace, token)
-    figure = twins.draw_final(lengths, names, page.words("length"))
+    figure = final.draw_final(lengths, names, page.words("length"))
     finding(shown, place, "final_length", figure, lengths.facts(), last, "final.norm.out")

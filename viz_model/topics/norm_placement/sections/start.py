@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_model.app.texts import Texts
 from viz_model.topics.block.numbers.depth import PLACES
-from viz_model.topics.norm_placement.pictures import norm_lab, twins
+from viz_model.topics.norm_placement.pictures import look, norm_lab
 from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
 
@@ -43,7 +43,7 @@ def _measured(t: Texts) -> None:
             st.markdown(t.prose(f"{PAGE}.start_why", **facts))
         with st.expander(t(f"{PAGE}.start_numbers")):
             seeds = range(len(view.table().T) // len(PLACES))
-            columns = [f"{twins.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in PLACES for n in seeds]
+            columns = [f"{look.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in PLACES for n in seeds]
             st.dataframe(
                 pd.DataFrame(view.table(), columns=columns, index=pd.Index(view.rows)), key=f"{PAGE}.start.table"
             )

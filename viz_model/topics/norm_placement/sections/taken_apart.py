@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.topics.norm_placement.numbers import views
-from viz_model.topics.norm_placement.pictures import twins
+from viz_model.topics.norm_placement.pictures import look
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.sentence import depth_of
 from viz_model.topics.norm_placement.sections.warmup import warmup_view
@@ -30,7 +30,7 @@ def code(shown: Comparison) -> None:
 def numbers(shown: Comparison) -> None:
     page, depth = shown.page, depth_of(shown)
     kinds = range(4 if depth.untrained else 3)
-    columns = [f"{twins.NAMES[place]}: {page.words(f'column_{n}')}" for place in shown.traces for n in kinds]
+    columns = [f"{look.NAMES[place]}: {page.words(f'column_{n}')}" for place in shown.traces for n in kinds]
     elements.table(page, "residual-stream", depth.table(), depth.sites, columns, "depth")
     elements.records(page, "warmup-runs", warmup_view().table())
 

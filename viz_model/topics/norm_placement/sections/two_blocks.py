@@ -7,7 +7,7 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.texts import literal
 from viz_model.topics.norm_placement.numbers import views
-from viz_model.topics.norm_placement.pictures import twins
+from viz_model.topics.norm_placement.pictures import blocks
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 
 BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
@@ -16,16 +16,16 @@ BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.o
 def section(shown: Comparison) -> None:
     _introduce(shown)
     page, place = shown.page, (shown.page.view.layer, shown.page.token)
-    blocks = {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
+    lengths = {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
     picture, see = elements.split()
     names = {"norm": "norm", "attn": "attention", "cross": "cross_attention", "ffn": "ffn"}
     with picture:
         stations = {part: page.t(f"common.map_{name}") for part, name in names.items()}
-        figure = twins.draw_blocks(blocks, stations, shown.own)
+        figure = blocks.draw_blocks(lengths, stations, shown.own)
         elements.figure(page, figure, "blocks", page.words(f"blocks_alt{shown.alone}"))
         elements.source(page, *shown.sites(*BLOCK))
     with see:
-        elements.see(page, f"see{shown.alone and f'_{shown.own}'}", **shown.values(twins.lengths(blocks)))
+        elements.see(page, f"see{shown.alone and f'_{shown.own}'}", **shown.values(blocks.lengths(lengths)))
 
 
 def _introduce(shown: Comparison) -> None:
