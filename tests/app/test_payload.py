@@ -117,9 +117,10 @@ def test_no_page_asks_for_all_logits_of_a_long_text_or_all_patterns_of_the_model
 
 
 def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
-    from viz_model.topics.attention.pictures import attention
+    from viz_model.topics.attention.numbers import views
+    from viz_model.topics.attention.pictures import grid
 
     lm = long_model(n_layers=1, n_heads=64, d_model=128, d_ffn=32, head=NoHead(), kind="encoder")
     trace = lm.trace(ids=list(range(200))).at("encoder")
-    header, patterns = attention.scene(attention.GridView.of(trace, 0), 0)
+    header, patterns = grid.scene(views.grid_view(trace, 0), 0)
     assert patterns.nbytes + len(str(header)) <= MOST_GRID and header["pool"] > 1

@@ -9,7 +9,8 @@ from tiny_models import describe, language_model, run_both, variants
 import viz_model as vm
 from viz_model.config import Alibi, Rope, T5Bias, YarnScaling
 from viz_model.drawing import heatmap, spans, strips
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import by_hand, layer, views
+from viz_model.topics.attention.pictures import forms, grid, steps
 
 LAYER, HEAD = 1, 2
 AT = f"blocks.{LAYER}.attn."
@@ -21,22 +22,22 @@ def trace(lm: vm.LanguageModel) -> vm.Trace:
 
 
 def test_the_grid_holds_every_head(trace: vm.Trace) -> None:
-    view = attention.GridView.of(trace, LAYER)
+    view = views.grid_view(trace, LAYER)
     np.testing.assert_array_equal(view.patterns, trace[AT + "pattern"].numpy())
     assert view.pool == 1 and view.labels == tuple(token.label for token in trace.tokens)
 
 
 def test_pooling_keeps_the_largest_weight_and_bounds_the_payload() -> None:
     values = np.arange(49.0).reshape(7, 7)
-    pooled = attention.pool_max(values, 3)
+    pooled = views.pool_max(values, 3)
     assert pooled.shape == (3, 3)
     assert pooled[0, 0] == values[:3, :3].max() and pooled[2, 2] == 48 and pooled[2, 0] == values[6, :3].max()
 
 
 def test_a_long_text_is_pooled(bundled: vm.LanguageModel) -> None:
     trace = bundled.trace("once upon a time " * 60)
-    view = attention.GridView.of(trace, 0)
-    assert view.patterns.shape[-1] <= attention.GRID_SIZE < len(trace)
+    view = views.grid_view(trace, 0)
+    assert view.patterns.shape[-1] <= views.GRID_SIZE < len(trace)
     assert len(view.labels) == view.patterns.shape[-1]
     assert view.patterns.max() == pytest.approx(trace["blocks.0.attn.pattern"].max().item())
 
@@ -47,30 +48,30 @@ def any_trace(request: pytest.FixtureRequest) -> vm.Trace:
     return run_both(language_model(request.param), length=8).at(request.param.sides[-1])
 
 
-NAMES = {name: name for name in (*attention.STEPS, "weighted")}
+NAMES = {name: name for name in (*steps.STEPS, "weighted")}
 WORDS = {"alt": "alt", "masked": "masked"}
 
 
 def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace) -> None:
-    view, config = attention.GridView.of(any_trace, LAYER), any_trace.config
+    view, config = views.grid_view(any_trace, LAYER), any_trace.config
     np.testing.assert_allclose(view.patterns, any_trace[AT + "pattern"].numpy(), atol=1e-6)
     visible = any_trace.stack.visible(LAYER, len(any_trace), len(any_trace)).numpy()
     np.testing.assert_array_equal(view.hidden, ~visible)
-    header, _ = attention.scene(view, 0)
+    header, _ = grid.scene(view, 0)
     np.testing.assert_array_equal([[cell == "1" for cell in row] for row in header["hidden"]], ~visible)
     assert [head for group in view.groups for head in group] == list(range(config.n_heads))
     assert len(view.groups) == config.n_kv_heads
     assert bool(header["groups"]) == (config.n_kv_heads < config.n_heads)
-    if "two_way" not in attention.sight(any_trace, LAYER):
+    if "two_way" not in layer.sight(any_trace, LAYER):
         assert all(summary.next == 0 and summary.kind != "next" for summary in view.summaries)
 
 
 def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> None:
     has_bias = isinstance(any_trace.config.position, Alibi | T5Bias)
-    names = attention.matrices(any_trace, LAYER)
-    assert names == tuple(name for name in attention.MATRICES if name != "bias" or has_bias)
+    names = layer.matrices(any_trace, LAYER)
+    assert names == tuple(name for name in layer.MATRICES if name != "bias" or has_bias)
     for name in names:
-        view = attention.head_view(any_trace, LAYER, 1, 3, ("from", "to"), name)
+        view = views.head_view(any_trace, LAYER, 1, 3, ("from", "to"), name)
         recorded = any_trace[AT + name][1].numpy()
         shown = np.isfinite(view.values)
         np.testing.assert_allclose(view.values[shown], recorded[shown], atol=1e-6)
@@ -81,7 +82,7 @@ def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> 
 @pytest.mark.parametrize("query", [0, 2, -1])
 def test_the_steps_of_any_model_follow_from_each_other(query: int, any_trace: vm.Trace) -> None:
     config, query, head = any_trace.config, query % len(any_trace), 2
-    view = attention.StepsView.of(any_trace, LAYER, head, query)
+    view = views.steps_view(any_trace, LAYER, head, query)
     group = head * config.n_kv_heads // config.n_heads
     q = any_trace[f"{AT}q{view.form}"][head, query].numpy()
     k, v = (any_trace[f"{AT}{name}"][group].numpy() for name in (f"k{view.form}", "v"))
@@ -100,8 +101,8 @@ def test_the_steps_of_any_model_follow_from_each_other(query: int, any_trace: vm
 
 
 def test_the_steps_are_drawn_row_by_row(any_trace: vm.Trace) -> None:
-    view = attention.StepsView.of(any_trace, LAYER, 1, 3)
-    header, numbers = strips.scene(attention.step_strips(view, NAMES), WORDS)
+    view = views.steps_view(any_trace, LAYER, 1, 3)
+    header, numbers = strips.scene(steps.step_strips(view, NAMES), WORDS)
     rows = view.rows()
     assert [row["name"] for row in header["rows"]] == [f"{n}  {name}" for n, name in enumerate([*rows, "weighted"], 1)]
     assert [row["look"] for row in header["rows"][-2:]] == ["share", "bars"]
@@ -111,9 +112,9 @@ def test_the_steps_are_drawn_row_by_row(any_trace: vm.Trace) -> None:
 
 def test_by_hand_comes_out_for_any_model(any_trace: vm.Trace) -> None:
     config = any_trace.config
-    view = attention.StepsView.of(any_trace, LAYER, 1, 3)
+    view = views.steps_view(any_trace, LAYER, 1, 3)
     key = int(view.pattern.argmax())
-    said = attention.by_hand(view, key) | attention.heads_by_hand(any_trace, LAYER, 3)
+    said = by_hand.by_hand(view, key) | by_hand.heads_by_hand(any_trace, LAYER, 3)
 
     def number(name: str) -> float:
         return float(said[name].strip("()"))
@@ -124,7 +125,7 @@ def test_by_hand_comes_out_for_any_model(any_trace: vm.Trace) -> None:
     assert number("score") + number("bias") == pytest.approx(number("masked"), abs=2e-4)
     divided = number("product") / number("root") if config.scale_scores else number("product")
     assert divided == pytest.approx(number("score"), abs=2e-4)
-    parts = attention.hand_parts(view, config)
+    parts = layer.hand_parts(view, config)
     assert (parts[0], parts[1]) == (f"product{view.form}", "scale" if config.scale_scores else "no_scale")
     assert ("bias" in parts) == (view.bias is not None)
     assert parts[-1] == ("heads" if config.attention_bias else "heads_no_bias")
@@ -132,10 +133,10 @@ def test_by_hand_comes_out_for_any_model(any_trace: vm.Trace) -> None:
 
 def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> None:
     config = any_trace.config
-    view = attention.FormsView.of(any_trace, LAYER, 1, 3, 2)
+    view = views.forms_view(any_trace, LAYER, 1, 3, 2)
     expected = ["", *["_normed"] * config.qk_norm, *["_rotated"] * isinstance(config.position, Rope)]
     assert list(view.forms) == expected and list(view.notes) == expected[1:]
-    np.testing.assert_allclose(view.products[-1], attention.StepsView.of(any_trace, LAYER, 1, 3).products, atol=1e-5)
+    np.testing.assert_allclose(view.products[-1], views.steps_view(any_trace, LAYER, 1, 3).products, atol=1e-5)
     for n, form in enumerate(view.forms):
         np.testing.assert_array_equal(view.queries[n], any_trace.head(f"{AT}q{form}", 1)[3].numpy())
         assert view.products[n, 2] == pytest.approx(float(view.queries[n] @ view.keys[n]), abs=1e-4)
@@ -150,9 +151,9 @@ def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> No
 
 
 def test_strips_of_all_forms_are_drawn_with_their_lengths(any_trace: vm.Trace) -> None:
-    view = attention.FormsView.of(any_trace, LAYER, 1, 3, 2)
+    view = views.forms_view(any_trace, LAYER, 1, 3, 2)
     names = {letter + form: letter + form for form in view.forms for letter in "qk"}
-    header, drawn = strips.scene(attention.form_strips(view, names, {"length": "length", "axis": "dimension"}), WORDS)
+    header, drawn = strips.scene(forms.form_strips(view, names, {"length": "length", "axis": "dimension"}), WORDS)
     np.testing.assert_allclose(drawn, np.concatenate([view.queries, view.keys]), rtol=1e-5, atol=1e-6)
     written = [float(row["behind"].removeprefix("length ")) for row in header["rows"]]
     np.testing.assert_allclose(written, np.linalg.norm(drawn, axis=-1), atol=0.006)
@@ -161,29 +162,29 @@ def test_strips_of_all_forms_are_drawn_with_their_lengths(any_trace: vm.Trace) -
 @pytest.mark.parametrize("token", [0, 20, 59])
 def test_steps_of_a_long_text_show_the_keys_of_most_weight(token: int, bundled: vm.LanguageModel) -> None:
     trace = bundled.trace(ids=list(range(60)))
-    view = attention.StepsView.of(trace, LAYER, HEAD, token)
+    view = views.steps_view(trace, LAYER, HEAD, token)
     shown = view.shown()
-    assert len(shown) <= attention.MAX_WRITTEN and token in shown and (np.diff(shown) > 0).all()
+    assert len(shown) <= steps.MAX_WRITTEN and token in shown and (np.diff(shown) > 0).all()
     hidden = [key for key in shown if key > token]
     assert hidden == ([token + 1] if token < 59 else [])
     left_out = np.setdiff1d(np.arange(token + 1), shown)
     others = [key for key in shown if key < token]
     if len(left_out):
         assert view.pattern[left_out].max() <= view.pattern[others].min()
-    picture = attention.step_strips(view, NAMES)
+    picture = steps.step_strips(view, NAMES)
     assert picture.places == tuple(shown) and picture.columns == tuple(trace.tokens[key].label for key in shown)
 
 
 def test_a_very_long_text_is_drawn_around_the_token() -> None:
     assert spans.around(3, 10, 256) == slice(0, 10)
     for token in (0, 300, 999):
-        window = spans.around(token, 1000, attention.LARGEST)
-        assert window.stop - window.start == attention.LARGEST and window.start <= token < window.stop
+        window = spans.around(token, 1000, views.LARGEST)
+        assert window.stop - window.start == views.LARGEST and window.start <= token < window.stop
 
 
 @pytest.mark.parametrize("matrix", ["scores", "mask", "masked", "pattern"])
 def test_the_large_head_is_one_of_the_four_matrices(matrix: str, trace: vm.Trace) -> None:
-    view = attention.head_view(trace, LAYER, HEAD, 3, ("from", "to"), matrix)
+    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to"), matrix)
     recorded = trace[AT + matrix][HEAD].numpy()
     future = np.triu(np.ones_like(recorded, dtype=bool), k=1)
     np.testing.assert_array_equal(view.values[~future], recorded[~future])
@@ -194,7 +195,7 @@ def test_the_large_head_is_one_of_the_four_matrices(matrix: str, trace: vm.Trace
 
 
 def test_masked_cells_are_drawn_as_masked_not_as_zero(trace: vm.Trace) -> None:
-    view = attention.head_view(trace, LAYER, HEAD, 3, ("from", "to"), "masked")
+    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to"), "masked")
     values, mask = heatmap.draw(view).data
     future = np.triu(np.ones_like(view.values, dtype=bool), k=1)
     assert np.isnan(values.z[future]).all() and np.isfinite(values.z[~future]).all()
@@ -204,7 +205,7 @@ def test_masked_cells_are_drawn_as_masked_not_as_zero(trace: vm.Trace) -> None:
 @pytest.mark.parametrize("query", [0, 3, -1])
 def test_the_steps_are_the_rows_of_the_trace(query: int, trace: vm.Trace) -> None:
     query %= len(trace)
-    view = attention.StepsView.of(trace, LAYER, HEAD, query)
+    view = views.steps_view(trace, LAYER, HEAD, query)
     q, k, v = (trace[AT + name][HEAD].numpy() for name in "qkv")
     np.testing.assert_allclose(view.products, k @ q[query], atol=1e-6)
     np.testing.assert_allclose(view.scores * np.sqrt(view.d_head), view.products, atol=1e-5)
@@ -214,15 +215,15 @@ def test_the_steps_are_the_rows_of_the_trace(query: int, trace: vm.Trace) -> Non
 
 
 def test_the_bars_are_the_lengths_of_the_weighted_values(trace: vm.Trace) -> None:
-    view = attention.StepsView.of(trace, LAYER, HEAD, len(trace) - 1)
-    bars = attention.step_strips(view, NAMES).strips[-1]
+    view = views.steps_view(trace, LAYER, HEAD, len(trace) - 1)
+    bars = steps.step_strips(view, NAMES).strips[-1]
     expected = np.linalg.norm(view.pattern[:, None] * view.values, axis=-1)
     np.testing.assert_allclose(bars.values, expected, rtol=1e-5)
 
 
 def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
-    view = attention.StepsView.of(trace, LAYER, HEAD, 3)
-    said = attention.by_hand(view, 1) | attention.heads_by_hand(trace, LAYER, 3)
+    view = views.steps_view(trace, LAYER, HEAD, 3)
+    said = by_hand.by_hand(view, 1) | by_hand.heads_by_hand(trace, LAYER, 3)
     assert float(said["z0"]) == pytest.approx(float(said["recorded"]), abs=2e-4)
     assert float(said["written"]) == pytest.approx(float(said["out"]), abs=2e-4)
     assert float(said["exponential"]) / float(said["total"]) == pytest.approx(float(said["weight"]), abs=2e-4)

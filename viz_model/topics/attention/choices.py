@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 
 from viz_model.app.choices import Choice, one_of, switch, whole, wholes
-from viz_model.topics.attention.numbers import caveats, masks
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import caveats, layer, masks
 
 FURTHEST = 99_999
 """More than any position. Whether the sentence is that long is for the page to say."""
@@ -27,7 +26,7 @@ def _written(cells: Iterable[tuple[int, int]]) -> str:
 
 
 SECTION = one_of("section", ("steps", "care", "what_if"))
-MATRIX = one_of("matrix", attention.MATRICES, "pattern")
+MATRIX = one_of("matrix", layer.MATRICES, "pattern")
 SPAN = one_of("span", ("near", "whole"))
 GROUP = one_of("group", caveats.GROUPS)
 RUN = switch("run")

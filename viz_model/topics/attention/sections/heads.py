@@ -9,14 +9,16 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.numbers.heads import KINDS
+from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query
 
 
 @cached()
-def of_layer(run: runs.RunKey, side: Side, layer: int) -> attention.GridView:
+def of_layer(run: runs.RunKey, side: Side, layer: int) -> grid.GridView:
     """The grid of a layer, which stays as it is whatever head and token are looked at."""
-    return attention.GridView.of(runs.trace(run).at(side), layer)
+    return views.grid_view(runs.trace(run).at(side), layer)
 
 
 def section(query: Query) -> None:
@@ -29,14 +31,14 @@ def section(query: Query) -> None:
         _tell(query, view)
 
 
-def _draw(page: Page, view: attention.GridView) -> None:
+def _draw(page: Page, view: grid.GridView) -> None:
     """The heads that share keys and values in one frame; a click picks a head."""
     words = page.words
-    header, patterns = attention.scene(view, page.view.head)
+    header, patterns = grid.scene(view, page.view.head)
     labels = {
         **{name: words(f"grid_{name}") for name in ("head", "hint", "masked")},
-        "kinds": {kind: words(f"kind_{kind}") for kind in attention.KINDS},
-        "groups": [words("grid_shared", heads=attention.span(g), group=n) for n, g in enumerate(view.groups)],
+        "kinds": {kind: words(f"kind_{kind}") for kind in KINDS},
+        "groups": [words("grid_shared", heads=layer.span(g), group=n) for n, g in enumerate(view.groups)],
     }
     header |= {"words": labels, "site": page.trace.full_name(view.site)}
     components.grid(header, patterns, key="attention.grid", on_pick=_pick, on_ask=derivation.picked)
@@ -47,13 +49,13 @@ def _pick(head: int) -> None:
     state.update(head=head)
 
 
-def _tell(query: Query, view: attention.GridView) -> None:
+def _tell(query: Query, view: grid.GridView) -> None:
     page, facts, config = query.page, query.facts, query.page.lm.config
     weight = f"{query.steps.pattern[query.strongest]:.0%}"
     elements.see(page, **facts, strongest=facts["key"], weight=weight)
     marks = ", ".join(map(literal, view.marks))
     st.markdown(page.words(f"about_{view.summaries[page.view.head].kind}", marks=marks))
-    sight = attention.sight(page.trace, page.view.layer)
+    sight = layer.sight(page.trace, page.view.layer)
     elements.see(page, f"see_{sight}", size=config.window(page.trace.stack.side, page.view.layer))
     if query.shared:
         elements.see(page, "see_shared", **query.shared)

@@ -28,7 +28,7 @@ from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.ablations.pictures.written import draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.numbers import masks
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers.views import head_view
 
 DRAWN = 16
 """Positions along a side of the square that can be drawn in."""
@@ -71,7 +71,7 @@ def _pattern(page: Page, changed: vm.Trace) -> None:
     view = page.view
     st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer)}**")
     axes = page.t("common.axis_query"), page.t("common.axis_key")
-    large = attention.head_view(changed, view.layer, view.head, page.token, axes)
+    large = head_view(changed, view.layer, view.head, page.token, axes)
     alt = page.words("head_alt", head=view.head, layer=view.layer)
     elements.heat_rows(page, strips.matrix(large), "under_mask", alt, own=False)
     elements.source(page, page.at("attn.pattern"))

@@ -9,14 +9,17 @@ from viz_model.app.page import Page
 from viz_model.drawing import lines, strips
 from viz_model.drawing.spans import around
 from viz_model.topics.attention.choices import MATRIX, SPAN
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.sections.query import Query
+
+MOST_LINES, LINE_PITCH = 20, 26
+"""Positions on either side of the lines at the most, and the pixels that each takes."""
 
 
 def section(query: Query) -> None:
     page = query.page
     st.subheader(page.words("one_head", **query.facts), anchor=False)
-    matrix = elements.choose(page, MATRIX, attention.matrices(page.trace, page.view.layer))
+    matrix = elements.choose(page, MATRIX, layer.matrices(page.trace, page.view.layer))
     wide, narrow = st.columns([3, 2], gap="medium")
     with wide:
         _matrix(page, matrix)
@@ -29,7 +32,7 @@ def _matrix(page: Page, matrix: str) -> None:
     words, view, n = page.words, page.view, len(page.trace)
     most = _reach(page)
     axes = page.t("common.axis_query"), page.t("common.axis_key")
-    found = attention.head_view(page.trace, view.layer, view.head, page.token, axes, matrix, most)
+    found = views.head_view(page.trace, view.layer, view.head, page.token, axes, matrix, most)
     elements.heat_rows(page, strips.matrix(found), "head", words("head_alt", head=view.head, layer=view.layer))
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
@@ -40,17 +43,17 @@ def _matrix(page: Page, matrix: str) -> None:
 def _reach(page: Page) -> int:
     """How many positions are shown: of a long text, a choice."""
     length = len(page.trace)
-    if length <= attention.LARGEST or elements.choose(page, SPAN, ("near", "whole")) == "whole":
+    if length <= views.LARGEST or elements.choose(page, SPAN, ("near", "whole")) == "whole":
         return length
-    return attention.LARGEST
+    return views.LARGEST
 
 
 def _lines(page: Page) -> None:
     """Queries and keys as two columns, joined by lines; a click picks a query."""
     labels, pattern = page.token_labels, page.trace.head(page.at("attn.pattern"), page.view.head).numpy()
-    seen = lines.LinesView.of(pattern, labels, labels, page.token, attention.MOST_LINES)
+    seen = lines.LinesView.of(pattern, labels, labels, page.token, MOST_LINES)
     names = {name: page.words(f"lines_{name}") for name in lines.WORDS}
-    header, weights = lines.scene(seen, names, attention.LINE_PITCH)
+    header, weights = lines.scene(seen, names, LINE_PITCH)
     components.lines(header, weights, key=f"{page.text_key}.lines", on_pick=_follow)
     if len(seen.target) < len(labels):
         st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.pictures import forms, steps
 from viz_model.topics.attention.sections.query import Query
 
 
@@ -20,13 +21,13 @@ def _forms(query: Query) -> None:
     Nothing where neither is changed before they meet.
     """
     page, words = query.page, query.page.words
-    view = attention.FormsView.of(page.trace, page.view.layer, page.view.head, page.token, query.strongest)
+    view = views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.strongest)
     if not view.notes:
         return
     st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
     names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
-    elements.heat_rows(page, attention.form_strips(view, names, lengths), "forms", words("forms_alt"))
+    elements.heat_rows(page, forms.form_strips(view, names, lengths), "forms", words("forms_alt"))
     elements.source(page, *(page.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
     st.caption(words("forms_note"))
     tokens = {"token": page.token_name(view.query), "key": page.token_name(view.key)}
@@ -38,9 +39,9 @@ def _steps(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
-    names = {name: words(f"step_{name}") for name in (*attention.STEPS, "weighted")}
-    elements.heat_rows(page, attention.step_strips(view, names), "steps", words("steps_alt"))
-    sites = (*attention.matrices(page.trace, page.view.layer), "z")
+    names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
+    elements.heat_rows(page, steps.step_strips(view, names), "steps", words("steps_alt"))
+    sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
     if len(view.shown()) < len(page.trace):
         st.caption(words("steps_part", shown=len(view.shown()), n=len(page.trace)))

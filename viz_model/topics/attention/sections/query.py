@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from viz_model.app.page import Page
-from viz_model.topics.attention.pictures import attention
+from viz_model.topics.attention.numbers import views
+from viz_model.topics.attention.numbers.layer import shared_facts
+from viz_model.topics.attention.pictures.steps import StepsView
 
 
 class Query(NamedTuple):
@@ -19,7 +21,7 @@ class Query(NamedTuple):
     """
 
     page: Page
-    steps: attention.StepsView
+    steps: StepsView
     strongest: int
     facts: dict[str, object]
     shared: dict[str, str]
@@ -27,8 +29,8 @@ class Query(NamedTuple):
     @classmethod
     def of(cls, page: Page) -> Query:
         layer, head = page.view.layer, page.view.head
-        steps = attention.StepsView.of(page.trace, layer, head, page.token)
+        steps = views.steps_view(page.trace, layer, head, page.token)
         strongest = int(steps.pattern.argmax())
         names = {"token": page.token_name(), "key": page.token_name(strongest)}
-        shared = attention.shared_facts(page.lm.config, head)
+        shared = shared_facts(page.lm.config, head)
         return cls(page, steps, strongest, {"head": head, "layer": layer, **names}, shared)

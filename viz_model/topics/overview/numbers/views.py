@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads
-from viz_model.topics.attention.pictures.attention import pool_max
+from viz_model.topics.attention.numbers.views import pool_max
 from viz_model.topics.overview.numbers import Look, evenly, sharpness, strongest_look
 from viz_model.topics.overview.pictures.overview import HIDDEN, BlockView, OverviewView, StripView
 
