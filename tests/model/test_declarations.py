@@ -88,11 +88,12 @@ def per_layer() -> list[ModelConfig]:
         tiny_config("post", position=config.Rope(), positions=(slow, config.NoPosition())),
         tiny_config(**ffns),
         tiny_config(position=config.Alibi(), positions=(config.Rope(), config.T5Bias(buckets=8, max_distance=12))),
+        tiny_config(position=config.T5Bias(buckets=8, max_distance=12), positions=(config.Rope(), config.Alibi())),
         tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0, windows=(3, 0), **ropes, **ffns),
     ]
 
 
-@pytest.mark.parametrize("config_", per_layer(), ids=range(5))
+@pytest.mark.parametrize("config_", per_layer(), ids=range(6))
 def test_layers_may_differ(config_: ModelConfig) -> None:
     check_weights(config_)
     trace = run(config_)

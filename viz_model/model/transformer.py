@@ -29,7 +29,8 @@ class Stack(nn.Module):
         self.side = side
         self.dropout = nn.Dropout(dropout)
         self.arrange(config)
-        self.position = positions.build(config.position, config, side)
+        is_used = any(layer.position == config.position for layer in self.layers)
+        self.position = positions.build(config.position, config, side) if is_used else positions.Nowhere()
         others = block.other_positions(config, side)
         self.other_positions = nn.ModuleList(positions.build(other, config, side) for other in others)
         self.segment = inputs.segments(config)
