@@ -8,7 +8,10 @@ from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.topics.attention.numbers import caveats as care
 from viz_model.topics.attention.numbers.caveats import Arriving, Taken
-from viz_model.topics.attention.pictures import caveats as figures
+from viz_model.topics.attention.numbers.caveats_in_prose import is_sink, rank_facts, share, sink_facts
+from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
+from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
+from viz_model.topics.attention.pictures.row import RowView, draw_row
 
 SEEN = np.tril(np.ones((4, 4), dtype=bool))
 WORDS = {
@@ -26,27 +29,27 @@ def arriving() -> Arriving:
 
 def test_a_row_has_the_largest_keys_in_the_order_of_the_text() -> None:
     found = arriving()
-    row = figures.RowView.of(found, tuple("abcd"), 0, 3, most=3)
+    row = RowView.of(found, tuple("abcd"), 0, 3, most=3)
     assert row.keys == (1, 2, 3) and row.labels == ("b", "c", "d") and row.n_seen == 4
-    whole = figures.RowView.of(found, tuple("abcd"), 0, 3)
+    whole = RowView.of(found, tuple("abcd"), 0, 3)
     assert whole.furthest == 0 and whole.weights.sum() == pytest.approx(1) == whole.shares.sum()
-    weight, share = figures.draw_row(whole, WORDS).data
+    weight, share = draw_row(whole, WORDS).data
     np.testing.assert_allclose(weight.x, 0.25)
     assert share.x[0] == pytest.approx(0.1 / 3.1)
 
 
 def test_pairs_leave_out_a_query_without_a_choice() -> None:
-    pairs = figures.PairsView.of(arriving(), tuple("abcd"), 0)
+    pairs = PairsView.of(arriving(), tuple("abcd"), 0)
     assert pairs.n_pairs == 9 and 0 not in pairs.queries
     assert (pairs.weights > 0).all()
-    _, others, first = figures.draw_pairs(pairs, WORDS, 2).data
+    _, others, first = draw_pairs(pairs, WORDS, 2).data
     assert len(first.x) == 3 and len(others.x) == 6
-    assert figures.PairsView.of(arriving(), tuple("abcd"), 0, most=2).n_pairs == 9
+    assert PairsView.of(arriving(), tuple("abcd"), 0, most=2).n_pairs == 9
 
 
 def test_every_head_is_a_cell_that_a_click_finds() -> None:
     values = np.array([[0.5, -0.25, np.nan], [1.0, 0.0, 0.75]])
-    heat, points = figures.draw_heads(figures.HeadsView(values, (1, 2)), WORDS, "rank").data
+    heat, points = draw_heads(HeadsView(values, (1, 2)), WORDS, "rank").data
     np.testing.assert_array_equal(np.asarray(heat.z), values.astype(np.float32))
     at = [list(found) for found in points.customdata]
     assert at == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
@@ -55,21 +58,21 @@ def test_every_head_is_a_cell_that_a_click_finds() -> None:
 
 def test_sinks_take_much_and_give_little() -> None:
     taken = Taken((0,), np.array([[0.6, 0.1], [0.5, 0.3]]), np.array([[0.2, 0.01], [0.4, 0.1]]), 0.25)
-    assert figures.is_sink(taken).tolist() == [[True, False], [False, True]]
-    facts = figures.sink_facts(taken)
+    assert is_sink(taken).tolist() == [[True, False], [False, True]]
+    facts = sink_facts(taken)
     assert (facts["n_sinks"], facts["n_heads"], facts["layer"], facts["head"]) == ("2", "4", "0", "0")
     assert (facts["weight"], facts["even"], facts["head_share"]) == ("38%", "25%", "20%")
 
 
 def test_the_lowest_correlation_is_named() -> None:
     found = care.care(run_both(language_model(tiny_config())))
-    facts = figures.rank_facts(found)
+    facts = rank_facts(found)
     assert float(facts["low"].replace("−", "-")) == pytest.approx(found.ranks.min(), abs=0.006)
     assert found.ranks[int(facts["layer"]), int(facts["head"])] == found.ranks.min()
     short = care.care(language_model(tiny_config()).trace(ids=[1, 2]))
-    assert figures.rank_facts(short) == {}
+    assert rank_facts(short) == {}
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.0, "0%"), (0.004, "0.4%"), (0.0996, "10%"), (0.46, "46%")])
 def test_small_shares_keep_a_digit(value: float, said: str) -> None:
-    assert figures.share(value) == said
+    assert share(value) == said

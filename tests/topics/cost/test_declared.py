@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import fresh_variants
 import pytest
 from tiny_models import describe, tiny_config, variants
 
 from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, Rope, Side, T5Bias
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures.numbers import parameters, plan
 from viz_model.topics.cost.numbers import counted
 from viz_model.topics.cost.numbers.counted import Multiplications
 
@@ -67,3 +68,17 @@ def test_a_model_that_would_fill_a_thousand_machines_is_counted_at_once() -> Non
     assert sum(parameters.of_config(huge).values()) > 2**37
     twice = dataclasses.replace(huge, n_layers=8)
     assert counted.count(twice, "decoder", 5).ffn == 2 * counted.count(huge, "decoder", 5).ffn
+
+
+def test_variants_that_the_package_does_not_have_are_counted_and_planned() -> None:
+    with fresh_variants.installed():
+        for config in fresh_variants.fresh_configs():
+            model = Transformer(config)
+            assert parameters.of_config(config) == parameters.count(model)
+            total = sum(row.copies * row.value for row in parameters.formulas(config))
+            assert total == sum(parameter.numel() for parameter in model.parameters())
+            for side in config.sides:
+                tables = config.d_model * config.d_ffn * config.depth(side)
+                assert counted.count(config, side, 7, 4).ffn % (7 * tables) == 0
+                declared = {site.name for element in plan.plan(config, side) for site in element.sites}
+                assert {"attn.q", "attn.norm.out", "ffn.out"} <= declared

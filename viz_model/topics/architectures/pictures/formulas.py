@@ -20,8 +20,8 @@ def formula(row: parameters.Row) -> str:
     def product(term: parameters.Term, numbers: bool) -> str:
         times = [str(term.times)] if term.times > 1 else []
         if numbers:
-            return r" \cdot ".join([*times, *(f"{size:,}" for _, size in term.axes)])
-        return r"\,".join([*times, *(_LETTERS.get(letter, letter) for letter, _ in term.axes)])
+            return r" \cdot ".join([*times, *(f"{size:,}" for _, size in term.axes)]) or "1"
+        return r"\,".join([*times, *(_LETTERS.get(letter, letter) for letter, _ in term.axes)]) or "1"
 
     def total(numbers: bool) -> str:
         inner = " + ".join(product(term, numbers) for term in row.terms)
@@ -53,7 +53,7 @@ def by_hand(block: Node) -> dict[str, str]:
     lines = []
     sums: dict[str, int] = {}
     for path, leaf in parameters.leaves(block):
-        factors = [r" \cdot ".join(f"{size:,}" for size in sizes) for sizes in leaf.shapes.values()]
+        factors = [r" \cdot ".join(f"{size:,}" for size in sizes) or "1" for sizes in leaf.shapes.values()]
         name = path.replace("_", r"\_")
         lines.append(rf"\texttt{{{name}}}: &\quad {' + '.join(factors)} &&= {leaf.size:,}")
         part = parameters.part(f"{path}.weight")

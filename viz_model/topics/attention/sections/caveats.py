@@ -14,8 +14,12 @@ from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.topics.attention.choices import GROUP, RUN
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.pictures import caveats as figures
+from viz_model.topics.attention.numbers.caveats_in_prose import is_sink, rank_facts, share, sink_facts
+from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
+from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
+from viz_model.topics.attention.pictures.row import RowView, draw_row
 
+MOST_GAPS = 5
 MOST_WORK = 60_000_000
 """Cells of all patterns that are gone through unasked."""
 
@@ -49,15 +53,15 @@ def _one_head(page: Page) -> None:
     words, head = page.words, page.view.head
     found = care.arriving(page.trace, page.view.layer, head)
     labels = page.token_labels
-    row = figures.RowView.of(found, labels, 0, page.token)
+    row = RowView.of(found, labels, 0, page.token)
     far = row.furthest
     values = {
         "layer": page.view.layer,
         "head": head,
         "token": page.token_name(),
         "key": literal(row.labels[far]),
-        "weight": figures.share(float(row.weights[far])),
-        "share": figures.share(float(row.shares[far])),
+        "weight": share(float(row.weights[far])),
+        "share": share(float(row.shares[far])),
         "shown": len(row.keys),
         "n": row.n_seen,
     }
@@ -65,13 +69,13 @@ def _one_head(page: Page) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"#### {words('row_one' if row.n_seen == 1 else 'row_title', **values)}")
-        elements.figure(page, figures.draw_row(row, names), "row", words("row_alt"))
+        elements.figure(page, draw_row(row, names), "row", words("row_alt"))
         if len(row.keys) < row.n_seen:
             st.caption(words("row_part", **values))
     with right:
-        pairs = figures.PairsView.of(found, labels, 0)
+        pairs = PairsView.of(found, labels, 0)
         st.markdown(f"#### {words('pairs_title', **values)}")
-        elements.figure(page, figures.draw_pairs(pairs, names, page.token), "pairs", words("pairs_alt"))
+        elements.figure(page, draw_pairs(pairs, names, page.token), "pairs", words("pairs_alt"))
         st.caption(words("pairs_note", shown=len(pairs.weights), n=pairs.n_pairs, token=page.token_name()))
     elements.source(page, page.at("attn.pattern"), page.at("attn.v"))
 
@@ -79,23 +83,23 @@ def _one_head(page: Page) -> None:
 def _ranks(page: Page, found: care.Care) -> None:
     """Whether weights rank what arrives, head by head, and where they disagree most."""
     words = page.words
-    facts = figures.rank_facts(found)
+    facts = rank_facts(found)
     st.markdown(f"#### {words('ranks_title', **facts) if facts else words('ranks_none')}")
     picture, see = elements.split()
     with picture:
         if facts:
-            view = figures.HeadsView(found.ranks, (page.view.layer, page.view.head))
-            figure = figures.draw_heads(view, _axes(page, "rank"), "rank")
+            view = HeadsView(found.ranks, (page.view.layer, page.view.head))
+            figure = draw_heads(view, _axes(page, "rank"), "rank")
             elements.figure(page, figure, "ranks", words("ranks_alt"), on_pick=_pick)
         lines = [words("gaps_title")]
-        for gap in found.gaps[: figures.MOST_GAPS]:
+        for gap in found.gaps[:MOST_GAPS]:
             values = {
                 "layer": gap.layer,
                 "head": gap.head,
                 "query": page.token_name(gap.query),
                 "key": page.token_name(gap.key),
-                "weight": figures.share(gap.weight),
-                "share": figures.share(gap.share),
+                "weight": share(gap.weight),
+                "share": share(gap.share),
             }
             lines.append(f"- {words('gap', **values)}")
         st.markdown("\n".join([lines[0], "", *lines[1:]]))
@@ -110,7 +114,7 @@ def _sinks(page: Page, found: care.Care) -> None:
     name = elements.choose(page, GROUP, tuple(found.groups))
     taken = found.groups[name]
     tokens = list(dict.fromkeys(page.token_name(place) for place in taken.positions))
-    facts = figures.sink_facts(taken) | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
+    facts = sink_facts(taken) | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
     st.markdown(f"#### {words('sinks_title', name=words(f'in_title_{name}', **facts), **facts)}")
     chosen = (page.view.layer, page.view.head)
     left, right = st.columns(2, gap="large")
@@ -120,10 +124,10 @@ def _sinks(page: Page, found: care.Care) -> None:
     ):
         with place:
             st.markdown(f"**{words(f'sinks_{key}')}**")
-            figure = figures.draw_heads(figures.HeadsView(shown, chosen), _axes(page, key), role)
+            figure = draw_heads(HeadsView(shown, chosen), _axes(page, key), role)
             elements.figure(page, figure, f"sinks_{key}", words(f"sinks_{key}_alt"), on_pick=_pick)
     elements.see(page, "sinks", **facts)
-    elements.see(page, f"sinks_{'some' if figures.is_sink(taken).any() else 'none'}", **facts)
+    elements.see(page, f"sinks_{'some' if is_sink(taken).any() else 'none'}", **facts)
 
 
 def _axes(page: Page, value: str) -> dict[str, str]:

@@ -333,7 +333,7 @@ def activation_by_hand(activation: str, before: float, after: float) -> str:
         share = 0.5 * (1 + math.tanh(before / 2))
         return rf"{x} \cdot \sigma({before:.4f}) = {x} \cdot {share:.4f} = {y}"
     if activation != "gelu_tanh":
-        return rf"{before:.4f} \;\mapsto\; {y} = {y}"
+        return y
     inner = math.sqrt(2 / math.pi) * (before + 0.044715 * before**3)
     share = 0.5 * (1 + math.tanh(inner))
     return rf"{x} \cdot \tfrac{{1}}{{2}}\left(1 + \tanh({inner:.4f})\right) = {x} \cdot {share:.4f} = {y}"

@@ -107,17 +107,17 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, di
     worked: dict[str, dict[str, str]] = {}
     at = f"blocks.{layer}."
     for side, trace in traces.items():
-        norm_ = block.normed(trace, f"{at}attn.norm", token)
+        norm = block.normed(trace, f"{at}attn.norm", token)
         entering, a, mid, out = (
             trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid", "attn.norm.out")
         )
         worked[side] = {
-            "norm": _norm_by_hand(norm_),
+            "norm": _norm_by_hand(norm),
             "normed": f"{out:.4f}",
             "a": f"{a:.4f}",
             "sum": f"{theme.signed(entering)} + {theme.signed(a)} = {entering + a:.4f}",
             "recorded": f"{mid:.4f}",
-            "name": norm_.name,
+            "name": norm.name,
         }
     return worked
 
@@ -125,7 +125,7 @@ def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, di
 def _norm_by_hand(norm: block.Normed) -> str:
     """A norm of dimension 0 as LaTeX: with its mean and shift, where it has them."""
     if norm.scale is None or norm.standard is None or norm.gain is None:
-        return rf"{theme.signed(norm.before[0])} \;\mapsto\; {norm.after[0]:.4f} = {norm.after[0]:.4f}"
+        return rf"{theme.signed(norm.before[0])} \;\mapsto\; {norm.after[0]:.4f}"
     top, end = theme.signed(norm.before[0]), ""
     after = norm.gain[0] * norm.standard[0]
     if norm.mean is not None and norm.shift is not None:

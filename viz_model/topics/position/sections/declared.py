@@ -154,7 +154,7 @@ def code(given: Declared) -> None:
 
 def tables(given: Declared) -> None:
     if "embedding" in given.sites:
-        embedding.tables(given.page)
+        embedding.tables(given)
     if "queries" in given.sites:
         rotation.vectors(given.page)
     if "scores" in given.sites:

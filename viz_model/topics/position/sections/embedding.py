@@ -11,6 +11,7 @@ from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
 from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_sums
+from viz_model.topics.position.sections.schemes import Shown
 
 
 def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple[str, ...] = ()) -> None:
@@ -53,14 +54,15 @@ def total(page: Page, columns: tuple[int, ...] = ()) -> None:
     elements.see(page, "sum", token=page.token_name(), **view.text_values)
 
 
-def code(page: Page) -> None:
+def code(given: Shown) -> None:
     """Where position enters, then the embedding's other parts."""
-    others = (name for name in page.trace.sites if name.startswith("embed."))
-    elements.code(page, sites=tuple(dict.fromkeys(("embed.position", *others))))
+    others = (name for name in given.page.trace.sites if name.startswith("embed."))
+    elements.code(given.page, sites=tuple(dict.fromkeys(("embed.position", *others))))
 
 
-def tables(page: Page) -> None:
+def tables(given: Shown) -> None:
     """The rows that are added up for the token, and the positions of all."""
+    page = given.page
     view = views.sum_view(page.trace, page.token)
     elements.table(page, f"embed[{page.token}]", view.strips, view.sites, page.dimension_labels, "sum")
     rows = page.trace["embed.position"].numpy()

@@ -103,14 +103,6 @@ def hand(given: Rows) -> None:
     elements.see(given.page, "learned_hand", **given.facts)
 
 
-def code(given: Rows) -> None:
-    embedding.code(given.page)
-
-
-def tables(given: Rows) -> None:
-    embedding.tables(given.page)
-
-
 def question(given: Rows) -> None:
     elements.question(given.page, "learned_question", "learned_answer", **given.facts)
 
@@ -118,6 +110,6 @@ def question(given: Rows) -> None:
 LAYOUT = Layout(
     of=Rows.of,
     sections=(matrix, waves, alike, total, schemes.section),
-    tabs=Tabs(formula, hand, code, tables),
+    tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

@@ -99,14 +99,6 @@ def hand(given: Wave) -> None:
     elements.see(given.page, "hand", **given.facts)
 
 
-def code(given: Wave) -> None:
-    embedding.code(given.page)
-
-
-def tables(given: Wave) -> None:
-    embedding.tables(given.page)
-
-
 def question(given: Wave) -> None:
     elements.question(given.page, **given.facts)
 
@@ -114,6 +106,6 @@ def question(given: Wave) -> None:
 LAYOUT = Layout(
     of=Wave.of,
     sections=(curves, matrix, alike, total, beyond, schemes.section),
-    tabs=Tabs(formula, hand, code, tables),
+    tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )
