@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
 import logging
@@ -38,11 +37,6 @@ MOST_KEPT_MODELS = 1_200_000_000
 MAX_SAID = 64
 
 _LOG = logging.getLogger(__name__)
-
-
-def alone() -> contextlib.AbstractContextManager[bool]:
-    """While it is entered no model runs for anybody else; for short work, all visitors wait for it."""
-    return run_lock.RUNNING
 
 
 MOST_OWN = 2
