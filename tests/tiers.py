@@ -86,4 +86,6 @@ def _plan(config: ModelConfig) -> tuple[Any, ...]:
 def _plans(item: pytest.Item) -> list[tuple[Any, ...]]:
     """The variants that a case is of."""
     case = getattr(item, "callspec", None)
-    return [_plan(value) for value in case.params.values() if isinstance(value, ModelConfig)] if case else []
+    values = case.params.values() if case else ()
+    members = itertools.chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values)
+    return [_plan(member) for member in members if isinstance(member, ModelConfig)]

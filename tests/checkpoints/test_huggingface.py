@@ -911,7 +911,7 @@ def test_a_config_larger_than_its_weights_costs_no_memory(
 ) -> None:
     reference.save(tmp_path)
     change_config(tmp_path, **changes)
-    peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     refused(tmp_path, "model.safetensors", part)
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # kB

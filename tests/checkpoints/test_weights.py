@@ -161,11 +161,11 @@ def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
 def test_a_config_larger_than_its_weights_costs_no_memory(folder: Path) -> None:
     # Within the limits of a config, and 300 GB if it were built.
     change_config(folder, n_layers=512, d_model=2**12, n_heads=2**4, n_kv_heads=2**4, d_head=2**8, d_ffn=2**14)
-    began = time.monotonic()
+    began = time.process_time()
     refused(folder, "model.safetensors", "missing")
     change_config(folder, n_layers=2, d_model=2**16, n_heads=2**4, n_kv_heads=2**4, d_head=2**12, d_ffn=2**18)
     refused(folder, "model.safetensors", "shape")
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_no_weights(folder: Path) -> None:

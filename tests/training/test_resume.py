@@ -175,8 +175,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
 # A run that is made longer
 
 
-@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-@pytest.mark.parametrize("decay", ["linear", "cosine"])
+@pytest.mark.parametrize(("decay", "optimiser"), crossed(["linear", "cosine"], ["adamw", "muon"]))
 def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimiser: Any) -> None:
     short = tiny_recipe(dropout=0.1, decay=decay, optimiser=optimiser, steps=12, decay_steps=4)
     longer = dataclasses.replace(short, steps=20, decay_steps=6)

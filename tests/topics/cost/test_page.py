@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import crossed, name
 from tiny_models import describe, language_model, tiny_config, variants
 
 import viz_model as vm
@@ -50,8 +51,7 @@ def measure(app: AppTest) -> AppTest:
     return app
 
 
-@every
-@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("config", "lang"), crossed(CONFIGS, ["en", "zh"]), ids=name)
 def test_any_model_is_counted_and_measured(config: ModelConfig, lang: str, opened: Open) -> None:
     lm = language_model(config)
     app = opened(lm, lang=lang, layer="1")

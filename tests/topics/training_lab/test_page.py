@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 from app_driver import frames, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import some
 
 from viz_model.app import jobs, runs
 from viz_model.app.jobs import Jobs
@@ -77,7 +78,7 @@ def offered(app: AppTest) -> list[str]:
     return list(app.selectbox(key="sidebar.model").options)
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("lang", some(["en", "zh"], 1))
 def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     app = open_lab(lang)
     assert not app.button(key="training_lab.start").disabled and app.button(key="training_lab.stop").disabled
@@ -191,6 +192,7 @@ def runs_kept(app: AppTest) -> list[str]:
     return list(app.session_state[runs._KEPT]) if runs._KEPT in app.session_state else []
 
 
+@pytest.mark.full
 def test_of_kept_models_the_newest_stay() -> None:
     app = train(open_lab())
     click(app, "keep_trained")
