@@ -10,7 +10,8 @@ import numpy as np
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import parameters
-from viz_model.values.leaves import Element
+from viz_model.values.expression import Add
+from viz_model.values.leaves import Element, Index
 
 SubLayer = Literal["attn", "cross", "ffn"]
 SUBLAYERS: tuple[SubLayer, ...] = ("attn", "cross", "ffn")
@@ -78,7 +79,8 @@ def norm_name(trace: Trace) -> str:
 
 def has_norms(trace: Trace) -> bool:
     """Whether the norms of a run do anything: one that was taken out hands on what it reads."""
-    return not isinstance(trace.site("blocks.0.attn.norm.out").expression, Element)
+    parts = trace.site("blocks.0.attn.norm.out").expression.walk()
+    return not all(isinstance(part, (Element, Index, Add)) for part in parts)
 
 
 def sets_length(trace: Trace) -> bool:
