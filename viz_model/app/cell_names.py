@@ -6,12 +6,12 @@ import math
 
 import viz_model as vm
 from viz_model.app.texts import Texts, literal
+from viz_model.drawing import theme
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Index
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAMED_AXES = ("T", "Tq", "Tk", "H", "G", "D", "K", "F", "V")
 """Axes that the texts have words for; any other is called by its letter."""
 
@@ -59,5 +59,5 @@ def written(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "−∞" if value < 0 else "∞"
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    power = f"·10{str(int(exponent)).translate(_SUPERSCRIPT)}" if exponent else ""
+    power = f"·{theme.power_of_ten(int(exponent))}" if exponent else ""
     return mantissa.replace("-", "−") + power

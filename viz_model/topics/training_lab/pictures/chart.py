@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing import theme
+
 TRAIN, HELD_OUT = "#4F7BEA", "#D6246E"
 
 Words = Callable[..., str]
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Line(NamedTuple):
@@ -99,6 +99,4 @@ def decades(low: float, high: float) -> list[dict[str, object]]:
     """Powers of ten between 10^low and 10^high: at most about six of them."""
     powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
     shown = powers[:: max(1, -(-len(powers) // 6))]
-    return [
-        {"at": 10.0**n, "label": f"10{str(n).translate(_RAISED)}" if n < -1 or n > 1 else f"{10.0**n:g}"} for n in shown
-    ]
+    return [{"at": 10.0**n, "label": theme.power_of_ten(n) if n < -1 or n > 1 else f"{10.0**n:g}"} for n in shown]

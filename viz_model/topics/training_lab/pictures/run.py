@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing import theme
+
 MOST_POINTS = 240
 """Of a line, whatever the number of steps: what is sent stays small."""
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class RunView(NamedTuple):
@@ -100,7 +100,7 @@ def size(number: float) -> str:
     if number == 0 or not np.isfinite(number) or 1e-3 <= number < 1e4:
         return f"{number:.2g}" if number < 100 else f"{number:.0f}"
     mantissa, _, exponent = f"{number:.1e}".partition("e")
-    return f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}"
+    return f"{mantissa}·{theme.power_of_ten(int(exponent))}"
 
 
 def ends(n: int) -> np.ndarray:
