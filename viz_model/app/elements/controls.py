@@ -61,7 +61,7 @@ def control(
 
     def changed() -> None:
         held = st.session_state[key]
-        if held is not None:
+        if held is not None and _is_on_offer(held, values):
             # Sliders hand back sums of their steps, such as 0.15000000000000002.
             picked = read(round(held, 6) if isinstance(held, float) else held)
             state.update(within=within, **(change(picked) if change else state.choose(page.name, (choice, picked))))
@@ -70,3 +70,15 @@ def control(
     options = options if "help" in options else {"help": page.words(f"{choice.name}_help"), **options}
     widget(label, *values, key=key, on_change=changed, **options)
     return shown
+
+
+def _is_on_offer(held: Any, values: Sequence[Any]) -> bool:
+    """Whether a widget of options holds some of them.
+
+    The browser names an option by its label. Where labels hold numbers of a run and another run has begun, none
+    of the options has that label, and Streamlit hands on the label itself.
+    """
+    is_list = bool(values) and isinstance(values[0], Sequence) and not isinstance(values[0], str)
+    offered = values[0] if is_list else None
+    picked = held if isinstance(held, list) else [held]
+    return offered is None or all(one in offered for one in picked)
