@@ -11,6 +11,7 @@ from tiny_models import variants
 
 from viz_model.app import texts
 from viz_model.app.frame import SECTIONS
+from viz_model.claims import fill
 from viz_model.model import sites
 
 PATHS = [path for folder in texts.FOLDERS for path in sorted(folder.glob("*/*"))]
@@ -73,8 +74,8 @@ def test_chinese_prose_is_chinese() -> None:
 
 def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(KeyError):
-        texts.fill("{{who}} came", {})
-    assert texts.fill(r"\frac{ {{a}} }{b}", {"a": 1}) == r"\frac{ 1 }{b}"
+        fill("{{who}} came", {})
+    assert fill(r"\frac{ {{a}} }{b}", {"a": 1}) == r"\frac{ 1 }{b}"
 
 
 @given(st.text(min_size=1))

@@ -14,14 +14,13 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
+from viz_model.claims import fill
 from viz_model.model.sites import Site
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 TOPICS = Path(__file__).parents[1] / "topics"
 FOLDERS = (Path(__file__).parent / "texts", *sorted(TOPICS.glob("*/texts")))
 SNIPPETS = tuple(sorted(TOPICS.glob("*/snippets")))
-
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Texts:
@@ -90,10 +89,6 @@ def _read(folders: Iterable[Path], name: str) -> str:
         if (path := folder / name).is_file():
             return path.read_text(encoding="utf-8")
     raise KeyError(name)
-
-
-def fill(template: str, values: dict[str, object]) -> str:
-    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
 
 
 # Letters and digits, with the signs of prose around or between them. No markup is made of such words.
