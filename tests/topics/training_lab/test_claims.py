@@ -58,8 +58,8 @@ def test_a_rate_of_10_diverges_and_nothing_else_is_said(place: str) -> None:
     assert mean_loss(run, 20, 40) > run.reports[0].loss + 10 and run.held_out[-1].loss > 20
     assert float(np.median([report.gradient_norm for report in run.reports[20:]])) > 10
     text = said(losses, norms).lower()
-    for false in ("frequencies", "it learns by heart", "no single step", "arrives"):
-        assert false not in text.replace("this is no learning by heart", "")
+    for false in ("frequencies", "it learns by heart", "throw the model off"):
+        assert false not in text
     if place == "post":
         assert REACH.of(norms).name == "vanishing"
 
