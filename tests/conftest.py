@@ -34,3 +34,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     import tiers
 
     tiers.assign(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How often the app made each of its claims, where the tests counted that."""
+    counts: dict[str, int] = {}
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "claims":
+                counts |= value
+    if counts:
+        terminalreporter.section("claims made")
+        for name, times in counts.items():
+            terminalreporter.line(f"{times:8d}  {name}")

@@ -122,5 +122,5 @@ def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
 
     lm = long_model(n_layers=1, n_heads=64, d_model=128, d_ffn=32, head=NoHead(), kind="encoder")
     trace = lm.trace(ids=list(range(200))).at("encoder")
-    header, patterns = grid.scene(views.grid_view(trace, 0), 0)
+    header, patterns = grid.scene(views.grid_view(trace, 0), 0, ["broad"] * 64)
     assert patterns.nbytes + len(str(header)) <= MOST_GRID and header["pool"] > 1

@@ -13,6 +13,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import Token
+from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import heads
 from viz_model.topics.overview import numbers as story
 
@@ -32,13 +33,14 @@ PREVIOUS = causal([[1], [0.9, 0.1], [0, 1, 0], [0, 0, 0.8, 0.2]])
         (np.eye(4), "itself"),
         (np.eye(4)[[0, 0, 0, 0]], "first"),
         (EVEN, "broad"),
-        (causal([[1], [0.5, 0.5], [0.02, 0.49, 0.49], [0.04, 0.48, 0.0, 0.48]]), "content"),
-        (np.ones((1, 1)), "itself"),
+        (causal([[1], [0.5, 0.5], [0.02, 0.49, 0.49], [0.02, 0.49, 0.0, 0.49]]), "broad"),
+        (causal([[1], [0.5, 0.5], [0.2, 0.4, 0.4], [0.0, 0.6, 0.0, 0.4]]), "plain"),
+        (np.ones((1, 1)), "alone"),
     ],
 )
 def test_a_head_is_named_after_where_its_weight_goes(pattern: np.ndarray, kind: str) -> None:
     np.testing.assert_allclose(pattern.sum(-1), 1)
-    assert heads.summarise(pattern).kind == kind
+    assert HEAD.of(heads.summarise(pattern)).name == kind
 
 
 TWO_WAY_NEXT = np.array([[0.1, 0.9, 0], [0, 0.2, 0.8], [0.3, 0.3, 0.4]])
@@ -47,14 +49,14 @@ ON_MARKS = np.array([[0.1, 0.1, 0.1, 0.7], [0.45, 0.05, 0.05, 0.45], [0.4, 0.1, 
 
 def test_two_way_patterns_have_heads_for_what_follows_and_for_control_tokens() -> None:
     found = heads.summarise(TWO_WAY_NEXT)
-    assert found.kind == "next" and found.next == pytest.approx((0.9 + 0.8) / 2)
-    assert heads.summarise(TWO_WAY_NEXT[::-1, ::-1]).kind == "previous"
-    assert heads.summarise(ON_MARKS).kind == "content"
+    assert HEAD.of(found).name == "next" and found.next == pytest.approx((0.9 + 0.8) / 2)
+    assert HEAD.of(heads.summarise(TWO_WAY_NEXT[::-1, ::-1])).name == "previous"
+    assert HEAD.of(heads.summarise(ON_MARKS)).name == "plain"
     marked = heads.summarise(ON_MARKS, marks=(0, 3))
-    assert marked.kind == "marks" and marked.marks == pytest.approx((0.8 + 0.9 + 0.8 + 0.8) / 4)
+    assert HEAD.of(marked).name == "marks" and marked.marks == pytest.approx((0.8 + 0.9 + 0.8 + 0.8) / 4)
     # An even spread over few tokens says nothing about control tokens, though they get most of it.
     even = np.full((3, 3), 1 / 3)
-    assert heads.summarise(even, marks=(0, 2)).kind == "broad"
+    assert HEAD.of(heads.summarise(even, marks=(0, 2))).name == "broad"
 
 
 def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
@@ -65,7 +67,7 @@ def test_entropy_is_measured_against_the_keys_that_a_query_sees() -> None:
 
 
 def test_a_head_without_any_choice_looks_at_itself() -> None:
-    assert heads.summarise(np.eye(3), np.eye(3) > 0).kind == "itself"
+    assert HEAD.of(heads.summarise(np.eye(3), np.eye(3) > 0)).name == "alone"
 
 
 @pytest.mark.parametrize("config", variants(), ids=describe)

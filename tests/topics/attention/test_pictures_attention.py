@@ -57,13 +57,13 @@ def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace)
     np.testing.assert_allclose(view.patterns, any_trace[AT + "pattern"].numpy(), atol=1e-6)
     visible = any_trace.stack.visible(LAYER, len(any_trace), len(any_trace)).numpy()
     np.testing.assert_array_equal(view.hidden, ~visible)
-    header, _ = grid.scene(view, 0)
+    header, _ = grid.scene(view, 0, ["broad"] * config.n_heads)
     np.testing.assert_array_equal([[cell == "1" for cell in row] for row in header["hidden"]], ~visible)
     assert [head for group in view.groups for head in group] == list(range(config.n_heads))
     assert len(view.groups) == config.n_kv_heads
     assert bool(header["groups"]) == (config.n_kv_heads < config.n_heads)
     if "two_way" not in layer.sight(any_trace, LAYER):
-        assert all(summary.next == 0 and summary.kind != "next" for summary in view.summaries)
+        assert all(summary.next == 0 for summary in view.summaries)
 
 
 def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> None:

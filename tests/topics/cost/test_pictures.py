@@ -7,7 +7,9 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.drawing.writing import big, duration, small
-from viz_model.topics.cost.numbers import by_hand, counted, kinds
+from viz_model.topics.attention.claims import HEAD
+from viz_model.topics.attention.numbers import heads
+from viz_model.topics.cost.numbers import by_hand, counted
 from viz_model.topics.cost.numbers.measured import PARTS, Reading
 from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
 from viz_model.topics.cost.pictures.common import FACTORS, SHARES
@@ -119,8 +121,9 @@ def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
 
 def test_every_head_is_in_one_bar() -> None:
     config = tiny_config(n_layers=3)
-    summaries = kinds.kinds(run_both(language_model(config)))
-    view = KindsView.of(summaries)
+    summaries = heads.kinds(run_both(language_model(config)))
+    names = [[HEAD.of(head).name for head in layer] for layer in summaries]
+    view = KindsView.of(names, [[head.entropy for head in layer] for layer in summaries], tuple(HEAD.labels("en")))
     assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
     figure = draw_kinds(view, {kind: kind for kind in view.counts}, WORDS)

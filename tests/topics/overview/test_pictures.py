@@ -89,7 +89,7 @@ def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
 def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
     trace = run_both(language_model(config)).at(config.sides[0])
     view = views.overview_view(trace, 1)
-    header, numbers = overview.scene(view, trace.prefix)
+    header, numbers = overview.scene(view, ["broad"] * len(view.blocks), trace.prefix)
     expected = [strip.values.ravel() for strip in view.strips]
     for block in view.blocks:
         expected += [block.pattern.ravel(), block.norm]
@@ -103,7 +103,7 @@ def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.Mo
     monkeypatch.setattr(overview, "MOST_NUMBERS", overview.MOST_NUMBERS // 10)
     trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
     view = views.overview_view(trace, 1)
-    header, numbers = overview.scene(view)
+    header, numbers = overview.scene(view, ["broad"] * len(view.blocks))
     every, rows = header["every"], header["rows"]
     assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 600
     first = numbers[: rows * header["width"]].reshape(rows, -1)

@@ -23,14 +23,14 @@ export default function (component) {
     const card = document.createElement("button")
     card.type = "button"
     card.className = "head"
-    card.setAttribute("aria-label", `${words.head} ${h}: ${words.kinds[head]}`)
+    card.setAttribute("aria-label", `${words.head} ${h}: ${head}`)
     const title = document.createElement("div")
     title.className = "title"
     const name = document.createElement("span")
     name.textContent = `${words.head} ${h}`
     const kind = document.createElement("span")
     kind.className = "kind"
-    kind.textContent = kind.title = words.kinds[head]
+    kind.textContent = kind.title = head
     title.append(name, kind)
     const canvas = document.createElement("canvas")
     canvas.width = canvas.height = size

@@ -143,7 +143,7 @@ export default function (component) {
     blocks.forEach(block => {
       const { layer } = block
       const mapWidth = blockWidth * 0.68, barWidth = blockWidth - mapWidth - 6
-      head(`${words.block} ${layer}`, `${words.head} ${block.head} · ${words.kinds[block.kind]}`, x, blockWidth)
+      head(`${words.block} ${layer}`, `${words.head} ${block.head} · ${block.kind}`, x, blockWidth)
       map(context, block.pattern, x, mapWidth)
       areas.push({ kind: "map", values: block.pattern, layer, head: block.head, name: `${header.prefix}blocks.${layer}.attn.pattern[${block.head}]`, page: "attention", x, width: mapWidth })
       const barX = x + mapWidth + 6

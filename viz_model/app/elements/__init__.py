@@ -4,7 +4,7 @@ from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
 from viz_model.app.elements.figure import figure, heat_rows, source
 from viz_model.app.elements.formula import formula
-from viz_model.app.elements.prose import question, see, split
+from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import four_tabs, tabs
 
@@ -19,6 +19,7 @@ __all__ = [
     "on_offer",
     "question",
     "records",
+    "say",
     "see",
     "source",
     "split",

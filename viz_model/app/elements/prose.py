@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from viz_model.app.page import Page
+from viz_model.claims import Verdict
+
+V = TypeVar("V")
 
 
 def split() -> tuple[Any, Any]:
@@ -18,6 +21,12 @@ def split() -> tuple[Any, Any]:
 def see(page: Page, section: str = "see", /, **values: object) -> None:
     """What a picture shows, in this sentence's own tokens and numbers."""
     st.markdown(page.t.prose(f"{page.text_key}.{section}", **values))
+
+
+def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None:
+    """What may be said of some values of this run; nothing where the verdict has no words for them."""
+    if text := verdict.says(page.t.language, values, **filled):
+        st.markdown(text)
 
 
 def question(page: Page, section: str = "question", answer: str = "answer", /, **values: object) -> None:

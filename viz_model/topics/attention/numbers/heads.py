@@ -1,17 +1,15 @@
-"""What an attention head mostly does, read off its pattern, and which heads share keys and values."""
+"""Where an attention head's weight goes, read off its pattern, and which heads share keys and values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
 from viz_model.config import ModelConfig
 from viz_model.runs.trace import Trace
-
-Kind = Literal["previous", "next", "first", "itself", "marks", "broad", "content"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from viz_model.topics.attention.numbers import masks
 
 
 class HeadSummary(NamedTuple):
@@ -20,29 +18,22 @@ class HeadSummary(NamedTuple):
     ``previous``, ``next``, ``first`` and ``itself`` are the mean weight on the token before, the
     token after, position 0 (from elsewhere) and the query's own position; ``marks`` that on all
     control tokens together. ``entropy`` is the mean over the rows of their entropy divided by that
-    of an even spread over the same keys, from 0 (one key) to 1 (all alike).
+    of an even spread over the same keys, from 0 (one key) to 1 (all alike). ``even`` is the share of
+    rows in which no key gets more than twice an equal share; ``chooses`` is False where no row has a choice.
     """
 
-    kind: Kind
     previous: float
     next: float
     first: float
     itself: float
     marks: float
     entropy: float
-
-
-DOMINANT = 0.5
-BROAD = 0.8
+    even: float
+    chooses: bool = True
 
 
 def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Sequence[int] = ()) -> HeadSummary:
-    """Pattern [T, T] -> what the head does on this text.
-
-    A head is named after the one place that gets at least half of its weight; else after the
-    control tokens, if they get it together; else "broad" if its rows are nearly even; else
-    "content", as where it looks depends on what is there. "next" exists only where queries see
-    what comes after them.
+    """Pattern [T, T] -> where the head's weight goes on this text.
 
     Args:
         visible: boolean [T, T], who may look at whom. None: causal, where no weight lies above
@@ -56,28 +47,38 @@ def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Seq
     n_seen = visible.sum(-1)
     choosing = n_seen > 1
     if not choosing.any():
-        return HeadSummary("itself", 0.0, 0.0, float(pattern[:, 0].mean()), 1.0, 0.0, 0.0)
+        return HeadSummary(0.0, 0.0, float(pattern[:, 0].mean()), 1.0, 0.0, 0.0, 1.0, chooses=False)
     rows = np.flatnonzero(choosing)
 
     def mean(weights: np.ndarray, at: np.ndarray) -> float:
         return float(weights[at].mean()) if len(at) else 0.0
 
-    places: dict[Kind, float] = {
-        "previous": mean(np.pad(np.diagonal(pattern, -1), (1, 0)), rows[rows > 0]),
-        "next": mean(np.pad(np.diagonal(pattern, 1), (0, 1)), rows[rows < length - 1]),
-        "first": mean(pattern[:, 0], rows[rows > 0]),
-        "itself": mean(np.diagonal(pattern), rows),
-    }
-    on_marks = mean(pattern[:, list(marks)].sum(-1), rows)
     logs = np.log(np.where(pattern > 0, pattern, 1.0))
-    entropy = float((-(pattern * logs).sum(-1)[rows] / np.log(n_seen[rows])).mean())
-    kind: Kind = max(places, key=lambda place: places[place])
-    if places[kind] < DOMINANT:
-        if on_marks >= DOMINANT and entropy <= BROAD:
-            kind = "marks"
-        else:
-            kind = "broad" if entropy > BROAD else "content"
-    return HeadSummary(kind, places["previous"], places["next"], places["first"], places["itself"], on_marks, entropy)
+    return HeadSummary(
+        previous=mean(np.pad(np.diagonal(pattern, -1), (1, 0)), rows[rows > 0]),
+        next=mean(np.pad(np.diagonal(pattern, 1), (0, 1)), rows[rows < length - 1]),
+        first=mean(pattern[:, 0], rows[rows > 0]),
+        itself=mean(np.diagonal(pattern), rows),
+        marks=mean(pattern[:, list(marks)].sum(-1), rows),
+        entropy=float((-(pattern * logs).sum(-1)[rows] / np.log(n_seen[rows])).mean()),
+        even=float((pattern.max(-1) * n_seen <= 2)[rows].mean()),
+    )
+
+
+def of_head(trace: Trace, layer: int, head: int) -> HeadSummary:
+    """One head on this run, under the mask that the run had."""
+    pattern = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
+    return summarise(pattern, masks.of_run(trace, layer).numpy(), marks(trace))
+
+
+def of_layer(trace: Trace, layer: int) -> tuple[HeadSummary, ...]:
+    """All heads of a layer. One T×T matrix at a time is held."""
+    return tuple(of_head(trace, layer, head) for head in range(trace.config.n_heads))
+
+
+def kinds(trace: Trace) -> tuple[tuple[HeadSummary, ...], ...]:
+    """Every head of every layer, summed up on this run: [L][H]."""
+    return tuple(of_layer(trace, layer) for layer in range(trace.n_layers))
 
 
 def marks(trace: Trace) -> tuple[int, ...]:

@@ -30,14 +30,13 @@ FORMS = ("", "_normed", "_rotated")
 
 def grid_view(trace: Trace, layer: int) -> GridView:
     site, config = f"blocks.{layer}.attn.pattern", trace.config
-    visible, marks = masks.of_run(trace, layer).numpy(), heads.marks(trace)
+    visible = masks.of_run(trace, layer).numpy()
     size = min(GRID_SIZE, math.isqrt(GRID_CELLS // config.n_heads))
     pool = -(-len(trace) // size)
-    patterns, summaries = [], []
+    patterns = []
     for head in range(config.n_heads):  # one T×T matrix at a time
         pattern = trace.head(site, head).numpy()
         patterns.append(pool_max(pattern, pool).astype(np.float32))
-        summaries.append(heads.summarise(pattern, visible, marks))
     labels = tuple(token.label for token in trace.tokens)
     if pool > 1:
         spans = [labels[i : i + pool] for i in range(0, len(labels), pool)]
@@ -47,8 +46,8 @@ def grid_view(trace: Trace, layer: int) -> GridView:
         patterns=np.stack(patterns),
         hidden=~pool_max(visible, pool),
         labels=labels,
-        marks=tuple(dict.fromkeys(trace.tokens[position].label for position in marks)),
-        summaries=tuple(summaries),
+        marks=tuple(dict.fromkeys(trace.tokens[position].label for position in heads.marks(trace))),
+        summaries=heads.of_layer(trace, layer),
         groups=tuple(range(first, first + shared) for first in range(0, config.n_heads, shared)),
         pool=pool,
         site=site,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +30,13 @@ class GridView(NamedTuple):
     site: str
 
 
-def scene(view: GridView, selected: int) -> tuple[dict[str, Any], np.ndarray]:
-    """What the browser draws of the grid: a header, and the patterns."""
+def scene(view: GridView, selected: int, kinds: Sequence[str]) -> tuple[dict[str, Any], np.ndarray]:
+    """What the browser draws of the grid: a header, and the patterns. ``kinds`` [H] says what each head does."""
     header = {
         "size": view.patterns.shape[-1],
         "pool": view.pool,
         "labels": view.labels,
-        "heads": [summary.kind for summary in view.summaries],
+        "heads": list(kinds),
         "groups": [list(group) for group in view.groups] if len(view.groups) < len(view.summaries) else [],
         "selected": selected,
         "site": view.site,

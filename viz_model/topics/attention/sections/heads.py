@@ -9,8 +9,8 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.topics.attention.claims import HEAD, written
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.numbers.heads import KINDS
 from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query
 
@@ -34,10 +34,10 @@ def section(query: Query) -> None:
 def _draw(page: Page, view: grid.GridView) -> None:
     """The heads that share keys and values in one frame; a click picks a head."""
     words = page.words
-    header, patterns = grid.scene(view, page.view.head)
+    kinds = [HEAD.label(page.t.language, head) for head in view.summaries]
+    header, patterns = grid.scene(view, page.view.head, kinds)
     labels = {
         **{name: words(f"grid_{name}") for name in ("head", "hint", "masked")},
-        "kinds": {kind: words(f"kind_{kind}") for kind in KINDS},
         "groups": [words("grid_shared", heads=layer.span(g), group=n) for n, g in enumerate(view.groups)],
     }
     header |= {"words": labels, "site": page.trace.full_name(view.site)}
@@ -54,7 +54,8 @@ def _tell(query: Query, view: grid.GridView) -> None:
     weight = f"{query.steps.pattern[query.strongest]:.0%}"
     elements.see(page, **facts, strongest=facts["key"], weight=weight)
     marks = ", ".join(map(literal, view.marks))
-    st.markdown(page.words(f"about_{view.summaries[page.view.head].kind}", marks=marks))
+    head = view.summaries[page.view.head]
+    elements.say(page, HEAD, head, **written(head), marks=marks)
     sight = layer.sight(page.trace, page.view.layer)
     elements.see(page, f"see_{sight}", size=config.window(page.trace.stack.side, page.view.layer))
     if query.shared:

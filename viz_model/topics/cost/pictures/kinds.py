@@ -11,29 +11,35 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
-from viz_model.topics.attention.numbers.heads import KINDS, HeadSummary
 from viz_model.topics.cost.pictures.common import Words
 
 
 class KindsView(NamedTuple):
-    """How many heads of each layer do what: ``counts`` [L] a kind; ``heads`` [L] a kind names them."""
+    """How many heads of each layer do what: ``counts`` [L] a kind; ``heads`` [L] a kind names them.
+
+    ``kinds`` are all kinds there are, each with a colour of its own.
+    """
 
     counts: Mapping[str, np.ndarray]
     heads: Mapping[str, tuple[str, ...]]
+    kinds: tuple[str, ...]
     n_layers: int
 
     @classmethod
-    def of(cls, summaries: Sequence[Sequence[HeadSummary]]) -> KindsView:
+    def of(
+        cls, found: Sequence[Sequence[str]], entropies: Sequence[Sequence[float]], kinds: tuple[str, ...]
+    ) -> KindsView:
+        """``found`` [L][H] names each head's kind."""
         counts: dict[str, np.ndarray] = {}
         named: dict[str, tuple[str, ...]] = {}
-        for kind in KINDS:
-            found = [[h for h, head in enumerate(layer) if head.kind == kind] for layer in summaries]
-            if any(found):
-                counts[kind] = np.array([len(layer) for layer in found])
+        for kind in kinds:
+            members = [[h for h, own in enumerate(layer) if own == kind] for layer in found]
+            if any(members):
+                counts[kind] = np.array([len(layer) for layer in members])
                 named[kind] = tuple(
-                    ", ".join(f"{h} ({summaries[n][h].entropy:.2f})" for h in layer) for n, layer in enumerate(found)
+                    ", ".join(f"{h} ({entropies[n][h]:.2f})" for h in layer) for n, layer in enumerate(members)
                 )
-        return cls(counts, named, len(summaries))
+        return cls(counts, named, kinds, len(found))
 
     def total(self) -> Counter[str]:
         return Counter({kind: int(values.sum()) for kind, values in self.counts.items()})
@@ -46,7 +52,7 @@ def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
         bars.across(
             figure,
             values,
-            theme.rgba(theme.TOKENS[KINDS.index(kind)], 0.75),
+            theme.rgba(theme.TOKENS[view.kinds.index(kind)], 0.75),
             width=None,
             name=names[kind],
             inside=[str(value) if value else "" for value in values],

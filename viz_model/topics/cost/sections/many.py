@@ -8,20 +8,22 @@ from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
+from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import heads
-from viz_model.topics.cost.numbers import kinds
 from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
 
 
 @cached()
 def _kinds(key: runs.RunKey, side: Side) -> tuple[tuple[heads.HeadSummary, ...], ...]:
-    return kinds.kinds(runs.trace(key).at(side))
+    return heads.kinds(runs.trace(key).at(side))
 
 
 def section(page: Page) -> None:
     words, trace, config = page.words, page.trace, page.lm.config
-    view = KindsView.of(_kinds(page.run_key, trace.stack.side))
-    labels: dict[str, str] = {kind: page.t(f"attention.kind_{kind}") for kind in heads.KINDS}
+    labels = HEAD.labels(page.t.language)
+    summaries = _kinds(page.run_key, trace.stack.side)
+    kinds = [[HEAD.of(head).name for head in layer] for layer in summaries]
+    view = KindsView.of(kinds, [[head.entropy for head in layer] for layer in summaries], tuple(labels))
     counts = view.total()
     n_heads, facts = trace.n_layers * config.n_heads, {"kinds": len(counts), "h": config.n_heads, "k": config.d_head}
     st.subheader(words("many_title", n=n_heads, **facts), anchor=False)

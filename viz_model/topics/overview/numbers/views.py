@@ -32,7 +32,7 @@ def block_view(trace: Trace, layer: int, pool: int) -> BlockView:
     return BlockView(
         layer=layer,
         head=head,
-        kind=heads.summarise(pattern).kind,
+        does=heads.of_head(trace, layer, head),
         pattern=pool_max(np.pad(shown, (0, missing), constant_values=HIDDEN), pool),
         norm=_pad_rows(norms[:, None], pool).mean(axis=1)[:, 0],
     )

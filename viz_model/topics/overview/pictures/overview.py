@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.drawing import theme
+from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
 MOST_NUMBERS = 32_000
@@ -47,7 +49,7 @@ class BlockView(NamedTuple):
 
     layer: int
     head: int
-    kind: str
+    does: HeadSummary
     pattern: np.ndarray
     norm: np.ndarray
 
@@ -77,11 +79,12 @@ class OverviewView(NamedTuple):
     next_ids: tuple[int, ...] = ()
 
 
-def scene(view: OverviewView, prefix: str = "") -> tuple[dict[str, Any], np.ndarray]:
+def scene(view: OverviewView, kinds: Sequence[str], prefix: str = "") -> tuple[dict[str, Any], np.ndarray]:
     """What the browser draws: a header, and all numbers in one float32 array.
 
     The array holds the strips, then pattern and norms of every block, then the vectors that the
-    run ends in, where it does. ``prefix`` stands before the names of the blocks' sites.
+    run ends in, where it does. ``kinds`` says of each block's head what it does; ``prefix`` stands before the
+    names of the blocks' sites.
     """
     ends = () if view.vectors is None else (view.vectors,)
     rows, width = view.strips[0].values.shape
@@ -107,7 +110,10 @@ def scene(view: OverviewView, prefix: str = "") -> tuple[dict[str, Any], np.ndar
         "pool": view.pool,
         "strips": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in view.strips],
         "ends": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in ends],
-        "blocks": [{"layer": block.layer, "head": block.head, "kind": block.kind} for block in view.blocks],
+        "blocks": [
+            {"layer": block.layer, "head": block.head, "kind": kind}
+            for block, kind in zip(view.blocks, kinds, strict=True)
+        ],
         "next": [
             {"label": label, "probability": probability, "id": id}
             for (label, probability), id in zip(view.next_tokens, view.next_ids, strict=True)

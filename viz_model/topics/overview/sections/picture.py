@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_model.app import components, derivation, elements, frame, state
 from viz_model.app.texts import literal
+from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.overview.numbers.things_to_try import ending, finding
 from viz_model.topics.overview.pictures import overview
 from viz_model.topics.overview.sections.run import Run
@@ -16,11 +17,11 @@ from viz_model.topics.overview.sections.run import Run
 def section(run: Run) -> None:
     _tell(run)
     page, trace, view = run.page, run.page.trace, run.view
-    header, numbers = overview.scene(view, trace.prefix)
+    kinds = [HEAD.label(page.t.language, block.does) for block in view.blocks]
+    header, numbers = overview.scene(view, kinds, trace.prefix)
     words = {name: page.words(f"scene_{name}") for name in overview.WORDS}
     words |= {part: page.words(f"scene_{part}_{ending(trace)}") for part in ("next", "after")}
-    kinds = {block.kind: page.t(f"attention.kind_{block.kind}") for block in view.blocks}
-    header = {**header, "words": {**words, "kinds": kinds}}
+    header = {**header, "words": words}
     components.pipeline(header, numbers, key="overview.pipeline", on_pick=_pick, on_ask=derivation.picked)
     sites = ("embed.token", "embed.position", page.at("attn.pattern"))
     elements.source(page, *(name for name in sites if name in trace))

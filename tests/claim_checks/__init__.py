@@ -1,0 +1,61 @@
+"""What shows that each claim of the app is true: examples, and checks from the raw values by other code.
+
+One module a topic, of the topic's name, with
+
+``EXAMPLES``
+    for each claim, as ``"verdict.claim"``, values of which it is said and values of which it must not be;
+``shown``
+    what the topic's page would say of a run, each with a check that reads the run's raw values and shares no code
+    with the numbers, pictures and claims of the topic.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import viz_model.topics
+from viz_model.claims import Verdict
+from viz_model.runs.trace import Trace
+
+
+class Shown(NamedTuple):
+    """Something said of a run.
+
+    Attributes:
+        verdict: what was asked.
+        values: what it was asked of: the topic's numbers.
+        check: whether a claim of that name is true, by the run's raw values; asked of the one that is made.
+            "plain" is never asked.
+    """
+
+    verdict: Verdict[Any]
+    values: Any
+    check: Callable[[str], bool]
+
+
+class Checks(Protocol):
+    EXAMPLES: Mapping[str, tuple[Any, Any]]
+
+    def shown(self, trace: Trace) -> Iterator[Shown]: ...
+
+
+TOPICS = tuple(
+    name
+    for _, name, _ in pkgutil.iter_modules(viz_model.topics.__path__)
+    if importlib.util.find_spec(f"viz_model.topics.{name}.claims")
+)
+
+
+def verdicts(topic: str) -> dict[str, Verdict[Any]]:
+    """All verdicts of a topic by name."""
+    found = vars(importlib.import_module(f"viz_model.topics.{topic}.claims")).values()
+    return {each.name: each for each in found if isinstance(each, Verdict) and each.name.startswith(f"{topic}.")}
+
+
+def checks(topic: str) -> Checks:
+    """The module here that checks a topic's claims."""
+    module: Any = importlib.import_module(f"claim_checks.{topic}")
+    return module

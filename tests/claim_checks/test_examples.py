@@ -1,0 +1,41 @@
+"""Every claim has an example of which it is said, and one of which it must not be, and says the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from claim_checks import TOPICS, checks, verdicts
+from viz_model.claims import Claim, Verdict
+
+EVERY = [(topic, verdict) for topic in TOPICS for verdict in verdicts(topic).values()]
+CLAIMS = [(topic, verdict, claim) for topic, verdict in EVERY for claim in verdict.claims]
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+def test_names_are_unique() -> None:
+    names = [f"{verdict.name}.{claim.name}" for _, verdict, claim in CLAIMS]
+    assert len({*names}) == len(names)
+    assert all(name.startswith(f"{topic}.") for topic, verdict in EVERY for name in [verdict.name])
+
+
+@pytest.mark.parametrize(("topic", "verdict", "claim"), CLAIMS, ids=lambda part: getattr(part, "name", part))
+def test_a_claim_holds_where_it_should_and_nowhere_else(topic: str, verdict: Verdict[Any], claim: Claim[Any]) -> None:
+    said, unsaid = checks(topic).EXAMPLES[f"{verdict.name}.{claim.name}"]
+    assert verdict.of(said) is claim
+    assert verdict.of(unsaid) is not claim
+
+
+@pytest.mark.parametrize(("topic", "verdict"), EVERY, ids=lambda part: getattr(part, "name", part))
+def test_languages_have_the_same_placeholders(topic: str, verdict: Verdict[Any]) -> None:
+    for claim in (*verdict.claims, verdict.plain):
+        for text in filter(None, (claim.says, claim.label)):
+            assert {*PLACEHOLDER.findall(text.en)} == {*PLACEHOLDER.findall(text.zh)}, claim.name
+            assert bool(text.en) == bool(text.zh)
+
+
+def test_no_example_is_of_a_claim_that_does_not_exist() -> None:
+    known = {f"{verdict.name}.{claim.name}" for _, verdict, claim in CLAIMS}
+    assert {name for topic in TOPICS for name in checks(topic).EXAMPLES} == known
