@@ -14,7 +14,7 @@ def pytest_configure(config: pytest.Config) -> None:
     One that hands the tests out to others needs none of it.
     """
     if config.getoption("dist", "no") == "no":
-        config.pluginmanager.import_plugin("fixtures")
+        config.pluginmanager.import_plugin("shared_fixtures")
 
 
 @pytest.hookimpl(wrapper=True)
