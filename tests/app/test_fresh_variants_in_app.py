@@ -27,7 +27,17 @@ N_FRESH = 6
 
 ANOTHERS = re.compile(r"LayerNorm|RMSNorm|rotary|RoPE|ALiBi|sinusoid|旋转位置|正弦", re.IGNORECASE)
 """What a page only says of a model that has it. Pages that compare variants, or a block with a book's, name others."""
-COMPARING = {"architectures", "block", "norm_placement", "position", "mistakes", "training_lab", "ablations", "cost"}
+COMPARING = {
+    "architectures",
+    "batch",
+    "block",
+    "norm_placement",
+    "position",
+    "mistakes",
+    "training_lab",
+    "ablations",
+    "cost",
+}
 
 
 def wide(config_: ModelConfig) -> vm.LanguageModel:
