@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 from identities import check_identities, value_or_0, views
-from tiny_models import close, describe, language_model, run_both, variants, without_a_part
+from tiny_models import close, describe, language_model, mixed_norms, run_both, variants, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
@@ -18,7 +18,7 @@ from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
 pytestmark = pytest.mark.every_variant
-EVERY = [*variants(), *without_a_part()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms()]
 every = pytest.mark.parametrize("config", EVERY, ids=describe)
 
 
