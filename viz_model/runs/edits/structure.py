@@ -113,7 +113,7 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
             if config_.position != old.position:
                 new.position = positions.build(config_.position, config_, new.side)
             for each in new.blocks:
-                each.__class__ = block.kind(config_, new.side)  # type: ignore[assignment]
+                each.__class__ = block.kind(config_, new.side)
         case Attention():
             new.scale = attention.scale(config_)
     return new

@@ -42,7 +42,7 @@ def strips_view(trace: Trace, layer: int, token: int) -> StripsView:
 
 def lengths_view(trace: Trace, layer: int, token: int, lengths: np.ndarray | None = None) -> LengthsView:
     """``lengths``, where they are known already, are those of
-    :func:`viz_model.topics.norm_placement.numbers.twins.stream_norms`.
+    :func:`viz_model.topics.block.numbers.stream.stream_norms`.
     """
     return LengthsView(
         sites=stream.stream_sites(trace),

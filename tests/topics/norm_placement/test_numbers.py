@@ -1,4 +1,4 @@
-"""What the twins are compared by, against independent computations."""
+"""What the page measures, against independent computations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -17,42 +17,127 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
-from viz_model.topics.norm_placement.numbers import gradients, twins
+from viz_model.topics.block.numbers import stream
+from viz_model.topics.norm_placement.numbers import gradients, last_norm, mixed, readings, training_log
 
 IDS = [3, 1, 4, 1, 5, 9]
+every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 
 
-def test_stream_norms_are_lengths_from_the_embedding_upwards(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=IDS)
-    sites = twins.stream_sites(trace)
-    assert sites[0] == "embed.out" and sites[-1] == f"blocks.{lm.config.n_layers - 1}.resid.out"
-    expected = np.stack([np.linalg.norm(trace[site].numpy(), axis=-1) for site in sites])
-    np.testing.assert_allclose(twins.stream_norms(trace), expected, rtol=1e-5)
+@every
+def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
+    """By the forward pass: what each sub-layer is given, and what is left of that when its addition is taken away."""
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen = trace.at(side)
+        found, is_pre = readings.readings(seen), config_.norm_place(side) == "pre"
+        assert found.sites == stream.stream_sites(seen)
+        parts = [
+            (i, part)
+            for i in range(seen.n_layers)
+            for part in ("attn", "cross", "ffn")
+            if f"blocks.{i}.{part}.out" in seen
+        ]
+        x = seen["embed.out"]
+        for n, (i, part) in enumerate(parts, start=1):
+            written, block = seen[f"blocks.{i}.{part}.out"], seen.stack.block(i)
+            total = x + written
+            if is_pre:
+                after = None if (i, part) == parts[-1] else parts[n]
+                norm = (
+                    seen.stack.final_norm if after is None else getattr(seen.stack.block(after[0]), f"{after[1]}_norm")
+                )
+            else:
+                norm = getattr(block, f"{part}_norm")
+            assert norm is not None
+            read = norm(total)
+            np.testing.assert_allclose(found.before[n], total.norm(dim=-1), rtol=1e-4)
+            np.testing.assert_allclose(found.after[n], read.norm(dim=-1), rtol=1e-4)
+            # The norm with its σ held, as a function of two parts that it is linear in.
+            centre = lambda v: v - v.mean(-1, keepdim=True) if isinstance(config_.norm, config.LayerNorm) else v  # noqa: E731
+            sigma = centre(total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+            added, there = (norm.weight * centre(v) / sigma for v in (written, x))
+            whole = added + there
+            share = (added * whole).sum(-1) / (whole * whole).sum(-1)
+            np.testing.assert_allclose(found.share[n], share, rtol=1e-3, atol=1e-4)
+            pairs = [F.cosine_similarity(read[a], read[b], dim=0) for a in range(len(read)) for b in range(a)]
+            assert found.alike[n] == pytest.approx(float(torch.stack(pairs).mean()), abs=1e-4)
+            x = total if is_pre else read
 
 
-def test_similarity_is_the_mean_cosine_of_all_pairs(lm: vm.LanguageModel) -> None:
-    vectors = lm.trace(ids=IDS)["blocks.1.resid.out"]
-    pairs = [
-        F.cosine_similarity(vectors[i], vectors[j], dim=0).item()
-        for i in range(len(vectors))
-        for j in range(len(vectors))
-        if i != j
-    ]
-    assert twins.mean_similarity(vectors) == pytest.approx(np.mean(pairs), abs=1e-6)
+def test_a_stream_times_any_number_is_read_the_same() -> None:
+    """What the page says of the raw length of a Pre-LN stream."""
+    lm = vm.load("story-pre-ln")
+    block = lm.model.stack("decoder").block(2)
+    x = lm.trace("The cat sat on the mat")["blocks.2.resid.in"]
+    torch.testing.assert_close(block.attn_norm(7 * x), block.attn_norm(x), atol=1e-3, rtol=1e-3)
 
 
-def test_similarity_of_equal_and_of_single_vectors() -> None:
-    assert twins.mean_similarity(torch.ones(4, 3) * torch.arange(1, 5)[:, None]) == pytest.approx(1.0)
-    assert twins.mean_similarity(torch.eye(3)) == pytest.approx(0.0)
-    assert np.isnan(twins.mean_similarity(torch.ones(1, 3)))
+@every
+def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    for side in config_.sides:
+        seen, is_pre = trace.at(side), config_.norm_place(side) == "pre"
+        found = last_norm.last_norm(seen)
+        norm = seen.stack.final_norm if is_pre else seen.stack.block(seen.n_layers - 1).ffn_norm
+        assert isinstance(norm, torch.nn.Module)
+        x = (
+            seen[f"blocks.{seen.n_layers - 1}.resid.out"]
+            if is_pre
+            else seen.norm_input(f"blocks.{seen.n_layers - 1}.ffn.norm")
+        )
+        is_layer_norm = isinstance(config_.norm, config.LayerNorm)
+        centred = x - x.mean(-1, keepdim=True) if is_layer_norm else x
+        sigma = centred.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+        shift = norm.bias if is_layer_norm else 0
+        each = [x, x / sigma, centred * norm.weight + shift, norm(x)]
+        np.testing.assert_allclose(found.lengths, torch.stack([v.norm(dim=-1) for v in each]), rtol=1e-3)
+        assert (found.top is not None) == (config_.has_logits and side == config_.sides[-1])
+        if found.top is None or found.p is None:
+            continue
+        with torch.inference_mode():
+            probs = [trace.model.head(v[None])[0].softmax(-1) for v in each]
+        np.testing.assert_allclose(found.p, torch.stack([p.amax(-1) for p in probs]), rtol=1e-3, atol=1e-5)
+        assert found.changed("both") == int((probs[3].argmax(-1) != probs[0].argmax(-1)).sum())
+        if found.keeps_order:
+            assert found.changed("scale") == 0
 
 
-def test_logits_without_the_final_norm(lm: vm.LanguageModel) -> None:
-    trace = lm.trace(ids=IDS)
-    bare = trace[f"blocks.{lm.config.n_layers - 1}.resid.out"] @ lm.model.unembedding.weight.T
-    torch.testing.assert_close(twins.logits_without_final_norm(trace), bare)
-    same = torch.allclose(twins.logits_without_final_norm(trace), trace["logits"], atol=1e-5)
-    assert same == (lm.config.norm_at == "post")
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
+def test_untrained_is_a_run_of_the_weights_that_training_starts_from(
+    kind: Literal["decoder", "encoder_decoder"],
+) -> None:
+    trace = run_both(language_model(tiny_config(kind=kind, start_id=0)))
+    torch.manual_seed(7)
+    fresh = Transformer(trace.config).eval()
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    for side in trace.config.sides:
+        found = readings.untrained(trace.at(side), seed=7)
+        assert torch.equal(torch.get_rng_state(), before)
+        again = vm.LanguageModel(
+            name="fresh", model=fresh, tokenizer=trace.tokenizer, twin=None, folder=Path("nowhere")
+        ).trace(ids=list(trace.ids), target_ids=trace.target_ids and list(trace.target_ids))
+        np.testing.assert_allclose(found.alike, readings.readings(again.at(side)).alike, rtol=1e-6)
+        assert not np.allclose(found.alike, readings.readings(trace.at(side)).alike, atol=1e-3)
+
+
+@pytest.mark.parametrize("places", mixed.PLACES)
+def test_the_stacks_of_a_pair_have_norms_of_their_own(places: str) -> None:
+    found = mixed.mixed(vm.load("story-pre-ln").trace("the cat and the dog ran home"), places)
+    assert tuple(found.places.values()) == mixed.PLACES[places]
+    for side, place in found.places.items():
+        assert ("final.norm" in found.readings[side].norms) == (place == "pre")
+        if place == "post":  # γ is 1 and β is 0 before training
+            np.testing.assert_allclose(found.readings[side].after[1:], mixed.WIDTH**0.5, rtol=1e-3)
+        assert all(norm > 0 for norm in found.gradients[side].norms)
+    assert found.again < 1e-3
+
+
+def test_both_halves_of_a_stack_are_of_as_many_sub_layers() -> None:
+    shares = np.array([np.nan, 0.1, 0.3, 9.0, 0.5, 0.7])[:, None]
+    found = readings.Readings((), (), shares, shares, shares, shares[:, 0], shares[:, 0])
+    assert found.halves() == pytest.approx((0.2, 0.6))
 
 
 def report(n: int, bits: dict[str, float] | None = None) -> dict[str, Any]:
@@ -64,7 +149,7 @@ def report(n: int, bits: dict[str, float] | None = None) -> dict[str, Any]:
 
 def test_a_loss_curve_is_the_mean_of_its_windows() -> None:
     log = [report(n, {"en": n / 10} if n % 4 == 3 else None) for n in range(11)]
-    curve = twins.loss_curve(log, lines=4)
+    curve = training_log.loss_curve(log, lines=4)
     assert (curve.kept, curve.window) == (5, 20)
     assert curve.steps.tolist() == [19, 39]
     assert curve.mean.tolist() == [1.5, 5.5] and curve.low.tolist() == [0, 4] and curve.high.tolist() == [3, 7]
@@ -76,26 +161,7 @@ def test_a_loss_curve_is_the_mean_of_its_windows() -> None:
 
 def test_a_log_shorter_than_a_point_has_no_curve() -> None:
     with pytest.raises(ValueError, match="2 lines"):
-        twins.loss_curve([report(0), report(1)], lines=3)
-
-
-@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
-def test_untrained_similarity_is_that_of_the_weights_that_training_starts_from(
-    kind: Literal["decoder", "encoder_decoder"],
-) -> None:
-    trace = run_both(language_model(tiny_config(kind=kind, start_id=0)))
-    torch.manual_seed(7)
-    fresh = Transformer(trace.config).eval()
-    torch.manual_seed(3)
-    before = torch.get_rng_state()
-    for side in trace.config.sides:
-        found = twins.untrained_similarity(trace.at(side), seed=7)
-        assert torch.equal(torch.get_rng_state(), before)
-        again = vm.LanguageModel(
-            name="fresh", model=fresh, tokenizer=trace.tokenizer, twin=None, folder=Path("nowhere")
-        ).trace(ids=list(trace.ids), target_ids=trace.target_ids and list(trace.target_ids))
-        np.testing.assert_allclose(found, twins.stream_similarity(again.at(side)), rtol=1e-6)
-        assert not np.allclose(found, twins.stream_similarity(trace.at(side)), atol=1e-3)
+        training_log.loss_curve([report(0), report(1)], lines=3)
 
 
 def loss_from(trace: vm.Trace, site: str, stream: torch.Tensor) -> torch.Tensor:
@@ -153,33 +219,13 @@ def test_one_token_has_no_loss(lm: vm.LanguageModel) -> None:
         gradients.stream_gradients(lm.trace(ids=[3]))
 
 
-every = pytest.mark.parametrize("config_", variants(), ids=describe)
-
-
 @every
 def test_stream_sites_are_those_after_each_addition(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_))
     for side in config_.sides:
         seen = trace.at(side)
         expected = [name for name in seen.sites if name == "embed.out" or name.split(".")[-2:-1] == ["resid"]]
-        assert list(twins.stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
-
-
-@every
-def test_the_final_norm_of_every_kind(config_: ModelConfig) -> None:
-    trace = run_both(language_model(config_))
-    for side in config_.sides:
-        seen = trace.at(side)
-        before, after = twins.final_lengths(seen)
-        assert before.tolist() == seen[f"blocks.{seen.n_layers - 1}.resid.out"].norm(dim=-1).tolist()
-        assert (before.tolist() == after.tolist()) == (config_.norm_at == "post")
-        if not twins.ends_in_logits(seen):
-            with pytest.raises(ValueError, match="no logits"):
-                twins.logits_without_final_norm(seen)
-            continue
-        bare = twins.logits_without_final_norm(seen)
-        assert torch.allclose(bare, trace["logits"], atol=1e-5) == (config_.norm_at == "post")
-        torch.testing.assert_close(twins.logits_without_final_norm(seen, 2), bare[2])
+        assert list(stream.stream_sites(seen)) == [name for name in expected if not name.endswith(".in")]
 
 
 def expected_loss(trace: vm.Trace) -> float:
