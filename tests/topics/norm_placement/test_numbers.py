@@ -18,10 +18,15 @@ from viz_model.config import ModelConfig
 from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.block.numbers import stream
+from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.numbers import gradients, last_norm, mixed, readings, training_log
 
 IDS = [3, 1, 4, 1, 5, 9]
 every = pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
+
+
+def _centred(config_: ModelConfig, x: torch.Tensor) -> torch.Tensor:
+    return x - x.mean(-1, keepdim=True) if isinstance(config_.norm, config.LayerNorm) else x
 
 
 @every
@@ -54,9 +59,8 @@ def test_what_is_read_of_the_stream(config_: ModelConfig) -> None:
             np.testing.assert_allclose(found.before[n], total.norm(dim=-1), rtol=1e-4)
             np.testing.assert_allclose(found.after[n], read.norm(dim=-1), rtol=1e-4)
             # The norm with its σ held, as a function of two parts that it is linear in.
-            centre = lambda v: v - v.mean(-1, keepdim=True) if isinstance(config_.norm, config.LayerNorm) else v  # noqa: E731
-            sigma = centre(total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
-            added, there = (norm.weight * centre(v) / sigma for v in (written, x))
+            sigma = _centred(config_, total).square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
+            added, there = (norm.get_parameter("weight") * _centred(config_, v) / sigma for v in (written, x))
             whole = added + there
             share = (added * whole).sum(-1) / (whole * whole).sum(-1)
             np.testing.assert_allclose(found.share[n], share, rtol=1e-3, atol=1e-4)
@@ -86,11 +90,11 @@ def test_the_last_norm_in_parts(config_: ModelConfig) -> None:
             if is_pre
             else seen.norm_input(f"blocks.{seen.n_layers - 1}.ffn.norm")
         )
-        is_layer_norm = isinstance(config_.norm, config.LayerNorm)
-        centred = x - x.mean(-1, keepdim=True) if is_layer_norm else x
+        gain = norm.get_parameter("weight")
+        centred = _centred(config_, x)
         sigma = centred.square().mean(-1, keepdim=True).add(config_.norm.eps).sqrt()
-        shift = norm.bias if is_layer_norm else 0
-        each = [x, x / sigma, centred * norm.weight + shift, norm(x)]
+        shift = norm.get_parameter("bias") if isinstance(config_.norm, config.LayerNorm) else 0
+        each = [x, x / sigma, centred * gain + shift, norm(x)]
         np.testing.assert_allclose(found.lengths, torch.stack([v.norm(dim=-1) for v in each]), rtol=1e-3)
         assert (found.top is not None) == (config_.has_logits and side == config_.sides[-1])
         if found.top is None or found.p is None:
@@ -132,6 +136,30 @@ def test_the_stacks_of_a_pair_have_norms_of_their_own(places: str) -> None:
             np.testing.assert_allclose(found.readings[side].after[1:], mixed.WIDTH**0.5, rtol=1e-3)
         assert all(norm > 0 for norm in found.gradients[side].norms)
     assert found.again < 1e-3
+
+
+def test_a_gradient_that_vanishes_on_its_way_is_told_so() -> None:
+    """Norms of a Post-LN stack stand on the path of the gradient: small gains divide it block by block."""
+    lm = language_model(tiny_config("post", n_layers=4))
+    for block in lm.model.stack("decoder").blocks:
+        for name in ("attn_norm", "ffn_norm"):
+            block.get_submodule(name).get_parameter("weight").data *= 0.1
+    pull = gradients.stream_gradients(lm.trace(ids=IDS))
+    ends = claims.Ends(pull.norms[-1], pull.norms[0])
+    assert (ends.bottom < 0.1 * ends.top) == (claims.GRADIENT.of(ends).name == "shrinks")
+    assert claims.GRADIENT.of(ends).name == "shrinks"
+
+
+def test_before_training_either_may_end_more_alike() -> None:
+    """Of random models with biases; of the bundled shapes Post-LN's tokens do on every text that was tried."""
+    found = set()
+    for seed in range(20):
+        runs = {at: language_model(tiny_config(at), seed=seed).trace(ids=IDS) for at in ("pre", "post")}
+        ends = {at: float(readings.readings(run).alike[-1]) for at, run in runs.items()}
+        name = claims.ALIKE_FRESH.of(claims.Alike(**ends)).name
+        assert name in ("plain", "pre" if ends["pre"] > ends["post"] else "post")
+        found.add(name)
+    assert {"pre", "post"} <= found
 
 
 def test_both_halves_of_a_stack_are_of_as_many_sub_layers() -> None:

@@ -33,7 +33,9 @@ def few_fresh_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def said(app: AppTest) -> str:
-    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.subheader, *app.info))
+    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.subheader, *app.info)) + "".join(
+        part.label for part in app.expander
+    )
 
 
 @pytest.mark.parametrize("config", MODELS, ids=describe)

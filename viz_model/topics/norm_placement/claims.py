@@ -33,23 +33,23 @@ SHARES: Verdict[Halves] = Verdict(
         "less",
         lambda shares: shares.late * SHARES_APART < shares.early,
         Text(
-            "Here the late sub-layers contribute less: {{late}} each on the mean over the second half, "
+            "the late sub-layers contribute less: {{late}} each on the mean over the second half, "
             "{{early}} over the first.",
-            "在这里，靠后的子层贡献更小：后一半平均每个 {{late}}，前一半 {{early}}。",
+            "靠后的子层贡献更小：后一半平均每个 {{late}}，前一半 {{early}}。",
         ),
     ),
     Claim(
         "more",
         lambda shares: shares.late > shares.early * SHARES_APART,
         Text(
-            "Here the late sub-layers contribute more: {{late}} each on the mean over the second half, "
+            "the late sub-layers contribute more: {{late}} each on the mean over the second half, "
             "{{early}} over the first.",
-            "在这里，靠后的子层贡献更大：后一半平均每个 {{late}}，前一半 {{early}}。",
+            "靠后的子层贡献更大：后一半平均每个 {{late}}，前一半 {{early}}。",
         ),
     ),
     plain=Text(
-        "Here a sub-layer of the first half contributes {{early}} on the mean, one of the second half {{late}}.",
-        "在这里，前一半的子层平均贡献 {{early}}，后一半平均贡献 {{late}}。",
+        "a sub-layer of the first half contributes {{early}} on the mean, one of the second half {{late}}.",
+        "前一半的子层平均贡献 {{early}}，后一半平均贡献 {{late}}。",
     ),
 )
 

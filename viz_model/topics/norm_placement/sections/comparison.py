@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -75,11 +76,12 @@ class Comparison(NamedTuple):
         return [self.page.at(name) for name in names if self.page.at(name) in self.page.trace]
 
 
-def heading(page: Page, name: str, **values: object) -> None:
-    """The heading of a part of the page, with what it asks."""
-    st.divider()
-    st.subheader(page.words(f"part_{name}"), anchor=False)
-    elements.see(page, f"part_{name}", **values)
+@contextmanager
+def door(page: Page, name: str, **values: object) -> Iterator[None]:
+    """A part of the page that is folded away, with what it asks."""
+    with st.expander(page.words(f"part_{name}")):
+        elements.see(page, f"part_{name}", **values)
+        yield
 
 
 def finding(

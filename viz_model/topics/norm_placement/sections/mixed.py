@@ -10,13 +10,18 @@ from viz_model.topics.norm_placement.numbers.mixed import BLOCKS, MOST, PLACES, 
 from viz_model.topics.norm_placement.pictures import depth, gradients
 from viz_model.topics.norm_placement.pictures.depth import DepthView
 from viz_model.topics.norm_placement.pictures.look import NAMES
-from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door
 from viz_model.topics.norm_placement.sections.fresh import of_two_stacks
 
 
 def section(shown: Comparison) -> None:
+    with door(shown.page, "mixed", blocks=BLOCKS, width=WIDTH, most=MOST):
+        _stacks(shown)
+
+
+def _stacks(shown: Comparison) -> None:
+    """Both stacks of a fresh model, one beside the other."""
     page = shown.page
-    heading(page, "mixed", blocks=BLOCKS, width=WIDTH, most=MOST)
     if len(page.trace) < 2:
         st.info(page.words("mixed_few"))
         return

@@ -21,7 +21,7 @@ from viz_model.topics.norm_placement.pictures import gradients as gradients_pict
 from viz_model.topics.norm_placement.pictures import last_norm as last_norm_picture
 from viz_model.topics.norm_placement.pictures import look, predictions
 from viz_model.topics.norm_placement.pictures.depth import DepthView
-from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
+from viz_model.topics.norm_placement.sections.comparison import Comparison, finding
 from viz_model.topics.norm_placement.sections.fresh import untrained
 
 MOST_WORK = 4_000_000_000
@@ -52,7 +52,10 @@ def stream_gradients(key: runs.RunKey, side: Side) -> StreamGradients:
 
 
 def section(shown: Comparison) -> None:
-    heading(shown.page, "sentence_alone" if shown.alone else "sentence")
+    part = "part_sentence_alone" if shown.alone else "part_sentence"
+    st.divider()
+    st.subheader(shown.page.words(part), anchor=False)
+    elements.see(shown.page, part)
     first, second, third = (st.columns(2, gap="large") for _ in range(3))
     view = depth_of(shown)
     _lengths(shown, view, *first)

@@ -9,15 +9,15 @@ from viz_model.app.texts import Texts
 from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, start
-from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
 
 PAGE = "norm_placement"
 
 
 def section(shown: Comparison) -> None:
-    heading(shown.page, "start")
-    _measured(shown.page.t)
+    with door(shown.page, "start"):
+        _measured(shown.page.t)
 
 
 # In parallel, because the first visitor of a server waits seconds for it. Of the page it is given

@@ -13,7 +13,7 @@ from viz_model.app.cache import cached
 from viz_model.app.texts import LANGUAGES
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import training
-from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door, finding
 from viz_model.training import log
 
 
@@ -37,12 +37,15 @@ def figures_by_source(name: str) -> dict[str, dict[str, float]]:
 
 
 def section(shown: Comparison) -> None:
-    page, names = shown.page, {place: key.model for place, key in shown.keys.items()}
-    logs = {place: training_log(name) for place, name in names.items()}
-    if shown.alone or not all(logs.values()):
-        return
-    heading(page, "training")
-    curves = training.CurvesView.of(logs)
+    logs = {place: training_log(key.model) for place, key in shown.keys.items()}
+    if not shown.alone and all(logs.values()):
+        with door(shown.page, "training"):
+            _curves(shown, training.CurvesView.of(logs))
+
+
+def _curves(shown: Comparison, curves: training.CurvesView) -> None:
+    """The loss, the held-out figures, those by source, and the gradients of the blocks."""
+    page = shown.page
     facts, step = curves.facts(), page.words("step")
     if curves.languages:
         ahead = {language: curves.last(language) for language in curves.languages}
@@ -62,7 +65,7 @@ def section(shown: Comparison) -> None:
     if curves.languages:
         figure = training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
         finding(shown, right, "held_out", figure, facts)
-    by_source = {place: figures_by_source(name) for place, name in names.items()}
+    by_source = {place: figures_by_source(key.model) for place, key in shown.keys.items()}
     if all(by_source.values()):
         view = training.SourcesView.of(by_source)
         labels = {file: page.words(f"source_{Path(file).stem}") for file in view.sources}

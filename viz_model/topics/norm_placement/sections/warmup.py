@@ -8,7 +8,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, warmup
-from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door
 from viz_model.training import experiments
 
 
@@ -18,11 +18,15 @@ def warmup_view() -> warmup.WarmupView:
 
 
 def section(shown: Comparison) -> None:
-    page, view = shown.page, warmup_view()
+    with door(shown.page, "warmup"):
+        _runs(shown.page, warmup_view())
+
+
+def _runs(page: Page, view: warmup.WarmupView) -> None:
+    """The four runs by step, and all of them by their peak rate."""
     facts = view.facts()
     names = {warms: page.words("with_warmup" if warms else "without_warmup") for warms in (True, False)}
     step, loss, plateau = page.words("step"), page.words("loss"), page.words("plateau")
-    heading(page, "warmup")
     elements.see(page, "warmup_runs", **facts)
     figures = {
         "warmup": warmup.draw_warmup(view, "loss", names, step, loss, plateau),
