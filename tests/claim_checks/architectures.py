@@ -19,8 +19,8 @@ EXAMPLES = {
     "architectures.largest.half": (0.66, 0.49),
     "architectures.vocabulary.falls": (Vocabulary(0.4, 0.1), Vocabulary(0.1, 0.4)),
 }
-ELSEWHERE = ("architectures.vocabulary.falls",)
-"""Of several models at once."""
+ELSEWHERE = ("architectures.vocabulary.falls", "architectures.largest.half")
+"""Of several models at once; and of models larger than the bundled ones."""
 
 
 def _grew(trace: Trace, claim: str) -> bool:
