@@ -12,4 +12,7 @@ WHOLE = switch("whole")
 KEY = maybe(whole("key", 0, 0, FURTHEST))
 SHIFT = whole("shift", 5, 0, MAX_SHIFT)
 
-ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT)
+BEYOND = switch("beyond")
+"""Whether a text longer than the context is read."""
+
+ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT, BEYOND)

@@ -1,20 +1,24 @@
-"""What is added to the scores: curves, matrices, one row, and the tabs that all such schemes share."""
+"""What is added to the scores: curves, matrices, one row, and the layout that all such schemes share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position.choices import RANGE
 from viz_model.topics.position.numbers import Buckets, by_hand
 from viz_model.topics.position.numbers.attention_views import added_view, curves_view
 from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_added
 from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.row import draw_row
+from viz_model.topics.position.sections import beyond, schemes
 from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections.worked import worked
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,11 @@ def row(given: Scores) -> None:
         elements.see(page, "added_see", **given.hand)
 
 
-def formulas(page: Page) -> None:
-    elements.formula(page, *(page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
+def hand(given: Scores) -> None:
+    """What is added to one score, and the sum."""
+    page = given.page
+    cell = (page.view.head, page.token, given.key)
+    worked(page, (page.at("attn.bias"), cell), (page.at("attn.masked"), cell))
 
 
 def code(given: Scores) -> None:
@@ -101,3 +108,27 @@ def table(given: Scores) -> None:
     page = given.page
     name = f"{page.at('attn.bias')}[{page.view.head}]"
     elements.table(page, name, given.view.head_values.bias, page.token_labels, page.token_labels, "bias")
+
+
+def layout(
+    told: str,
+    facts: Callable[[Page], dict[str, str]],
+    first: tuple[Callable[[Scores], None], ...],
+    tables: Callable[[Scores], None],
+) -> Layout[Scores]:
+    """Of a scheme that adds to the scores: its own sections ``first``; ``told`` begins the names of its texts."""
+
+    def formula(given: Scores) -> None:
+        sites = (given.page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern"))
+        elements.formula(given.page, *sites)
+        elements.see(given.page, f"{told}_formula", **facts(given.page))
+
+    def question(given: Scores) -> None:
+        elements.question(given.page, f"{told}_question", f"{told}_answer", **facts(given.page))
+
+    return Layout(
+        of=Scores.of,
+        sections=(*first, matrices, row, beyond.section, schemes.section),
+        tabs=Tabs(formula, hand, code, tables),
+        question=question,
+    )
