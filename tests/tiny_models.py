@@ -57,7 +57,7 @@ ROPES = [
 def variants() -> list[ModelConfig]:
     """One tiny config for every combination that matters: each family, and each choice beside every other."""
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
-    positions += [config.T5Bias(buckets=8, max_distance=12), config.NoPosition()]
+    positions += [config.T5Bias(buckets=8, max_distance=12), config.RelativeKey(), config.NoPosition()]
     forwards: list[config.FeedForward] = [
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]

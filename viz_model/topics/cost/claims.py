@@ -51,7 +51,7 @@ MASK: Verdict[Shuffled] = Verdict(
         lambda shuffled: shuffled.bare_masked >= SAME,
         Text(
             "A causal mask alone already gives some order away: without positions the vectors change "
-            "by {{bare_masked}}, for it shows each token *which* tokens came before it, and another order changes that.",
+            "by {{bare_masked}}, for it shows each token *which* tokens came before it, which changes.",
             "单是因果掩码也会透露一些顺序：去掉位置，向量仍变了 {{bare_masked}}，因为每个词元只看得见排在它前面的"
             "**那些**词元，换了顺序，前面的就是别的词元。",
         ),

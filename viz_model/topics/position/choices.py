@@ -15,4 +15,7 @@ SHIFT = whole("shift", 5, 0, MAX_SHIFT)
 BEYOND = switch("beyond")
 """Whether a text longer than the context is read."""
 
-ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT, BEYOND)
+RELATIVE = switch("relative")
+"""Whether relative keys are put into the model."""
+
+ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT, BEYOND, RELATIVE)

@@ -196,7 +196,7 @@ BIAS: Verdict[Diagonals] = Verdict(
 
 
 class Beyond(NamedTuple):
-    """Mean loss of a model in nats a token, at positions of the second half of its context and beyond the context."""
+    """Mean loss in nats of a text's tokens beyond the context: read in windows no longer than it, and in one piece."""
 
     within: float
     beyond: float
@@ -208,21 +208,25 @@ BEYOND: Verdict[Beyond] = Verdict(
         "worse",
         lambda loss: loss.beyond >= loss.within + EQUAL,
         Text(
-            "**{{model}}** ({{scheme}}) gets worse: {{within}} nats a token within the context, {{beyond}} beyond it.",
-            "**{{model}}**（{{scheme}}）变差了：上下文以内每个词元 {{within}} 奈特，以外 {{beyond}} 奈特。",
+            "**{{model}}** ({{scheme}}) gets worse: {{within}} nats for a token beyond the context that is read in a "
+            "window of its size, {{beyond}} in one piece.",
+            "**{{model}}**（{{scheme}}）变差了：超出上下文的词元，分窗口读时平均 {{within}} 奈特，"
+            "整段读时 {{beyond}} 奈特。",
         ),
     ),
     Claim(
         "same",
         lambda loss: abs(loss.beyond - loss.within) < EQUAL,
         Text(
-            "**{{model}}** ({{scheme}}) stays within {{equal}} nats: {{within}} a token within the context, "
-            "{{beyond}} beyond it.",
-            "**{{model}}**（{{scheme}}）相差不到 {{equal}} 奈特：上下文以内每个词元 {{within}}，以外 {{beyond}}。",
+            "**{{model}}** ({{scheme}}) stays within {{equal}} nats: {{within}} for a token beyond the context that is "
+            "read in a window of its size, {{beyond}} in one piece.",
+            "**{{model}}**（{{scheme}}）相差不到 {{equal}} 奈特：超出上下文的词元，分窗口读时平均 {{within}}，"
+            "整段读时 {{beyond}}。",
         ),
     ),
     plain=Text(
-        "**{{model}}** ({{scheme}}): {{within}} nats a token within the context, {{beyond}} beyond it.",
-        "**{{model}}**（{{scheme}}）：上下文以内每个词元 {{within}} 奈特，以外 {{beyond}} 奈特。",
+        "**{{model}}** ({{scheme}}): {{within}} nats for a token beyond the context that is read in a window of its "
+        "size, {{beyond}} in one piece.",
+        "**{{model}}**（{{scheme}}）：超出上下文的词元，分窗口读时平均 {{within}} 奈特，整段读时 {{beyond}} 奈特。",
     ),
 )

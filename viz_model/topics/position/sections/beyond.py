@@ -47,7 +47,7 @@ def section(given: Shown) -> None:
     picture, see = elements.split()
     with picture:
         figure = draw_losses(found, labels, {name: page.words(f"beyond_{name}") for name in drawn})
-        elements.figure(page, figure, "beyond", page.words("beyond_alt"), own=False)
+        elements.figure(page, figure, "losses", page.words("beyond_alt"), own=False)
         st.caption(page.words("beyond_note"))
     with see:
         for lm in lms:

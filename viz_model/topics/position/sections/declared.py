@@ -16,7 +16,7 @@ from viz_model.topics.position.numbers import views
 from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.offsets import draw_offsets
-from viz_model.topics.position.sections import beyond, embedding, rotation, schemes, scores
+from viz_model.topics.position.sections import embedding, rotation, schemes, scores
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections.scores import Scores
 from viz_model.topics.position.sections.worked import worked
@@ -167,7 +167,7 @@ def question(given: Declared) -> None:
 
 LAYOUT = Layout(
     of=Declared.of,
-    sections=(lead, added, turned, biased, beyond.section, schemes.section),
+    sections=(lead, added, turned, biased),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

@@ -13,7 +13,7 @@ from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.numbers.views import LearnedView
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.sections import beyond, embedding, schemes, scores
+from viz_model.topics.position.sections import embedding, scores
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -111,7 +111,7 @@ def question(given: Rows) -> None:
 
 LAYOUT = Layout(
     of=Rows.of,
-    sections=(matrix, waves, alike, total, beyond.section, schemes.section),
+    sections=(matrix, waves, alike, total),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

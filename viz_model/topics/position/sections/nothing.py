@@ -13,7 +13,7 @@ from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
 from viz_model.topics.position.pictures.order import draw_effect
-from viz_model.topics.position.sections import beyond, schemes, scores
+from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -80,7 +80,7 @@ def question(given: Reordered) -> None:
 
 LAYOUT = Layout(
     of=Reordered.of,
-    sections=(effect, beyond.section, schemes.section),
+    sections=(effect,),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

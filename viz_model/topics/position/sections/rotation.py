@@ -19,8 +19,8 @@ from viz_model.topics.position.pictures.offsets import draw_offsets
 from viz_model.topics.position.pictures.plane import draw_plane
 from viz_model.topics.position.pictures.shift import draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
-from viz_model.topics.position.sections import beyond, schemes, scores
 from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.scores import words
 
 
@@ -207,7 +207,7 @@ def question(given: Turned) -> None:
 
 LAYOUT = Layout(
     of=Turned.of,
-    sections=(plane, frequencies, proof, beyond.section, schemes.section),
+    sections=(plane, frequencies, proof),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

@@ -16,7 +16,6 @@ from viz_model.topics.position.numbers.attention_views import added_view, curves
 from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_added
 from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.row import draw_row
-from viz_model.topics.position.sections import beyond, schemes
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections.worked import worked
 
@@ -62,8 +61,8 @@ def self_only(page: Page) -> None:
         elements.see(page, "self_only")
 
 
-def matrices(given: Scores) -> None:
-    """Scores + bias = what the softmax reads."""
+def matrices(given: Scores, other: str = "") -> None:
+    """Scores + bias = what the softmax reads; of the run ``other`` than the page's, if it has a name."""
     page = given.page
     st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
     axes = page.t("common.axis_query"), page.t("common.axis_key")
@@ -72,7 +71,7 @@ def matrices(given: Scores) -> None:
         with column:
             matrix = given.view.matrix(which, f"{site}[{page.view.head}]", axes)
             title = page.words(f"added_{which}")
-            elements.figure(page, draw_added(matrix, title), which, title)
+            elements.figure(page, draw_added(matrix, title), f"{other}{which}", title, own=not other)
     elements.source(page, *sites)
     st.caption(page.words("added_axes"))
 
@@ -128,7 +127,7 @@ def layout(
 
     return Layout(
         of=Scores.of,
-        sections=(*first, matrices, row, beyond.section, schemes.section),
+        sections=(*first, matrices, row),
         tabs=Tabs(formula, hand, code, tables),
         question=question,
     )

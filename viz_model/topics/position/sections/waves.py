@@ -15,7 +15,7 @@ from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.waves import draw_waves
-from viz_model.topics.position.sections import beyond, embedding, schemes, scores
+from viz_model.topics.position.sections import embedding, scores
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -109,7 +109,7 @@ def question(given: Wave) -> None:
 
 LAYOUT = Layout(
     of=Wave.of,
-    sections=(curves, matrix, alike, total, ends, beyond.section, schemes.section),
+    sections=(curves, matrix, alike, total, ends),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )
