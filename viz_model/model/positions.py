@@ -384,8 +384,7 @@ class RelativeKey(Position):
     def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
         at = torch.arange(start, start + q.shape[-2], device=q.device)
         away = torch.arange(n_keys, device=q.device) - at[:, None] + self.reach  # [Tq, Tk]
-        products = ops.scores(q, self.distances.weight, scale)  # [.., Tq, 2C − 1]
-        return products.gather(-1, away.expand(*q.shape[:-1], n_keys))
+        return torch.einsum("...ik,ijk->...ij", q, self.distances(away)) * scale
 
     @staticmethod
     def declare_query_bias(
