@@ -58,7 +58,6 @@ ELSEWHERE = (
     "position.order.none",
     "position.order.later",
     "position.order.at_once",
-    "position.reach.nearer",
     "position.beyond.worse",
     "position.beyond.same",
 )

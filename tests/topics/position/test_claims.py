@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-import torch
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
@@ -38,18 +35,9 @@ def test_waves_and_rotations_get_worse_beyond_the_context(name: str, story: str)
     assert found.pieces[start + 200] == pytest.approx(-within[ids[start + 201]].item(), abs=1e-3)
 
 
-def test_a_model_that_takes_no_notice_of_places_is_as_good_beyond(story: str) -> None:
-    plain = language_model(tiny_config(position=config.NoPosition(), n_vocab=8192, n_context=64))
-    with torch.no_grad():  # one that guesses all tokens alike
-        unsure = dataclasses.replace(plain, model=_without_weights(plain))
-    assert BEYOND.of(Beyond(*beyond.losses(unsure, story).beyond)).name == "same"
-
-
-def _without_weights(lm: vm.LanguageModel) -> torch.nn.Module:
-    model = beyond.longer(lm.model, 64)
-    for parameter in model.parameters():
-        parameter.zero_()
-    return model
+def test_a_distance_penalty_reads_on_beyond_the_context(story: str) -> None:
+    loss = Beyond(*beyond.losses(vm.load("story-alibi"), story).beyond)
+    assert BEYOND.of(loss).name == "same" and 2 < loss.beyond < 4
 
 
 def test_a_text_that_fits_is_not_beyond(story: str) -> None:

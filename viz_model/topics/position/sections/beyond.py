@@ -34,8 +34,8 @@ def section(given: Shown) -> None:
     if not elements.control(page, choices.BEYOND, st.toggle):
         return
     story = beyond.STORY.read_text(encoding="utf-8")
-    words = {"label": page.words("beyond_text"), "help": page.words("beyond_text_help")}
-    text = st.text_area(value=story, key="position.beyond_text", height=120, max_chars=runs.MAX_CHARACTERS, **words)
+    label, help = page.words("beyond_text"), page.words("beyond_text_help")
+    text = st.text_area(label, story, 120, runs.MAX_CHARACTERS, "position.beyond_text", help)
     try:
         with st.spinner(page.words("beyond_wait")):
             found = {lm.name: _losses(lm.name, text) for lm in lms}

@@ -143,8 +143,8 @@ def proof(given: Turned) -> None:
         shifted=f"{view.shifted:.6f}",
         shift=shift,
     )
-    moved = Moved(view.largest, view.score)
-    elements.say(page, MOVED, moved, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
+    change = Moved(view.largest, view.score)
+    elements.say(page, MOVED, change, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
 
 
 def formula(given: Turned) -> None:
