@@ -26,9 +26,8 @@ from viz_model.topics.position.claims import (
     Diagonals,
     Moved,
     Spread,
-    Turns,
 )
-from viz_model.topics.position.numbers import OrderEffect, Reach, by_hand, views
+from viz_model.topics.position.numbers import OrderEffect, Reach, Turns, views
 from viz_model.topics.position.numbers import attention_views as attention
 
 STILL, STIRRED = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4])
@@ -115,7 +114,7 @@ def _diagonals(trace: Trace, layer: int, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     match trace.config.position:
         case config.Sinusoidal():
-            yield Shown(SLOWEST, by_hand.turns(trace), partial(_flat, trace))
+            yield Shown(SLOWEST, numbers.turns(trace.config), partial(_flat, trace))
             yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))
         case config.Learned():
             yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from viz_model.claims import Claim, Text, Verdict
-from viz_model.topics.position.numbers import OrderEffect, Reach
+from viz_model.topics.position.numbers import OrderEffect, Reach, Turns
 
 ROUNDING = 1e-5
 """Relative changes below this come from adding the same numbers in another order."""
@@ -75,14 +75,6 @@ ALIKE: Verdict[Spread] = Verdict(
         "距离相同的两对位置最多相差 {{spread}}：站在哪里也有影响。",
     ),
 )
-
-
-class Turns(NamedTuple):
-    """How many of all pairs complete a turn within the context, and what share of one the slowest gets through."""
-
-    turning: int
-    pairs: int
-    slowest: float
 
 
 SLOWEST: Verdict[Turns] = Verdict(

@@ -39,6 +39,21 @@ def wavelength(model: ModelConfig, pair: int) -> float:
     return 2 * math.pi * scheme(model).base ** (2 * pair / model.d_model)
 
 
+class Turns(NamedTuple):
+    """How many of all pairs complete a turn within the context, and what share of one the slowest gets through."""
+
+    turning: int
+    pairs: int
+    slowest: float
+
+
+def turns(model: ModelConfig) -> Turns:
+    """How far the waves that a model adds turn within its context."""
+    lengths = [wavelength(model, pair) for pair in range(model.d_model // 2)]
+    turning = sum(length <= model.n_context for length in lengths)
+    return Turns(turning, len(lengths), (model.n_context - 1) / lengths[-1])
+
+
 def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, int]:
     """The two columns of a pair: neighbours, or one in each half of 2·``n_pairs`` columns."""
     return (2 * pair, 2 * pair + 1) if interleaved else (pair, pair + n_pairs)

@@ -9,7 +9,6 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
-from viz_model.topics.position.claims import Turns
 from viz_model.topics.position.numbers.views import PARTS, summed
 from viz_model.topics.position.pictures.added import AddedView
 
@@ -25,17 +24,9 @@ def textbook() -> dict[str, str]:
     }
 
 
-def turns(trace: Trace) -> Turns:
-    """How far the waves of a model turn within its context."""
-    config = trace.config
-    last = config.d_model // 2 - 1
-    turning = sum(numbers.wavelength(config, pair) <= config.n_context for pair in range(last + 1))
-    return Turns(turning, last + 1, (config.n_context - 1) / numbers.wavelength(config, last))
-
-
 def wave_facts(trace: Trace, token: int, pair: int) -> dict[str, str]:
     """One pair of waves at a position, and the fastest and the slowest of all, for prose."""
-    config, found, columns = trace.config, turns(trace), numbers.wave_columns(trace.config, pair)
+    config, found, columns = trace.config, numbers.turns(trace.config), numbers.wave_columns(trace.config, pair)
     slowest = numbers.wavelength(config, found.pairs - 1)
     sine, cosine = (f"{trace['embed.position'][token, column].item():.4f}" for column in columns)
     angle = min((config.n_context - 1) / slowest, 0.25) * 2 * math.pi

@@ -11,7 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
-from viz_model.topics.position.claims import MOVED, UNMET, Moved, Turns
+from viz_model.topics.position.claims import MOVED, UNMET, Moved
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -200,7 +200,7 @@ def question(given: Turned) -> None:
     page, found = given.page, numbers.frequencies(given.page.trace, given.page.view.layer)
     pairs = len(found.used)
     context = page.lm.config.n_context
-    turns = Turns(found.turning(context), pairs, context / float(found.wavelengths.max()))
+    turns = numbers.Turns(found.turning(context), pairs, context / float(found.wavelengths.max()))
     unmet = UNMET.says(page.t.language, turns, **given.facts)
     elements.question(page, "rope_question", "rope_answer", unmet=unmet)
 

@@ -103,7 +103,7 @@ def hand(given: Wave) -> None:
 
 
 def question(given: Wave) -> None:
-    slowest = SLOWEST.says(given.page.t.language, by_hand.turns(given.page.trace), **given.facts)
+    slowest = SLOWEST.says(given.page.t.language, numbers.turns(given.page.lm.config), **given.facts)
     elements.question(given.page, here=slowest, **given.facts)
 
 
