@@ -13,6 +13,7 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.model.heads import MaskedHead
 from viz_model.runs.trace import Trace
+from viz_model.topics.attribution.claims import PARTS
 from viz_model.topics.attribution.numbers import attribution
 from viz_model.topics.attribution.numbers.attribution import Attribution, Part
 from viz_model.topics.next_token.numbers.output import read_site
@@ -167,6 +168,16 @@ def test_without_additions_only_the_last_sublayer_counts(config: ModelConfig) ->
     ends = {Part("ffn", last), Part("shift", last, None, "ffn"), Part("shift", at="final")}
     assert counted <= ends | {Part("dense"), Part("shift", at="head"), Part("prior")}
     assert Part("ffn", last) in counted
+
+
+def test_where_every_part_lowers_the_sum_no_part_lifts_it() -> None:
+    trace = traced(tiny_config("pre", residual=False, norm=choices.NoNorm(), ffn=choices.Dense(bias=False)))
+    found = attribution.decompose(trace, 1)
+    lowered = int(trace["logits"][1].argmin())
+    asked = attribution.of_logit(trace, found, lowered)
+    assert asked.total < 0 and PARTS.of(asked.lifts()).name == "none"
+    lifted = attribution.of_logit(trace, found, int(trace["logits"][1].argmax()))
+    assert lifted.lifts() == (1.0,) and PARTS.of(lifted.lifts()).name == "one"
 
 
 def test_an_edit_is_part_of_the_sum() -> None:

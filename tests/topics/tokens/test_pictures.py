@@ -191,7 +191,7 @@ def test_control_tokens_are_no_part_of_the_text() -> None:
 def test_facts_of_the_bundled_vocabulary(lm: vm.LanguageModel) -> None:
     trace = lm.trace("我爱 the cat")
     found = facts.facts(trace, cl100k_base(), 1)
-    assert found.view is not None and found.rule == "pairs" and found.finding == "some"
+    assert found.view is not None and found.rule == "pairs" and found.finding == "cuts"
     assert found.text_values["n"] == str(len(trace))
     assert found.text_values["m"] == str(len(cl100k_base().encode("我爱 the cat")))
     assert [name for name, _ in facts.tables(trace, cl100k_base())] == ["story-8k", "cl100k_base"]

@@ -254,9 +254,14 @@ class Attribution(NamedTuple):
         """
         return float(self.values[self.parts.index(part)])
 
-    def by_kind(self) -> dict[Literal["embedding", "attention", "ffn", "constant"], float]:
+    def lifts(self) -> tuple[float, ...]:
+        """The shares that the parts above 0 have in their sum, the largest first."""
+        up = np.sort(self.values[self.values > 0])[::-1]
+        return tuple(map(float, up / up.sum())) if len(up) else ()
+
+    def by_kind(self) -> dict[str, float]:
         """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
-        groups: dict[Literal["embedding", "attention", "ffn", "constant"], tuple[Kind, ...]] = {
+        groups: dict[str, tuple[Kind, ...]] = {
             "embedding": ("token", "segment", "position"),
             "attention": ("head",),
             "ffn": ("ffn",),

@@ -13,19 +13,20 @@ from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
 from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.choices import SEED
+from viz_model.topics.next_token.claims import SPARED, TIMES
 from viz_model.topics.next_token.numbers import kv_cache
 from viz_model.topics.next_token.numbers.kv_cache import Reading
 from viz_model.topics.next_token.pictures.cache import FRAME, CacheView, draw_cache, draw_source
 from viz_model.topics.next_token.pictures.times import TimesView, draw_times
 from viz_model.topics.next_token.pictures.work import WorkView, draw_work
+from viz_model.topics.next_token.sections.asked import Asked
 from viz_model.topics.next_token.sections.drawn import held
-from viz_model.topics.next_token.sections.question import Following
 
 _READINGS = "kv_cache.readings"
 _DRAWN = ("key", "value", "layer", "token", "source_token", "length", "bytes", "source")
 
 
-def section(given: Following) -> None:
+def section(given: Asked) -> None:
     """The part of the page under its own heading, for the tokens drawn so far; its texts are a file of their own."""
     page, steps = replace(given.page, text_key="kv_cache"), given.steps
     trace, config = page.trace, page.lm.config
@@ -71,7 +72,7 @@ def _spared(page: Page, n_drawn: int, *, keeps: bool) -> None:
     shown = n_drawn if n_drawn > 1 else FRAME
     view = WorkView.of(kv_cache.reads(page.lm.config.n_context, length, shown, keeps=keeps), length)
     facts = view.facts()
-    st.markdown(f"#### {words('work_title' if view.with_cache < view.without_cache else 'work_none', **facts)}")
+    st.markdown(f"#### {SPARED.says(page.t.language, (view.with_cache, view.without_cache), **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(name) for name in ("with_cache", "without_cache", "step", "position")}
@@ -115,7 +116,8 @@ def _measured(page: Page) -> None:
     facts = view.facts() | {"model": literal(page.view.model)}
     picture, see = elements.split()
     with picture:
-        st.markdown(f"**{words('times_title' if view.ratio > 1 else 'times_none', **facts)}**")
+        seconds = float(view.cached[-1]), float(view.fresh[-1])
+        st.markdown(f"**{TIMES.says(page.t.language, seconds, **facts)}**")
         names = {name: words(name) for name in ("with_cache", "without_cache", "text_length", "time")}
         elements.figure(page, draw_times(view, names), "times", words("times_alt"))
     with see:

@@ -16,16 +16,18 @@ class Facts(NamedTuple):
 
     ``keeps`` is whether this vocabulary keeps the text as it was typed. ``view`` lays both vocabularies over the
     same bytes; it is None where this one does not keep the text as it was typed, or spells no text at all.
-    ``finding``, ``rule``, ``kind`` and ``other`` choose the words, ``hand`` those on how the token came to be;
-    ``text_values`` and ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
+    ``finding``, ``rule`` and ``kind`` choose the words, ``hand`` those on how the token came to be; ``text_values``
+    and ``literals`` (what the visitor typed) fill them. ``over`` are the tokens of the other vocabulary that hold
+    bytes of the selected one, and ``shares`` whether that is one of the same bytes. ``snippet`` is the code that
+    cuts the text.
     """
 
     view: CutsView | None
     keeps: bool
-    finding: Literal["all", "some", "none", "apart", "ids"]
+    finding: Literal["cuts", "apart", "ids"]
     rule: Literal["pairs", "pieces", "ids"]
     kind: cutting.Kind
-    other: Literal["same", "cut", "none"]
+    shares: bool
     over: list[Token]
     hand: Literal["pairs", "single", "pieces", "ids", "sign"]
     snippet: Literal["tokens", "tokens_library"]
@@ -53,11 +55,11 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     if rule == "pairs":
         is_sign = kind in ("control", "tag", "mask")
         hand = "sign" if is_sign else "single" if len(token.bytes) == 1 else "pairs"
-    finding: Literal["all", "some", "none", "apart", "ids"] = "apart"
+    finding: Literal["cuts", "apart", "ids"] = "apart"
     if isinstance(tokenizer, IdTokenizer):
         rule, finding = "ids", "ids"
     elif view:
-        finding = "all" if view.n_shared == len(written.tokens) else "some" if view.n_shared else "none"
+        finding = "cuts"
     n_bytes = len(written.text.encode()) if view is None else view.n_bytes
     shares = view is not None and place is not None and bool(view.upper.shared[place])
     return Facts(
@@ -69,7 +71,7 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
         hand=hand,
         # A mask that was typed is found before any merge, which the code of the merges does not show.
         snippet="tokens" if rule == "pairs" and tokenizer.mask_id not in trace.own_ids else "tokens_library",
-        other="same" if shares else "cut" if over else "none",
+        shares=shares,
         over=over,
         text_values={
             "n": str(len(written.tokens)),
