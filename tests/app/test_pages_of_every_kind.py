@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from tiers import crossed
 
 import viz_model as vm
-from viz_model.app import frame, runs
+from viz_model.app import examples, frame, runs
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import Texts
 from viz_model.topics.next_token.sections.drawn import drawn
@@ -168,7 +168,7 @@ def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) 
         app.selectbox(key="sidebar.model").set_value(name).run()
         assert not app.exception and not app.info
         shown.append(app.text_input(key="frame.text").value)
-        assert app.query_params["text"] == shown[-1] == frame.examples(vm.load(name))[0]
+        assert app.query_params["text"] == shown[-1] == examples.of(vm.load(name), "en")[0]
     assert len(set(shown)) == 4 and "[MASK]" in str(shown[1])
     app.text_input(key="frame.text").set_value("my own words").run()
     app.selectbox(key="sidebar.model").set_value("tiny-translator").run()
