@@ -39,7 +39,7 @@ PARTS: Verdict[Sequence[float]] = Verdict(
         "For half of it the {{n_half}} largest are needed.",
         "抬高最多的两个部件是{{two}}，合起来占全部抬高量的 {{share_two}}；要凑够一半，得有最大的 {{n_half}} 个部件。",
     ),
-    label=Text("half of what lifts it takes {{n_half}} parts", "{{n_half}} 个部件才凑够抬高量的一半"),
+    label=Text("{{n_half}} parts make half of what lifts it", "抬高量的一半来自 {{n_half}} 个部件"),
 )
 """Of the shares that parts have in all that lifts a sum, the largest first: how many it takes."""
 

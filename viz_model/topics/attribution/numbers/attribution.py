@@ -126,15 +126,6 @@ class Decomposition(NamedTuple):
             seen.append(step.back(seen[-1]))
         return torch.stack(seen[::-1])
 
-    def end(self) -> Tensor:
-        """The sum of all parts at the end, [D]: what the unembedding reads, or the last vector where there is none."""
-        total = torch.zeros_like(self.written[0])
-        for n in range(len(self.maps) + 1):
-            rows = [row for row, passed in enumerate(self.passed) if passed == n]
-            total = total + self.written[rows].sum(0)
-            total = self.maps[n].forward(total) if n < len(self.maps) else total
-        return total
-
 
 class _Walk:
     """Notes what is written and what it passes, in order."""

@@ -81,7 +81,7 @@ def _ribbons(page: Page, steps: Sequence[Step], picked: int) -> None:
         state.update(within=None, **state.choose(page.name, (PICKED, place)))
 
     n_before, seed = len(page.trace), page.chosen(SEED)
-    rows = {"drawn": draws.chips(steps, n_before), "drawn_greedy": draws.greedy_chips(steps, n_before)}
+    rows = {"drawn": draws.chips(steps, n_before), "drawn_greedy": draws.chips(steps, n_before, greedy=True)}
     for name, row in rows.items():
         st.caption(page.words(f"{name}_row", seed=seed))
         components.ribbon(row, selected=picked, label=page.words(name), key=f"next_token.{name}", on_pick=pick)

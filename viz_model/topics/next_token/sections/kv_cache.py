@@ -36,7 +36,7 @@ def section(given: Asked) -> None:
     labels = [token.label for token in (*trace.tokens, *(step.token for step in steps))]
     source = trace.at("encoder").tokens if len(config.sides) > 1 else ()
     view = CacheView.of(config, kept, labels, [token.label for token in source], reads, len(steps))
-    st.subheader(page.words("title", size=byte_size(view.n_bytes), **view.facts()), anchor=False)
+    st.subheader(page.words("title", size=byte_size(view.held.n_bytes), **view.facts()), anchor=False)
     _filling(page, view, keeps=keeps, forgets=reads[-1].first > 0)
     _spared(page, len(steps), keeps=keeps)
     _measured(page)
@@ -50,11 +50,11 @@ def _filling(page: Page, view: CacheView, *, keeps: bool, forgets: bool) -> None
     with picture:
         elements.figure(page, draw_cache(view, names, byte_size), "cache", words("cache_alt"))
         if view.source_labels:
-            st.markdown(f"**{words('source_title', size=byte_size(view.n_source_bytes), **facts)}**")
+            st.markdown(f"**{words('source_title', size=byte_size(view.held.n_source_bytes), **facts)}**")
             elements.figure(page, draw_source(view, names), "source", words("source_alt"))
     with see:
         elements.see(page, "filling", **facts, a_token_size=byte_size(view.a_token), full=byte_size(view.full))
-        if view.n_kv_heads < view.n_heads:
+        if config.n_kv_heads < config.n_heads:
             elements.see(page, "shared", **facts)
         if view.source_labels:
             elements.see(page, "source", **facts)

@@ -100,47 +100,15 @@ def _same_bytes(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
     return own[: len(other)] == other and len(own) - len(other) < 4
 
 
-def tables(trace: Trace, other: Tokenizer) -> list[tuple[str, tuple[list[object], ...]]]:
-    """For each vocabulary its name and columns: position, label, id, bytes in hexadecimal."""
-    rows = [(trace.tokenizer.name, trace.tokens)]
-    if not isinstance(trace.tokenizer, IdTokenizer):
-        rows.append((other.name, other.tokens(other.encode(cutting.written(trace).text, special=False))))
-    return [
-        (
-            name,
-            (
-                list(range(len(tokens))),
-                [token.label for token in tokens],
-                [token.id for token in tokens],
-                [token.bytes.hex(" ").upper() for token in tokens],
-            ),
-        )
-        for name, tokens in rows
-    ]
+def tables(trace: Trace, other: Tokenizer) -> dict[str, Sequence[Token]]:
+    """The tokens of each vocabulary, by its name."""
+    if isinstance(trace.tokenizer, IdTokenizer):
+        return {trace.tokenizer.name: trace.tokens}
+    text = cutting.written(trace).text
+    return {trace.tokenizer.name: trace.tokens, other.name: other.tokens(other.encode(text, special=False))}
 
 
-class CountView(NamedTuple):
-    """A text in several vocabularies: names [R], tokens [R] of each, and the text's bytes and characters."""
-
-    names: tuple[str, ...]
-    tokens: tuple[int, ...]
-    sizes: tuple[int, ...]
-    n_bytes: int
-    n_characters: int
-
-    @classmethod
-    def of(cls, text: str, vocabularies: Sequence[Tokenizer]) -> CountView:
-        return cls(
-            tuple(one.name for one in vocabularies),
-            tuple(len(one.encode(text, special=False)) for one in vocabularies),
-            tuple(one.n_vocab for one in vocabularies),
-            len(text.encode()),
-            len(text),
-        )
-
-    def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """For a table: name, entries, tokens, bytes per token, characters per token."""
-        return [
-            (name, f"{size:,}", f"{n:,}", f"{self.n_bytes / max(1, n):.2f}", f"{self.n_characters / max(1, n):.2f}")
-            for name, n, size in zip(self.names, self.tokens, self.sizes, strict=True)
-        ]
+def counts(text: str, tokenizer: Tokenizer) -> tuple[int, float, float]:
+    """Of a text in a vocabulary: its tokens, and how many bytes and characters there are in one."""
+    n = len(tokenizer.encode(text, special=False))
+    return n, len(text.encode()) / max(1, n), len(text) / max(1, n)
