@@ -29,7 +29,7 @@ from viz_model.topics.tokens.pictures.tokens import chip
 
 SECTIONS = {
     "": ("overview",),
-    "section_input": ("tokens", "embedding", "position"),
+    "section_input": ("tokens", "embedding", "batch", "position"),
     "section_machine": ("attention", "cross_attention", "block", "norm_placement"),
     "section_output": ("next_token", "attribution", "ablations", "mistakes"),
     "section_models": ("architectures", "cost"),
