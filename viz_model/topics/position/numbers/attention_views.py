@@ -13,8 +13,8 @@ from viz_model.topics.position.numbers import Buckets
 from viz_model.topics.position.numbers.views import rows_view
 from viz_model.topics.position.pictures.added import MATRICES, AddedView
 from viz_model.topics.position.pictures.curves import CurvesView
+from viz_model.topics.position.pictures.lines import OffsetsView
 from viz_model.topics.position.pictures.matrix import MAX_SIDE
-from viz_model.topics.position.pictures.offsets import OffsetsView
 from viz_model.topics.position.pictures.plane import PlaneView
 from viz_model.topics.position.pictures.shift import ShiftView
 from viz_model.topics.position.pictures.wavelengths import WavelengthView
@@ -113,6 +113,7 @@ def shift_view(trace: Trace, layer: int, head: int, query: int, key: int, pair: 
         recorded=float(recorded[query, key]),
         shifted=float(shifted[query, key]),
         largest=float(np.abs(shifted - recorded).max()),
+        score=float(np.abs(recorded).max()),
         columns=(columns[0], columns[1]),
         frequency=float(numbers.frequencies(trace, layer).used[pair]),
         pairs=points / np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-30),
