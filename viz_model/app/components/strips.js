@@ -8,7 +8,7 @@ export default function (component) {
   const GAP = header.matrix ? 0 : 6, TOP = 4, MOST_NAMES = 40, LINE = 15
   const value = (r, c) => values[r * columns.length + c]
   const digits = v => v.toFixed(4).replace("-", "−")
-  const brief = v => !Number.isFinite(v) ? header.hidden : v === 0 ? "0" : v.toFixed(2).replace("-", "−")
+  const brief = (v, n) => !Number.isFinite(v) ? header.hidden : v === 0 ? "0" : v.toFixed(n).replace("-", "−")
 
   const node = (name, attributes, text) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name)
@@ -117,14 +117,17 @@ export default function (component) {
     svg.setAttribute("viewBox", `0 0 ${at.whole} ${height}`)
     svg.replaceChildren()
     const text = (x, y, said, more = {}) => svg.append(node("text", { x, y, ...more }, said))
+    const said = (r, n) => columns.map((_, c) => brief(value(r, c), n)), fits = texts => widest(texts) + 4 <= at.across
+    // Steps have their own digits each; a matrix has those that fit in all of its cells.
+    const most = header.written && header.matrix && !(rows.length * columns.length < 2000 && rows.every((_, r) => fits(said(r, 2)))) ? 1 : 2
     const nameEvery = Math.ceil(LINE * rows.length / at.end)
     rows.forEach((row, r) => {
       const { y, h } = at.bands[r], middle = y + h / 2
       if (r % nameEvery === 0) text(at.left - 8, middle, rowNames[r], { class: "end" })
       if (row.behind) text(at.whole - at.right + 8, middle, row.behind)
       if (!header.written) return
-      const numbers = columns.map((_, c) => brief(value(r, c)))
-      if (widest(numbers) + 4 > at.across || h < LINE) return
+      const numbers = said(r, most)
+      if (!fits(numbers) || h < LINE) return
       numbers.forEach((number, c) => {
         const share = Math.abs(value(r, c)) / row.top, bars = row.look === "bars"
         const above = bars ? y + h - (h - LINE) * share - LINE / 2 : middle

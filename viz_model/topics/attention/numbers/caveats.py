@@ -201,7 +201,8 @@ def care(trace: Trace) -> Care:
         raise ValueError("a single token has no other to look at")
     places = groups(trace)
     taken: dict[Group, list[tuple[np.ndarray, np.ndarray, float]]] = {name: [] for name in places}
-    ranks, gaps = [], []
+    ranks: list[np.ndarray] = []
+    gaps: list[Gap] = []
     for layer in range(trace.n_layers):  # the T×T matrices of one layer at a time
         found = arriving(trace, layer)
         for name, positions in places.items():

@@ -36,7 +36,8 @@ def output_matrix(w_o: np.ndarray, n_heads: int, axes: tuple[str, str]) -> strip
     width = w_o.shape[1] // n_heads
     fitting = (n for n in range(1, width) if width % n == 0 and w_o.shape[1] // n <= MOST_COLUMNS)
     across = next(fitting, width)
-    pool = Pool(-(-w_o.size // (across * heatmap.MOST_CELLS)), across)
+    n_rows = heatmap.MOST_CELLS // (w_o.shape[1] // across)
+    pool = Pool(-(-len(w_o) // n_rows), across)
     view = HeatmapView(
         values=heatmap.extremes(w_o, pool),
         rows=heatmap.spans(tuple(map(str, range(len(w_o)))), pool.rows),
