@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.attention.numbers.views import steps_view
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.claims import PADDING, Padded
+from viz_model.topics.cross_attention.claims import OWN, PADDING, Own, Padded
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
 LAYER, HEAD, QUERY = 1, 2, 3
@@ -119,6 +119,7 @@ def test_a_greedy_target_agrees_with_its_own_words(config: ModelConfig) -> None:
     own = tuple(lm.tokenizer.token(id) for id in said[1:])
     assert all(step.hit for step in steps[:-1]) and not steps[-1].hit
     assert cross.agreement(steps, own) == 5 and cross.agreement(steps, own[:2]) == 2
+    assert OWN.of(Own(5, 5, 5, 64)).name == "same"
     other = [0, *said[1:3], (said[3] + 1) % 101, *said[4:]]
     assert cross.agreement(cross.decoding(lm.trace(ids=ids, target_ids=other).at("decoder")), own) == 2
 
@@ -130,3 +131,21 @@ def test_what_is_spared_is_two_products_of_matrices_a_layer() -> None:
     assert layer is not None
     weights = layer.k.weight.numel() + layer.v.weight.numel()
     assert cross.spared(config, 9) == 9 * config.n_layers * weights
+
+
+def beside(config: ModelConfig, change: int, most: int = 64) -> Own:
+    """A target of five tokens, of which one is changed, beside ``most`` of the model's own words at the most."""
+    lm = language_model(config)
+    ids, said = [7, 8, 9, 4], [0]
+    for _ in range(5):
+        said.append(lm.trace(ids=ids, target_ids=said).next_tokens(-1, 1)[0][0].id)
+    own = tuple(lm.tokenizer.token(id) for id in said[1:])[:most]
+    target = [*said[:change], (said[change] + 1) % 101, *said[change + 1 :]] if change else said
+    steps = cross.decoding(lm.trace(ids=ids, target_ids=target).at("decoder"))
+    return Own(cross.agreement(steps, own), len(own), len(steps) - 1, most)
+
+
+def test_a_target_is_compared_with_what_the_model_says_itself() -> None:
+    names = [OWN.of(beside(PAIRS[0], **of)).name for of in ({"change": 0}, {"change": 0, "most": 3})]
+    assert names == ["same", "cut"]
+    assert [OWN.of(beside(PAIRS[0], change)).name for change in (1, 4)] == ["apart", "plain"]

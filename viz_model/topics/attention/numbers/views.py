@@ -137,8 +137,8 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
     ``n_padding`` keys at the end are hidden, as padding in a batch would be: then no numbers of this run.
     """
     at = f"blocks.{layer}.{part}."
-    row = {name: trace.row(at + name, query, head) for name in ("scores", "mask", "masked", "pattern")}
-    row["z"], values = trace.row(at + "z", query, head), trace.head(at + "v", head)
+    row = {name: trace.head(at + name, head)[query] for name in ("scores", "mask", "masked", "pattern", "z")}
+    values = trace.head(at + "v", head)
     if n_padding:
         hidden = torch.arange(len(values)) >= len(values) - n_padding
         row["mask"] = ops.additive(masks_of.padding(1, hidden))[0]
@@ -153,9 +153,10 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
         form=_site(trace, layer, "q", part).removeprefix(f"{at}q"),
         scaled=trace.config.scale_scores,
         products=k @ q[query],
-        bias=trace.row(f"{at}bias", query, head).numpy() if f"{at}bias" in trace else None,
+        bias=trace.head(f"{at}bias", head)[query].numpy() if f"{at}bias" in trace else None,
         **{name: numbers.numpy() for name, numbers in row.items()},
         values=values.numpy(),
         at="" if n_padding else at,
         head=head,
+        is_cross=part == "cross",
     )

@@ -40,6 +40,8 @@ class StepsView(NamedTuple):
     z: np.ndarray
     at: str = ""
     head: int = 0
+    is_cross: bool = False
+    """Whether the keys are another text's."""
 
     def cells(self, step: str) -> Cells | None:
         """Which numbers a row of :meth:`rows` shows, in the columns of :meth:`shown`.
@@ -79,7 +81,7 @@ class StepsView(NamedTuple):
         length = len(self.labels)
         if length <= most:
             return np.arange(length)
-        own = [] if ".cross." in self.at else [self.query]
+        own = [] if self.is_cross else [self.query]
         hidden = np.flatnonzero(~np.isfinite(self.mask))
         example = hidden[np.abs(hidden - self.query).argsort(kind="stable")[:1]]
         rest = np.setdiff1d(np.flatnonzero(np.isfinite(self.mask)), own)
