@@ -100,12 +100,13 @@ def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
     assert len(numbers) == strips * rows * header["width"] + len(header["blocks"]) * (rows * rows + rows)
 
 
-def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
-    trace = run_both(language_model(tiny_config(d_model=6000, n_heads=2, d_ffn=8))).at("decoder")
+def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_NUMBERS", overview.MOST_NUMBERS // 10)
+    trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
     view = views.overview_view(trace, 1)
     header, numbers = overview.scene(view, ["broad"] * len(view.blocks))
     every, rows = header["every"], header["rows"]
-    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 6000
+    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 600
     first = numbers[: rows * header["width"]].reshape(rows, -1)
     np.testing.assert_array_equal(first, trace["embed.token"].numpy()[:, ::every])
 
@@ -121,14 +122,13 @@ def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:
     end = story_tokenizer().end_of_text or 0
     lm = language_model(tiny_config(n_vocab=story_tokenizer().n_vocab))
-    for id in (end, 5):
-        logits = torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
+    for id, size in ((end, 1), (end, 20), (5, 1), (5, 20)):
+        logits = size * torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
         trace = lm.trace(ids=[1, 2, 3])
         trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
         best, chance = trace.next_tokens(2, 1)[0]
-        assert NEXT.of(Next(chance, best.id == trace.tokenizer.end_of_text)).name == (
-            "may_end" if id == end else "plain"
-        )
+        said = NEXT.of(Next(chance, best.id == trace.tokenizer.end_of_text)).name
+        assert said == {(end, 1): "may_end", (end, 20): "ends", (5, 1): "plain", (5, 20): "expects"}[id, size]
         assert ("guess" in things_to_try(trace, 2)) == (id != end)
 
 
