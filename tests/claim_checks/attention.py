@@ -171,7 +171,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if chance % 20 == 0 and trace.config.has_logits and "logits" in trace:
         lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
         edits = [AblateHead(layer=layer, head=head, side=trace.stack.side)]
-        target = {"target": trace.target, "target_language": trace.target_language} if trace.prefix else {}
-        off = lm.trace(trace.text, edits=edits, **target).at(trace.stack.side)
+        target, to = (trace.target, trace.target_language) if trace.prefix else (None, None)
+        off = lm.trace(trace.text, target, target_language=to, edits=edits).at(trace.stack.side)
         yield Shown(PRUNED, pruned(off, layer, (head,)), partial(_pruned, trace, off, layer, head))
         yield Shown(GUESSES, guesses_view(trace, off, len(trace) - 1), partial(_guesses, trace, off))

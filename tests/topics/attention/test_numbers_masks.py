@@ -123,7 +123,8 @@ def test_what_is_said_of_a_mask_is_read_off_the_run() -> None:
                 kind = "window_two_way" if side == "encoder" else "window"
                 usual = "everything" if side == "encoder" else "causal"
                 assert SIGHT.of(sight(own, n)).name == (kind if 0 < size < len(own) else usual)
-            for name, said in (("none", "everything"), ("causal", "causal"), ("drawn", "plain")):
+            said_of: dict[masks.Mask, str] = {"none": "everything", "causal": "causal", "drawn": "plain"}
+            for name, said in said_of.items():
                 visible = built(MaskChoice(name, flipped=((3, 1), (3, 5))), side, len(own))
                 changed = run_both(lm, mask={side: visible}).at(side)
                 assert SIGHT.of(sight(changed, 0)).name == said

@@ -44,7 +44,7 @@ def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
         for strip in view.strips:
             np.testing.assert_array_equal(strip.values, run[strip.site].numpy())
         for block in view.blocks:
-            np.testing.assert_array_equal(block.pattern, visible(trace, block.layer, block.head))
+            np.testing.assert_allclose(block.pattern, visible(trace, block.layer, block.head), atol=1e-6)
             lengths = trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1)
             np.testing.assert_allclose(block.norm, lengths.numpy(), rtol=1e-5)
         if "logits" in trace:
