@@ -51,7 +51,7 @@ def sum(weights: Weights) -> None:
     page, words = weights.page, weights.page.words
     written = cross.written(page.trace, page.view.layer, page.token)
     vectors = {"before": written.before, "out": written.out}
-    if page.lm.config.norm_at == "pre":
+    if page.trace.norm_at == "pre":
         vectors["after"] = written.after
     else:  # the sum has a strip of its own, because a norm follows it
         vectors |= {"sum": written.before + written.out, "after_norm": written.after}

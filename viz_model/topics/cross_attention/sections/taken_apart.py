@@ -31,7 +31,7 @@ def hand(weights: Weights) -> None:
     numbers = [
         Worked((f"{page.text_key}.hand_key", *shared), page.at("cross.k"), (group, key, 0)),
         *by_hand.parts(page.trace, view.layer, view.head, page.token, key, "cross"),
-        Worked((f"{page.text_key}.hand_{config.norm_at}",), page.at("resid.cross"), (page.token, 0)),
+        Worked((f"{page.text_key}.hand_{page.trace.norm_at}",), page.at("resid.cross"), (page.token, 0)),
     ]
     facts = {"key": literal(weights.source[key]), "group": group, "d_head": config.d_head, "n_seen": steps.n_seen}
     elements.see(page, "hand", **{**weights.facts, **facts})
