@@ -21,6 +21,8 @@ from viz_model.topics.mistakes.numbers.results import Effect
 from viz_model.topics.mistakes.numbers.swaps import Function
 
 N_PADDING = 4
+P_DROPOUT = 0.1
+"""Of the base model in Vaswani et al. 2017, section 5.4."""
 
 
 def _given_scores(place: Place, run: Trace, visible: Tensor) -> dict[str, Any]:
@@ -128,6 +130,43 @@ def _facts_of_split(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str
     return {"first_token": str(touched[0]), "last_token": str(touched[-1]), "n_heads": str(n_heads)}
 
 
+def _given_norm(place: Place) -> dict[str, Any]:
+    block = place.trace.stack.block(place.layer)
+    x = block.attn_input(place.trace[place.at("resid.in")])
+    return {"x": x, **swaps.norm_of_queries(block.attn, "q")}
+
+
+def _facts_of_norm(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
+    lengths = [made.norm(dim=-1) for made in (right, wrong)]
+    ends = {"": lengths[0], "wrong_": lengths[1]}
+    found = {
+        f"{which}{end}": f"{getattr(of, end)().item():.2f}" for which, of in ends.items() for end in ("min", "max")
+    }
+    return {**found, "k": str(right.shape[-1]), "width": str(place.trace.config.d_model)}
+
+
+# What is dropped in training: attention weights, or what a head reads.
+
+
+def _given_weights(place: Place) -> dict[str, Any]:
+    numbers = torch.Generator().manual_seed(0)
+
+    def drop(x: Tensor) -> Tensor:
+        return x * (torch.rand(x.shape, generator=numbers) >= P_DROPOUT) / (1 - P_DROPOUT)
+
+    run = place.trace
+    return {
+        "pattern": run.head(place.at("attn.pattern"), place.head),
+        "v": of_run(place, place.at("attn.v")),
+        "drop": drop,
+    }
+
+
+def _facts_of_weights(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
+    zeros, wrong_zeros = ((made == 0).float().mean().item() for made in (right, wrong))
+    return {"zeros": f"{zeros:.0%}", "wrong_zeros": f"{wrong_zeros:.0%}", "p": f"{P_DROPOUT:.0%}"}
+
+
 BUGS = (
     _pattern("causal", "scores", "causal"),
     _pattern("diagonal", "scores", "causal"),
@@ -147,6 +186,26 @@ BUGS = (
     _pattern("scaled", "q", "scaled"),
     _pattern("divided", "q", "scaled"),
     _pattern("compare", "q"),
+    Bug(
+        "norm_queries",
+        "blocks.{layer}.attn.q_normed",
+        _given_norm,
+        needs=("long", "qk"),
+        reads="x",
+        axes=("query", "dimension"),
+        read=lambda place, value: value[place.head],
+        facts=_facts_of_norm,
+        changed=lambda place, function: swaps.with_qk_norm(place.trace, function),
+    ),
+    Bug(
+        "drop_weights",
+        "blocks.{layer}.attn.z",
+        _given_weights,
+        reads="pattern",
+        axes=("query", "dimension"),
+        traced=lambda place: None,  # nothing is dropped in the run
+        facts=_facts_of_weights,
+    ),
     Bug(
         "split",
         "blocks.{layer}.attn.q",

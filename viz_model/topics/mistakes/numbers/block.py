@@ -8,13 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_model.model.attention import Given
 from viz_model.model.transformer import Transformer
 from viz_model.topics.mistakes.numbers import swaps, wrong
+from viz_model.topics.mistakes.numbers.attention import P_DROPOUT
 from viz_model.topics.mistakes.numbers.bug import Bug, Place
 from viz_model.topics.mistakes.numbers.swaps import Function, call
-
-P_DROPOUT = 0.1
-"""Of the base model in Vaswani et al. 2017, section 5.4."""
 
 
 def _given_norm(place: Place) -> dict[str, Any]:
@@ -43,6 +42,21 @@ def _lengths(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
 
 def _with_addition(place: Place, function: Function) -> Transformer:
     return swaps.with_addition(place.trace, function)
+
+
+# What attention reads of the stream: with the norm before it, everybody's normalised vector.
+
+
+def _given_stream(place: Place) -> dict[str, Any]:
+    run, block = place.trace, place.trace.stack.block(place.layer)
+    x = run[place.at("resid.in")]
+    bias = run.stack.attn_bias(place.layer, 0, x[None], run.visible.get(run.stack.side))
+    given = Given(run.stack.position_of(place.layer), bias)
+
+    def attention(asks: Tensor, sources: Tensor) -> Tensor:
+        return swaps.reading(block.attn, sources[None])(asks[None], given)[0]
+
+    return {"x": x, "norm": block.attn_norm, "attention": attention}
 
 
 # What a sub-layer adds, while the model answers.
@@ -96,6 +110,15 @@ BUGS = (
         reads="x",
         facts=_lengths,
         changed=_with_addition,
+    ),
+    Bug(
+        "attend",
+        "blocks.{layer}.attn.out",
+        _given_stream,
+        needs=("long", "added", "pre"),
+        reads="x",
+        facts=_lengths,
+        changed=lambda place, function: swaps.with_reading(place.trace, function),
     ),
     Bug(
         "leave_out",

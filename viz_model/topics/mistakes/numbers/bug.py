@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from viz_model.model import masks
+from viz_model.model.norms import RMSNorm
 from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import NoNorm
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.results import Axis, Effect, Result, matrix
 from viz_model.topics.mistakes.numbers.swaps import Function
@@ -66,6 +68,8 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
         "heads": lambda at: at.trace.config.n_heads > 1,
         "waves": lambda at: getattr(at.trace.config.position, "layout", "") == "interleaved",
         "layer_norm": _is_affine_norm,
+        "qk": lambda at: isinstance(getattr(at.trace.stack.block(at.layer).attn.qk_norm, "q", None), RMSNorm),
+        "words": lambda at: not isinstance(at.trace.tokenizer, IdTokenizer),
         "added": _has_norms_and_additions,
         "pre": lambda at: at.trace.config.norm_at == "pre",
         "predicts": lambda at: "logits" in at.trace and at.trace.stack.side == "decoder",
@@ -75,7 +79,13 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
 """What a run may lack for a bug, by the key of the words that say so."""
 
 INPUTS: Mapping[str, tuple[Axis, Axis]] = MappingProxyType(
-    {"scores": ("query", "key"), "masked": ("query", "key"), "q": ("query", "dimension"), "x": ("token", "dimension")}
+    {
+        "scores": ("query", "key"),
+        "masked": ("query", "key"),
+        "pattern": ("query", "key"),
+        "q": ("query", "dimension"),
+        "x": ("token", "dimension"),
+    }
 )
 """The axes of the arguments that can be drawn."""
 

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from viz_model.model import ops, sites
-from viz_model.model.attention import Attention, Given
+from viz_model.model.attention import Attention, Given, rotates
 from viz_model.model.block import Block
+from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
 from viz_model.runs.recorder import recorder
@@ -143,6 +144,70 @@ def _split_by(linear: nn.Module, function: Function, n_heads: int) -> nn.Module:
         return ops.merge_heads(call(function, {"x": made[0].contiguous(), "n_heads": n_heads}))[None]
 
     return _with(linear, forward=forward)
+
+
+def norm_of_queries(attention: Attention, letter: str) -> dict[str, Any]:
+    """What a function in the place of QK-norm may ask for, of the queries ("q") or the keys ("k")."""
+    linear = getattr(attention, letter)
+    norm = getattr(attention.qk_norm, letter)
+    return {
+        "project": lambda y: ops.split_heads(linear(y), linear.out_features // attention.d_head),
+        "unit": lambda y: torch.nn.functional.rms_norm(y, y.shape[-1:], eps=norm.eps),
+        "gain": norm.weight,
+    }
+
+
+def with_qk_norm(run: Trace, function: Function) -> Transformer:
+    """Queries and keys of all attention layers projected and normalised by another function."""
+
+    def swap(name: str, module: nn.Module) -> nn.Module | None:
+        if not isinstance(module, Attention):
+            return None
+
+        def made(letter: str) -> Function:
+            parts = norm_of_queries(module, letter)
+
+            def heads(x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP) -> Tensor:
+                normed = tap(f"{letter}_normed", call(function, {"x": x, **parts}))
+                return tap(f"{letter}_rotated", position.rotate(normed, start)) if rotates(position) else normed
+
+            return heads
+
+        return _with(module, queries=made("q"), keys=made("k"))
+
+    return replaced(run.model, swap)
+
+
+def reading(attention: Attention, sources: Tensor) -> Attention:
+    """Attention whose keys and values are made of ``sources``, [.., T, D], whoever asks."""
+    return _with(
+        attention,
+        keys=lambda y, *more, **named: attention.keys(sources, *more, **named),
+        values=lambda y, *more, **named: attention.values(sources, *more, **named),
+    )
+
+
+def with_reading(run: Trace, function: Function) -> Transformer:
+    """Another choice of what self-attention reads of the stream, in every Pre-LN block."""
+
+    def swap(name: str, module: nn.Module) -> nn.Module | None:
+        if not isinstance(module, Block):
+            return None
+        attn, norm = module.attn, module.attn_norm
+
+        def forward(x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+            parts = {
+                "norm": lambda y: norm(y, tap.at("norm")),
+                "attention": lambda asks, sources: reading(attn, sources)(asks, given, tap),
+            }
+            return call(function, {"x": x, **parts})
+
+        new = copy.copy(module)
+        passing = _with(norm, forward=lambda x, tap=NO_TAP: x)
+        new._modules = {**module._modules, "attn_norm": passing, "attn": _with(attn, forward=forward)}
+        return new
+
+    return replaced(run.model, swap)
 
 
 def with_waves(run: Trace, function: Function) -> Transformer:
