@@ -11,14 +11,13 @@ from torch import Tensor
 
 from viz_model.model import masks, ops
 from viz_model.model.attention import scale
-from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.bug import NEEDS, Bug, Place, of_run
 from viz_model.topics.mistakes.numbers.outcome import effect
 from viz_model.topics.mistakes.numbers.results import Effect
-from viz_model.topics.mistakes.numbers.swaps import Function
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function, call
 
 N_PADDING = 4
 P_DROPOUT = 0.1
@@ -35,8 +34,8 @@ def _given(place: Place) -> dict[str, Any]:
     return _given_scores(place, place.trace, place.visible)
 
 
-def _changed(place: Place, function: Function, need: str | None) -> Transformer:
-    """The model with another pattern in all layers, or in those that have what it needs."""
+def _changed(place: Place, function: Function, need: str | None) -> Changes:
+    """Another pattern in all layers, or in those that have what it needs."""
     layers = range(place.trace.n_layers)
     fitting = [layer for layer in layers if need is None or NEEDS[need](place._replace(layer=layer))]
     return swaps.with_pattern(place.trace, fitting, function)
@@ -107,7 +106,11 @@ def _traced_padded(place: Place) -> Tensor | None:
 def _effect_of_padding(place: Place, function: Function) -> Effect:
     run = place.trace
     ids, is_padding = swaps.padded(run, N_PADDING)
-    hidden, seen = (swaps.vectors(run, run.model, ids=ids, padding=padding) for padding in (is_padding, None))
+    target = None if run.target_ids is None else torch.tensor([run.target_ids])
+    # Without the run's edits, which speak of other tokens.
+    hidden, seen = (
+        run.model.vectors(torch.tensor([ids]), target, padding=padding)[0] for padding in (is_padding[None], None)
+    )
     return effect(run, hidden, seen, min(place.output, len(hidden) - 1))
 
 
@@ -124,6 +127,15 @@ def _given_queries(place: Place) -> dict[str, Any]:
     return {"x": ops.merge_heads(q).contiguous(), "n_heads": len(q)}
 
 
+def _with_split(place: Place, function: Function) -> Changes:
+    """What is cut into heads as it should be, put side by side again and cut by the function."""
+
+    def cut(heads: Tensor) -> Tensor:
+        return call(function, {"x": ops.merge_heads(heads)[0].contiguous(), "n_heads": heads.shape[1]})[None]
+
+    return swaps.every(place.trace, (".q", ".k", ".v"), cut)
+
+
 def _facts_of_split(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
     n_heads, length = place.trace.config.n_heads, len(place.trace)
     touched = range(place.head * length // n_heads, ((place.head + 1) * length - 1) // n_heads + 1)
@@ -137,12 +149,9 @@ def _given_norm(place: Place) -> dict[str, Any]:
 
 
 def _facts_of_norm(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
-    lengths = [made.norm(dim=-1) for made in (right, wrong)]
-    ends = {"": lengths[0], "wrong_": lengths[1]}
-    found = {
-        f"{which}{end}": f"{getattr(of, end)().item():.2f}" for which, of in ends.items() for end in ("min", "max")
-    }
-    return {**found, "k": str(right.shape[-1]), "width": str(place.trace.config.d_model)}
+    (low, high), (wrong_low, wrong_high) = (made.norm(dim=-1).aminmax() for made in (right, wrong))
+    lengths = {"low": low, "high": high, "wrong_low": wrong_low, "wrong_high": wrong_high}
+    return {name: f"{length.item():.2f}" for name, length in lengths.items()}
 
 
 # What is dropped in training: attention weights, or what a head reads.
@@ -154,12 +163,8 @@ def _given_weights(place: Place) -> dict[str, Any]:
     def drop(x: Tensor) -> Tensor:
         return x * (torch.rand(x.shape, generator=numbers) >= P_DROPOUT) / (1 - P_DROPOUT)
 
-    run = place.trace
-    return {
-        "pattern": run.head(place.at("attn.pattern"), place.head),
-        "v": of_run(place, place.at("attn.v")),
-        "drop": drop,
-    }
+    pattern, v = (place.trace.head(place.at(f"attn.{name}"), place.head) for name in ("pattern", "v"))
+    return {"pattern": pattern, "v": v, "drop": drop}
 
 
 def _facts_of_weights(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
@@ -215,6 +220,6 @@ BUGS = (
         axes=("query", "dimension"),
         read=lambda place, value: value[place.head],
         facts=_facts_of_split,
-        changed=lambda place, function: swaps.with_split(place.trace, function),
+        changed=_with_split,
     ),
 )

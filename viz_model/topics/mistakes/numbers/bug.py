@@ -11,13 +11,12 @@ from torch import Tensor
 
 from viz_model.model import masks
 from viz_model.model.norms import RMSNorm
-from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import NoNorm
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.results import Axis, Effect, Result, matrix
-from viz_model.topics.mistakes.numbers.swaps import Function
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function
 
 LEAST = 3
 """Tokens that a text must have: with fewer, right and wrong often come to the same."""
@@ -80,9 +79,7 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
 
 INPUTS: Mapping[str, tuple[Axis, Axis]] = MappingProxyType(
     {
-        "scores": ("query", "key"),
-        "masked": ("query", "key"),
-        "pattern": ("query", "key"),
+        **dict.fromkeys(("scores", "masked", "pattern"), ("query", "key")),
         "q": ("query", "dimension"),
         "x": ("token", "dimension"),
     }
@@ -111,7 +108,7 @@ class Bug:
         read: makes of what a function gave what the run holds.
         traced: what the run has in the place of the right one's result, where that is not ``site``.
         facts: numbers for its words, of what both gave.
-        changed: the model with a function in every place where it belongs; None where no forward pass holds it.
+        changed: a function in every place of the model where it belongs; None where no forward pass holds it.
         effect: what the model says then, where that is not for ``changed`` to say.
         function: the name of both functions, where it depends on the model.
     """
@@ -126,7 +123,7 @@ class Bug:
     read: Callable[[Place, Any], Any] = lambda place, value: value
     traced: Callable[[Place], Tensor | None] | None = None
     facts: Callable[[Place, Any, Any], dict[str, str]] = lambda place, right, wrong: {}
-    changed: Callable[[Place, Function], Transformer] | None = None
+    changed: Callable[[Place, Function], Changes] | None = None
     effect: Callable[[Place, Function], Effect] | None = None
     function: Callable[[Place], str] | None = None
 

@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.mistakes.numbers import right, swaps, wrong
 from viz_model.topics.mistakes.numbers.bug import Bug, Place
 from viz_model.topics.mistakes.numbers.results import Reply
-from viz_model.topics.mistakes.numbers.swaps import Function, call
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function, call
 
 CHINESE, CHINESE_WORDS = "我爱深度学习", 4
 TUTORIAL_IDS = (627, 1383, 88861)
@@ -98,8 +97,14 @@ def _table(place: Place, value: Tensor) -> Tensor:
     return value.float()
 
 
-def _with_waves(place: Place, function: Function) -> Transformer:
-    return swaps.with_waves(place.trace, lambda **given: _table(place, call(function, given)))
+def _with_waves(place: Place, function: Function) -> Changes:
+    base = getattr(place.trace.config.position, "base", 0.0)
+
+    def made(value: Tensor) -> Tensor:
+        at = torch.arange(value.shape[-2], dtype=torch.float64)
+        return _table(place, call(function, {"positions": at, "d_model": value.shape[-1], "base": base}))[None]
+
+    return swaps.every(place.trace, ("embed.position",), made)
 
 
 def _facts_of_waves(place: Place, *results: Any) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +9,9 @@ import streamlit as st
 
 from viz_model.app import elements, state
 from viz_model.app.texts import literal
-from viz_model.drawing.writing import percent
+from viz_model.drawing.writing import percent, small
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, LETTERS
-from viz_model.topics.mistakes.claims import AGREES, EFFECT, OF_BUGS, SUMS, Sums
+from viz_model.topics.mistakes.claims import EFFECT
 from viz_model.topics.mistakes.numbers import BUGS
 from viz_model.topics.mistakes.numbers.results import Bars, Effect, Matrix, Outcome, Reply, Result, largest
 from viz_model.topics.mistakes.pictures.results import draw_bars
@@ -40,15 +39,13 @@ def draw(exercise: Exercise, outcome: Outcome, columns: Sequence[Any]) -> None:
     (st.success if is_hit else st.warning)(verdict, icon=":material/check_circle:" if is_hit else ":material/search:")
     why, what = st.columns([2, 1], gap="large")
     with why:
-        facts = exercise.facts(outcome)
-        if exercise.bug.name in OF_BUGS:
-            elements.say(page, OF_BUGS[exercise.bug.name], outcome, **facts)
-        elements.see(page, f"why_{exercise.bug.name}", **facts)
+        elements.see(page, f"why_{exercise.bug.name}", **exercise.facts(outcome))
     with what:
         if outcome.effect is not None:
             _say_effect(exercise, outcome.effect)
         if outcome.gap is not None:
-            _checked(exercise, outcome.gap)
+            is_edited = "checked_edited" if exercise.shown.trace.edits else "checked"
+            st.caption(words(is_edited, site=exercise.site, gap=small(outcome.gap)))
         st.button(
             words("next"),
             key="mistakes.next",
@@ -101,14 +98,15 @@ def _result(exercise: Exercise, outcome: Outcome, letter: str, result: Result, o
 
 
 def _title(exercise: Exercise, outcome: Outcome, letter: str, matrix: Matrix) -> str:
-    language = exercise.page.t.language
+    words = exercise.page.words
+    if matrix.is_lost.any():
+        return words("sums_lost", letter=letter, n=matrix.is_lost.sum(), all=len(matrix.values))
     if matrix.is_pattern:
-        sums = Sums.of(matrix)
-        filled = {"low": f"{sums.low:.2f}", "high": f"{sums.high:.2f}", "n": sums.n_lost}
-        return SUMS.says(language, sums, letter=letter, **filled)
+        sums = sorted({f"{total:.2f}" for total in matrix.values.sum(-1)}, key=float)
+        return words("sums", letter=letter, sums=" … ".join(dict.fromkeys((sums[0], sums[-1]))))
     if letter == exercise.wrong:
-        return exercise.page.words("differs", letter=letter, largest=f"{outcome.largest:.2g}")
-    return AGREES.label(language, math.inf if outcome.gap is None else outcome.gap, letter=letter)
+        return words("differs", letter=letter, largest=f"{outcome.largest:.2g}")
+    return words("verdict_right", letter=letter)
 
 
 def _say_effect(exercise: Exercise, effect: Effect) -> None:
@@ -126,9 +124,3 @@ def _say_effect(exercise: Exercise, effect: Effect) -> None:
         if guess is not None:
             facts |= {name: literal(guess[0].label), f"{name}_share": percent(guess[1])}
     elements.say(exercise.page, EFFECT, effect, **facts)
-
-
-def _checked(exercise: Exercise, gap: float) -> None:
-    """That the right one is what the run itself computed."""
-    written = f"{gap:.0e}" if gap < 1e-3 else f"{gap:.3g}"
-    st.caption(AGREES.says(exercise.page.t.language, gap, site=exercise.site, gap=written))
