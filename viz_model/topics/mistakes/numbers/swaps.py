@@ -6,6 +6,7 @@ and all that were made before it.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -118,7 +119,10 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Cha
 
     def make(layer: int, value: Tensor, seen: Seen) -> Tensor:
         q, k = (seen[name] for name in sites.scored(run.full_name(f"blocks.{layer}.attn"), config))
-        bias = run.stack.position_of(layer).bias(length, length)
+        scheme = run.stack.position_of(layer)
+        bias = scheme.bias(length, length)
+        if bias is None:
+            bias = scheme.query_bias(q, 0, length, scale(config))
         given = attention_arguments(q, ops.share_heads(k, config.n_heads), bias, visible(run, layer), scale(config))
         return call(function, given)
 
@@ -170,15 +174,13 @@ def with_norm(run: Trace, function: Function) -> Changes:
 def reading(spot: Spot, seen: Seen, tap: Tap = NO_TAP) -> Callable[[Tensor, Tensor], Tensor]:
     """Attention [B, T, D] of those who ask to what keys and values are made of."""
 
-    attention = spot.block.attn
+    own = spot.block.attn
 
     def attend(asks: Tensor, sources: Tensor) -> Tensor:
-        given = spot.given(asks, seen)
-        q, k = attention.queries(asks, given.position, tap=tap), attention.keys(sources, given.position, tap=tap)
-        bias = given.attn_bias
-        if bias is None:  # which the kernel would take for the causal mask of as many queries as keys
-            bias = ops.additive(spot.stack.visible(spot.layer, asks.shape[-2], sources.shape[-2]))
-        return attention.mix(q, k, attention.values(sources, tap), bias, tap)
+        other = copy.copy(own)
+        other.__dict__["keys"] = lambda y, *more, **named: own.keys(sources, *more, **named)
+        other.__dict__["values"] = lambda y, *more, **named: own.values(sources, *more, **named)
+        return other(asks, spot.given(asks, seen), tap)
 
     return attend
 
