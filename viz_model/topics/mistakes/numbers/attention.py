@@ -84,10 +84,12 @@ class Padded(NamedTuple):
 
 def _padded(place: Place) -> Padded:
     ids, is_padding = swaps.padded(place.trace, N_PADDING)
-    side = place.trace.stack.side
-    visible = {side: masks.padding(len(ids), is_padding)}
+    stack, n = place.trace.stack, len(ids)
+    own = torch.stack([stack.visible(layer, n, n) for layer in range(place.trace.n_layers)])
+    # Padding may look at padding: with a window it would see nothing else.
+    visible = {stack.side: own & (masks.padding(n, is_padding) | is_padding[:, None])}
     run = record(place.trace.model, place.trace.tokenizer, ids, place.trace.target_ids, visible=visible)
-    return Padded(run.at(side), is_padding)
+    return Padded(run.at(stack.side), is_padding)
 
 
 def _given_padded(place: Place) -> dict[str, Any]:
