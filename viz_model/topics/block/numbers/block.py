@@ -69,7 +69,7 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
 
     A model without the additions has no sums: what a sub-layer writes goes on alone.
     """
-    return (_pre if trace.config.norm_at == "pre" else _post)(trace, layer, token)
+    return (_pre if trace.norm_at == "pre" else _post)(trace, layer, token)
 
 
 def norm_name(trace: Trace) -> str:

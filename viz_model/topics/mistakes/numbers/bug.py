@@ -70,7 +70,7 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
         "qk": lambda at: isinstance(getattr(at.trace.stack.block(at.layer).attn.qk_norm, "q", None), RMSNorm),
         "words": lambda at: not isinstance(at.trace.tokenizer, IdTokenizer),
         "added": _has_norms_and_additions,
-        "pre": lambda at: at.trace.config.norm_at == "pre",
+        "pre": lambda at: at.trace.norm_at == "pre",
         "predicts": lambda at: "logits" in at.trace and at.trace.stack.side == "decoder",
         "tied": lambda at: "logits" in at.trace and at.trace.config.tie_embeddings,
     }
