@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.model import masks, ops
+from viz_model.model import masks, ops, sites
 from viz_model.model.attention import scale
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
@@ -25,7 +25,8 @@ P_DROPOUT = 0.1
 
 
 def _given_scores(place: Place, run: Trace, visible: Tensor) -> dict[str, Any]:
-    q, k = swaps.queries_and_keys(run, place.layer, place.head)
+    scored = sites.scored(run.full_name(place.at("attn")), run.config)
+    q, k = (run.head(name.removeprefix(run.prefix), place.head) for name in scored)
     bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
     return swaps.attention_arguments(q, k, bias, visible, scale(run.config))
 
@@ -50,8 +51,6 @@ def _facts(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
         "root": f"{math.sqrt(width):.2f}".rstrip("0").rstrip("."),
         "sum_low": f"{sums.nan_to_num(nan=math.inf).min().item():.2f}",
         "sum_high": f"{sums.nan_to_num(nan=-math.inf).max().item():.2f}",
-        "column_low": f"{wrong.nansum(0).min().item():.2f}",
-        "column_high": f"{wrong.nansum(0).max().item():.2f}",
         "future": f"{later:.0%}",
         "peak": f"{right.amax(-1).mean().item():.0%}",
         "wrong_peak": f"{wrong.amax(-1).nanmean().item():.0%}",
@@ -66,7 +65,6 @@ def _pattern(name: str, reads: str, need: str | None = None) -> Bug:
         _given,
         needs=("long",) if need is None else ("long", need),
         reads=reads,
-        axes=("query", "key"),
         facts=_facts,
         changed=functools.partial(_changed, need=need if need == "causal" else None),
     )
@@ -184,7 +182,6 @@ BUGS = (
         _given_padded,
         needs=("long", "two_way"),
         reads="scores",
-        axes=("query", "key"),
         traced=_traced_padded,
         facts=_facts_of_padding,
         effect=_effect_of_padding,
@@ -199,7 +196,6 @@ BUGS = (
         _given_norm,
         needs=("long", "qk"),
         reads="x",
-        axes=("query", "dimension"),
         read=lambda place, value: value[place.head],
         facts=_facts_of_norm,
         changed=lambda place, function: swaps.with_qk_norm(place.trace, function),
@@ -209,7 +205,6 @@ BUGS = (
         "blocks.{layer}.attn.z",
         _given_weights,
         reads="pattern",
-        axes=("query", "dimension"),
         traced=lambda place: None,  # nothing is dropped in the run
         facts=_facts_of_weights,
     ),
@@ -219,7 +214,6 @@ BUGS = (
         _given_queries,
         needs=("long", "heads"),
         reads="x",
-        axes=("query", "dimension"),
         read=lambda place, value: value[place.head],
         facts=_facts_of_split,
         changed=_with_split,

@@ -103,8 +103,7 @@ class Bug:
         given: the arguments by name, more than a function takes.
         needs: what a run must have, of :data:`NEEDS`.
         reads: the argument that is drawn before there is an answer, of :data:`INPUTS`; "" draws none.
-        axes: of what the functions give.
-        shown: draws what is no matrix of these axes.
+        shown: draws what is no matrix of the axes of ``site``.
         read: makes of what a function gave what the run holds.
         traced: what the run has in the place of the right one's result, where that is not ``site``.
         facts: numbers for its words, of what both gave.
@@ -118,7 +117,6 @@ class Bug:
     given: Callable[[Place], dict[str, Any]]
     needs: tuple[str, ...] = ("long",)
     reads: str = ""
-    axes: tuple[Axis, Axis] = ("token", "dimension")
     shown: Callable[[Place, Any], Result] | None = None
     read: Callable[[Place, Any], Any] = lambda place, value: value
     traced: Callable[[Place], Tensor | None] | None = None
@@ -142,4 +140,7 @@ class Bug:
         """What a function gave, to be drawn."""
         if self.shown is not None:
             return self.shown(place, value)
-        return matrix(value[: len(place.trace)], *self.axes, is_pattern=self.axes[1] == "key")
+        axes = place.trace.site(self.site_of(place)).axes
+        columns: Axis = "key" if axes[-1] == "Tk" else "dimension"
+        rows: Axis = "token" if len(axes) == 2 else "query"  # of one head
+        return matrix(value[: len(place.trace)], rows, columns, is_pattern=columns == "key")

@@ -82,13 +82,6 @@ def every(run: Trace, endings: Sequence[str], make: Callable[[Tensor], Tensor]) 
     return {name: lambda value, seen: make(value) for name in names}
 
 
-def queries_and_keys(run: Trace, layer: int, head: int) -> tuple[Tensor, Tensor]:
-    """What the scores of a head are made of, [T, K] each."""
-    at = run.full_name(f"blocks.{layer}.attn")
-    q, k = (run.head(name.removeprefix(run.prefix), head) for name in sites.scored(at, run.config))
-    return q, k
-
-
 def visible(run: Trace, layer: int) -> Tensor:
     """The mask [Tq, Tk] of a layer's self-attention, True where a query may look."""
     return run.head(f"blocks.{layer}.attn.mask", 0) == 0

@@ -115,12 +115,10 @@ class Exercise:
 
     def draw(self, matrix: Matrix, key: str, title: str, alt: str, *beside: Matrix) -> None:
         """A matrix, on one scale with those ``beside`` it."""
-        shown, axis_of = matrix.values.shape[1], {}
-        for axis in (matrix.rows, matrix.columns):
-            axis_of[axis] = self.page.t(f"common.axis_{axis}")
-        if matrix.columns == "dimension" and matrix.n_columns > shown:
-            axis_of["dimension"] = self.page.words("first_columns", shown=shown, all=matrix.n_columns)
-        titles = axis_of[matrix.rows], axis_of[matrix.columns]
+        shown, across = matrix.values.shape[1], self.page.t(f"common.axis_{matrix.columns}")
+        if matrix.n_columns > shown:
+            across = self.page.words("first_columns", shown=shown, all=matrix.n_columns)
+        titles = self.page.t(f"common.axis_{matrix.rows}"), across
         figure = draw_matrix(matrix, self.names(matrix), titles, largest(matrix, *beside), title=title)
         elements.figure(self.page, figure, key, alt)
 
