@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from identities import check_identities
-from tiny_models import close, describe, language_model, run_both, tiny_config, variants, without_a_part
+from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants, without_a_part
 from torch import nn
 
 import viz_model as vm
@@ -148,7 +148,7 @@ def test_a_skipped_sub_layer_is_one_without_weights(config: ModelConfig) -> None
     parts = ("attn", "ffn", "cross") if config.kind == "encoder_decoder" else ("attn", "ffn")
     for part in parts:
         edited = run_both(language_model(config), edits=[Skip(layer=0, part=part)])  # type: ignore[arg-type]
-        lm = language_model(config)
+        lm = dataclasses.replace(language_model(config), model=random_model(config))
         layer = getattr(lm.model.stack(config.sides[-1]).block(0), part)
         last: nn.Linear = layer.down if part == "ffn" else layer.o
         with torch.no_grad():
@@ -275,7 +275,7 @@ def test_without_scale_is_with_queries_longer(config: ModelConfig) -> None:
     if not config.scale_scores or config.qk_norm:
         pytest.skip("no division to leave out, or one that a norm takes back")
     edited = run_both(language_model(config), edits=[NoScale()])
-    lm = language_model(config)
+    lm = dataclasses.replace(language_model(config), model=random_model(config))
     with torch.no_grad():
         for module in lm.model.modules():
             if isinstance(module, Attention):
@@ -347,7 +347,7 @@ def test_a_part_left_out_is_another_config_with_the_same_weights(config: ModelCo
     for edit, changes in structural.items():
         edited = run_both(lm, edits=[edit])
         assert edited.config == dataclasses.replace(config, **changes) and edited.loaded == config
-        fresh = language_model(edited.config)
+        fresh = dataclasses.replace(lm, model=random_model(edited.config))
         state = lm.model.state_dict()
         fresh.model.load_state_dict({name: state[name] for name in fresh.model.state_dict()})
         same(edited, run_both(fresh))
@@ -643,7 +643,7 @@ def test_a_pattern_does_not_look_behind_a_mask() -> None:
 
 def test_a_pattern_far_beyond_rounding_is_uniform_all_the_same() -> None:
     """A softmax of far-apart scores is exactly 0 at keys that are seen; uniform counts them nevertheless."""
-    lm = language_model(tiny_config())
+    lm = dataclasses.replace(language_model(tiny_config()), model=random_model(tiny_config()))
     with torch.no_grad():
         lm.model.stack("decoder").block(0).attn.q.weight.mul_(1e4)
     edited = lm.trace(ids=[1, 2, 3, 4], edits=[FixPattern(layer=0, head=0, pattern="uniform")])
