@@ -7,8 +7,10 @@ from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import four_tabs, tabs
+from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
+    "Worked",
     "choose",
     "code",
     "control",
@@ -25,4 +27,5 @@ __all__ = [
     "split",
     "table",
     "tabs",
+    "worked",
 ]
