@@ -164,14 +164,9 @@ def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
 
 @pytest.mark.slow
 def test_what_carries_over_and_what_does_not() -> None:
-    """The end of a text that repeats itself becomes easier, that of one which does not becomes harder."""
+    """The end of a text that repeats itself becomes easier, that of the stories harder; what is trained on is kept."""
     again = tuned.summary(tuned.changes(tuned_on("The red fox saw the blue owl. " * 12, 20).losses))
     assert RECITED.of(again).name == "carries_over"
-    once = tuned.summary(tuned.changes(tuned_on(STRANGE, 40).losses))
-    assert RECITED.of(once).name == "by_heart"
-
-
-@pytest.mark.slow
-def test_more_stories_cost_little() -> None:
-    text = " ".join(samples.stories("en", 60, seed=3))
-    assert LEARNT.of(tuned.summary(tuned.changes(tuned_on(text, 10).losses))).name == "keeps"
+    both = f"{samples.OWN_TEXT['en']} {samples.OWN_TEXT['zh']}"
+    stories = tuned.summary(tuned.changes(tuned_on(both, 20).losses))
+    assert RECITED.of(stories).name == "by_heart" and LEARNT.of(stories).name == "keeps"
