@@ -6,13 +6,14 @@ from viz_model.app.elements.figure import figure, heat_rows, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
-from viz_model.app.elements.tabs import four_tabs, tabs
+from viz_model.app.elements.tabs import fold, four_tabs, tabs
 
 __all__ = [
     "choose",
     "code",
     "control",
     "figure",
+    "fold",
     "formula",
     "four_tabs",
     "heat_rows",

@@ -71,15 +71,9 @@ class LengthsView(NamedTuple):
         return {key: f"{value:.1f}" for key, value in found.items()}
 
     @property
-    def trend(self) -> str:
-        """From the embedding to the last block, by the median: "grow", "shrink" or "level".
-
-        Under Post-LN "reset": there the length says which γ the last norm has, and nothing of what came before.
-        """
-        if self.norm_at == "post":
-            return "reset"
-        ratio = self.typical[-1] / (self.typical[0] or 1.0)
-        return "grow" if ratio > LEVEL else "shrink" if ratio < 1 / LEVEL else "level"
+    def ratio(self) -> float:
+        """How many times the median length at the embedding the one after the last block is."""
+        return float(self.typical[-1] / (self.typical[0] or 1.0))
 
     @property
     def outlier(self) -> Outlier | None:

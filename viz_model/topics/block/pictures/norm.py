@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -36,6 +37,14 @@ class NormView(NamedTuple):
     def is_common(self) -> bool:
         """Whether all four histograms have one axis."""
         return len({float(edges[-1]) for edges in self.edges}) == 1
+
+    @property
+    def reached(self) -> tuple[float, float, float]:
+        """Mean, deviation and root mean square of the standardised vector; NaN of a norm that measures nothing."""
+        standard = self.normed.standard
+        if standard is None:
+            return math.nan, math.nan, math.nan
+        return float(standard.mean()), float(standard.std()), float(np.sqrt(np.square(standard).mean()))
 
     @property
     def statistics(self) -> tuple[str, ...]:
