@@ -232,7 +232,11 @@ def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Open
     parts = {"fires": "1", "dropout": "1", "real_code": "1", "dropped": "sum.sublayer.weights.hidden", "rate": "0.5"}
     closed, words = said(opened("block", config, side=side)), said(app := opened("block", config, side=side, **parts))
     ends = side == config.sides[-1] and config.has_logits
-    for sentence in ("became 0, and the others are multiplied by 2", "Softmax and norm in 32 bits", "How weights begin"):
+    for sentence in (
+        "became 0, and the others are multiplied by 2",
+        "Softmax and norm in 32 bits",
+        "How weights begin",
+    ):
         assert sentence in words and sentence not in closed
     assert ("short stories each the token" in words) == (side == config.sides[0])
     assert "Tokens whose own vector matches" in words and "as a memory" in words
