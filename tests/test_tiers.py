@@ -58,6 +58,14 @@ def test_crossed_axes_are_all_there_and_every_member_is_fast() -> None:
         assert {values[axis] for values in fast(cases)} == set(members)
 
 
+def test_of_crossed_variants_the_covering_ones_are_fast_and_every_member() -> None:
+    sample, other = [DEFERRED[0], *covering()], tiny_config(n_layers=1)
+    cases = tiers.covered([*sample, other], [1, 2])
+    assert {case.values for case in cases} == set(itertools.product([*sample, other], [1, 2]))
+    assert {config for config, _ in fast(cases)} == {*covering(), other} and len(fast(cases)) == len(sample)
+    assert {n for _, n in fast(cases)} == {1, 2}
+
+
 @pytest.mark.parametrize(("n", "kept"), [(1, [0]), (2, [0, 9]), (4, [0, 3, 6, 9])])
 def test_some_are_spread_over_all(n: int, kept: list[int]) -> None:
     cases = tiers.some(list(range(10)), n)

@@ -2,7 +2,8 @@
 
 A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Of a matrix the cases are
 sorted here: where a test runs over the variants of the architecture, those beyond the covering ones are ``full``,
-and so is what :func:`crossed` and :func:`some` have over. Tests of models that come in packages are ``full`` too.
+and so is what :func:`crossed`, :func:`covered` and :func:`some` have over. Tests of models that come in packages are
+``full`` too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ def crossed(*axes: Sequence[Any]) -> list[Any]:
         values = itertools.chain.from_iterable(m if isinstance(m, tuple) else (m,) for m in members)
         cases.append(pytest.param(*values, marks=mark.fast if place in kept else mark.full))
     return cases
+
+
+def covered(configs: Sequence[ModelConfig], *axes: Sequence[Any]) -> list[Any]:
+    """:func:`crossed`, where of the variants of the architecture only the covering ones are ``fast``."""
+    beyond = [config for config in configs if config in variants() and config not in covering()]
+    known = [config for config in configs if config not in beyond]
+    left = [pytest.param(*case.values, marks=mark.full) for case in crossed(beyond, *axes)]
+    return crossed(known, *axes) + left
 
 
 def some(cases: Sequence[Any], n: int) -> list[Any]:

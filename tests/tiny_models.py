@@ -40,7 +40,9 @@ def random_model(config_: ModelConfig, seed: int = 0) -> Transformer:
 
 def close(found: torch.Tensor, expected: torch.Tensor) -> None:
     """Assert that two computations of the same values differ by no more than rounding."""
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    alike = (found.shape, found.dtype, found.device) == (expected.shape, expected.dtype, expected.device)
+    if not alike or not torch.allclose(found, expected, atol=1e-5, rtol=1e-5):  # which is quick, and says nothing
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
 ROPES = [
@@ -56,6 +58,11 @@ ROPES = [
 
 def variants() -> list[ModelConfig]:
     """One tiny config for every combination that matters: each family, and each choice beside every other."""
+    return list(_variants())
+
+
+@functools.cache
+def _variants() -> tuple[ModelConfig, ...]:
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
     positions += [config.T5Bias(buckets=8, max_distance=12), config.NoPosition()]
     forwards: list[config.FeedForward] = [
@@ -94,7 +101,7 @@ def variants() -> list[ModelConfig]:
                 start_id=0 if kind == "encoder_decoder" else None,
             )
         )
-    return found
+    return tuple(found)
 
 
 def options(config_: ModelConfig) -> dict[str, Any]:
@@ -161,11 +168,33 @@ def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
 
 
 def language_model(config_: ModelConfig, seed: int = 0) -> vm.LanguageModel:
-    """A tiny random model, with the bundled vocabulary's first tokens."""
-    return vm.LanguageModel(
+    """A tiny random model, with the bundled vocabulary's first tokens: one for all tests, which leave it as it is.
+
+    A test that changes weights does so on a :func:`random_model` of its own.
+    """
+    lm, state = _shared(config_, seed)
+    assert _state(lm.model) == state, "a test has changed the model that others run too"
+    return lm
+
+
+@functools.cache
+def traced(config_: ModelConfig) -> Trace:
+    """A trace of ids in the :func:`language_model`, for all tests that only read it."""
+    return run_both(language_model(config_))
+
+
+@functools.lru_cache(maxsize=512)
+def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
+    lm = vm.LanguageModel(
         name="tiny",
         model=random_model(config_, seed),
         tokenizer=story_tokenizer(),
         twin=None,
         folder=Path("nowhere"),
     )
+    return lm, _state(lm.model)
+
+
+def _state(model: Transformer) -> object:
+    """What tells whether a model was changed: PyTorch counts what is done to a tensor in place."""
+    return model.training, [(id(weight), weight._version, weight.requires_grad) for weight in model.parameters()]

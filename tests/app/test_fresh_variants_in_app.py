@@ -12,6 +12,7 @@ import fresh_variants
 import pytest
 import torch
 from app_driver import offer, open_page
+from tiers import crossed
 from tiny_models import describe, language_model
 
 import viz_model as vm
@@ -22,9 +23,21 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
+N_FRESH = 6
+
 ANOTHERS = re.compile(r"LayerNorm|RMSNorm|rotary|RoPE|ALiBi|sinusoid|旋转位置|正弦", re.IGNORECASE)
 """What a page only says of a model that has it. Pages that compare variants, or a block with a book's, name others."""
-COMPARING = {"architectures", "block", "norm_placement", "position", "mistakes", "training_lab", "ablations", "cost"}
+COMPARING = {
+    "architectures",
+    "batch",
+    "block",
+    "norm_placement",
+    "position",
+    "mistakes",
+    "training_lab",
+    "ablations",
+    "cost",
+}
 
 
 def wide(config_: ModelConfig) -> vm.LanguageModel:
@@ -41,22 +54,22 @@ def fresh() -> Iterator[Mapping[str, vm.LanguageModel]]:
         yield {lm.name: lm for lm in map(wide, fresh_variants.fresh_configs()[::2])}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("page", "n"), crossed(PAGES, range(N_FRESH)))
 def test_a_page_opens_on_fresh_variants(
-    page: str, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
+    page: str, n: int, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert len(fresh) == N_FRESH
     offer(monkeypatch, fresh)
-    for n, name in enumerate(fresh):
-        lang = list(LANGUAGES)[n % len(LANGUAGES)]
-        query = {"model": name, "text": "A cat sat", "target": "a cat", "lang": lang, "layer": "1", "token": "2"}
-        app = open_page(page, query)
-        said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
-        assert not [text for text in said if "{{" in text]
-        if page not in COMPARING:
-            assert not [text for text in said if ANOTHERS.search(text)]
-        for block in app.code:
-            if "import viz_model" in block.value:
-                printed = io.StringIO()
-                with contextlib.redirect_stdout(printed), torch.no_grad():
-                    exec(compile(block.value, page, "exec"), {})
-                assert "False" not in printed.getvalue().split(), block.value
+    name, lang = list(fresh)[n], list(LANGUAGES)[n % len(LANGUAGES)]
+    query = {"model": name, "text": "A cat sat", "target": "a cat", "lang": lang, "layer": "1", "token": "2"}
+    app = open_page(page, query)
+    said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
+    assert not [text for text in said if "{{" in text]
+    if page not in COMPARING:
+        assert not [text for text in said if ANOTHERS.search(text)]
+    for block in app.code:
+        if "import viz_model" in block.value:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), torch.no_grad():
+                exec(compile(block.value, page, "exec"), {})
+            assert "False" not in printed.getvalue().split(), block.value

@@ -87,6 +87,7 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
         assert "bidi_component" in kinds
 
 
+@pytest.mark.server
 def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
         visitor.open()

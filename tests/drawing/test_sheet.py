@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 import pytest
 from app_driver import figures, open_page
 from plotly.subplots import make_subplots
-from tiers import crossed
 
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing import sheet, theme
@@ -37,9 +36,10 @@ def content(figure: go.Figure) -> Any:
     return said(json.loads(figure.to_json(validate=False)))
 
 
-@pytest.mark.parametrize(
-    ("page", "model"), crossed(PAGES, ["story-pre-ln", "story-modern", "story-bert", "translate-t5"])
-)
+# Whatever figure another test draws is shown to Plotly too.
+@pytest.mark.full
+@pytest.mark.parametrize("model", ["story-pre-ln", "story-modern", "story-bert", "translate-t5"])
+@pytest.mark.parametrize("page", PAGES)
 def test_plotly_accepts_every_figure_of_a_page(page: str, model: str) -> None:
     for spec in figures(open_page(page, {"model": model, "lang": "en"})):
         go.Figure(spec)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Callable
 
 import pytest
+import tiers
 import torch
 from identities import check_identities, value_or_0, views
-from tiny_models import close, describe, language_model, run_both, variants, without_a_part
+from tiny_models import close, describe, language_model, random_model, run_both, traced, variants, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
@@ -17,9 +20,12 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
-pytestmark = pytest.mark.every_variant
 EVERY = [*variants(), *without_a_part()]
-every = pytest.mark.parametrize("config", EVERY, ids=describe)
+
+
+def every(test: Callable[..., None]) -> Callable[..., None]:
+    """For a test that the fast tier runs on all variants."""
+    return pytest.mark.every_variant(pytest.mark.parametrize("config", EVERY, ids=describe)(test))
 
 
 def test_all_members_of_every_choice_are_tried() -> None:
@@ -31,7 +37,7 @@ def test_all_members_of_every_choice_are_tried() -> None:
 
 @every
 def test_every_site_has_the_shape_of_its_axes(config: ModelConfig) -> None:
-    trace = run_both(language_model(config))
+    trace = traced(config)
     assert len(set(trace.sites)) == len(trace.sites)
     for name, site in sites.in_order(config):
         side, rest = sites.split_side(name)
@@ -44,7 +50,7 @@ def test_every_site_has_the_shape_of_its_axes(config: ModelConfig) -> None:
 @every
 def test_recording_changes_nothing(config: ModelConfig) -> None:
     lm = language_model(config)
-    trace = run_both(lm)
+    trace = traced(config)
     target = None if trace.target_ids is None else torch.tensor([trace.target_ids])
     out = lm.model(torch.tensor([trace.ids]), target)[0]
     last = "logits" if config.has_logits else "final.norm.out" if config.norm_at == "pre" else "blocks.1.resid.out"
@@ -53,7 +59,7 @@ def test_recording_changes_nothing(config: ModelConfig) -> None:
 
 @every
 def test_a_trace_cannot_reach_the_weights(config: ModelConfig) -> None:
-    trace = run_both(language_model(config))
+    trace = traced(config)
     kept = [*trace.model.state_dict().values(), *trace.model.buffers()]
     weights = {tensor.untyped_storage().data_ptr() for tensor in kept}
     for name in trace.sites:
@@ -63,12 +69,12 @@ def test_a_trace_cannot_reach_the_weights(config: ModelConfig) -> None:
 
 @every
 def test_identities(config: ModelConfig) -> None:
-    check_identities(run_both(language_model(config)))
+    check_identities(traced(config))
 
 
 @every
 def test_norms_are_rebuilt_from_their_statistics(config: ModelConfig) -> None:
-    trace = run_both(language_model(config))
+    trace = traced(config)
     names = [name.removesuffix(".scale") for name in trace.sites if name.endswith("norm.scale")]
     assert names
     for name in names:
@@ -81,7 +87,7 @@ def test_norms_are_rebuilt_from_their_statistics(config: ModelConfig) -> None:
 
 @every
 def test_a_head_is_a_slice_of_the_whole(config: ModelConfig) -> None:
-    trace = run_both(language_model(config))
+    trace = traced(config)
     for name, site in sites.in_order(config):
         for head in range(config.n_heads if site.axes[0] in ("H", "G") else 0):
             whole = trace[name][head if site.axes[0] == "H" else head * config.n_kv_heads // config.n_heads]
@@ -104,7 +110,7 @@ def test_identities_hold_with_a_head_switched_off(config: ModelConfig) -> None:
 @every
 def test_a_head_switched_off_is_a_model_without_its_columns(config: ModelConfig) -> None:
     edited = run_both(language_model(config), edits=[AblateHead(layer=0, head=1)])
-    lm = language_model(config)
+    lm = dataclasses.replace(language_model(config), model=random_model(config))
     with torch.no_grad():
         weight = lm.model.stack(config.sides[-1]).block(0).attn.o.weight
         weight.view(config.d_model, config.n_heads, -1)[:, 1] = 0
@@ -118,7 +124,7 @@ def test_a_head_switched_off_is_a_model_without_its_columns(config: ModelConfig)
 
 @every
 def test_any_mask_may_stand_in(config: ModelConfig) -> None:
-    lm, plain = language_model(config), run_both(language_model(config))
+    lm, plain = language_model(config), traced(config)
     chosen: dict[Side, torch.Tensor] = {
         side: masks.local_and_global(n, n, 2, [0]) for side in config.sides for n in [len(plain.at(side))]
     }
@@ -137,13 +143,14 @@ def test_any_mask_may_stand_in(config: ModelConfig) -> None:
 
 @every
 def test_the_future_is_hidden_where_it_should_be(config: ModelConfig) -> None:
-    for view in views(run_both(language_model(config))):
+    for view in views(traced(config)):
         future = torch.ones(len(view), len(view)).triu(1).bool()
         for i in range(view.n_layers):
             pattern = view[f"blocks.{i}.attn.pattern"]
             assert (pattern[:, future] == 0).all() == (view.side == "decoder")
 
 
+@pytest.mark.every_variant
 @pytest.mark.parametrize("config", [config for config in EVERY if config.kind != "encoder"], ids=describe)
 @pytest.mark.parametrize("pieces", [[1] * 9, [9], [4, 5], [6, 1, 2]])
 def test_the_cache_changes_nothing(config: ModelConfig, pieces: list[int]) -> None:
@@ -215,8 +222,7 @@ def test_kinds_of_tokens() -> None:
             lm.trace(ids=[1, 2, 3], segments=segments)
 
 
-@pytest.mark.parametrize("padded", [False, True])
-@every
+@pytest.mark.parametrize(("config", "padded"), tiers.covered(EVERY, [False, True]), ids=tiers.name)
 def test_nothing_is_left_behind_on_another_device(config: ModelConfig, padded: bool) -> None:
     """``meta`` computes no numbers, and refuses to mix with the CPU as any other device would."""
     model = Transformer(config).to("meta")

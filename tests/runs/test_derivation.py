@@ -13,7 +13,7 @@ import bundled_models
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model import config
@@ -124,7 +124,7 @@ def test_every_site_of_every_variant(config_: ModelConfig) -> None:
 
 def test_the_bound_is_narrow() -> None:
     """A number that is off by a thousandth of its terms is not taken for rounding."""
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     derivation = derive(trace, "blocks.0.attn.q", (1, 3, 5))
     wrong = trace["blocks.0.attn.q"].clone()
     wrong[1, 3, 5] += 1e-3 * derivation.steps[-1].size
@@ -136,7 +136,7 @@ def test_the_bound_is_narrow() -> None:
 
 
 def test_a_score_is_what_torch_says() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     q, k = trace["blocks.1.attn.q"][2, 4].double(), trace["blocks.1.attn.k"][2, 1].double()
     derivation = derive(trace, "blocks.1.attn.scores", (2, 4, 1))
     assert derivation.result == pytest.approx((q @ k / math.sqrt(8)).item(), abs=1e-12)
@@ -150,7 +150,7 @@ def test_a_score_is_what_torch_says() -> None:
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])
 def test_activations_are_those_of_torch(activation: config.Activation) -> None:
-    trace = run_both(language_model(tiny_config(ffn=config.Dense(activation=activation))))
+    trace = traced(tiny_config(ffn=config.Dense(activation=activation)))
     reference = {
         "relu": torch.nn.ReLU(),
         "gelu": torch.nn.GELU(),
@@ -166,7 +166,7 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
 
 @pytest.mark.parametrize("norm", [config.LayerNorm(), config.RMSNorm()])
 def test_norms_are_those_of_torch(norm: config.Norm) -> None:
-    trace = run_both(language_model(tiny_config(norm_at="post", norm=norm)))
+    trace = traced(tiny_config(norm_at="post", norm=norm))
     of = trace.stack.block(0).attn_norm
     x = (trace["blocks.0.resid.in"] + trace["blocks.0.attn.out"]).double()
     if isinstance(norm, config.LayerNorm):
@@ -182,7 +182,7 @@ def test_norms_are_those_of_torch(norm: config.Norm) -> None:
 
 
 def test_a_softmax_row() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     derivation = derive(trace, "blocks.0.attn.pattern", (0, 3, 2))
     assert [step.what for step in derivation.steps] == ["maximum", "exponential", "sum", "divide"]
     row = trace["blocks.0.attn.masked"][0, 3].double()
@@ -209,7 +209,7 @@ def test_a_token_is_its_bytes(lm: vm.LanguageModel) -> None:
 
 
 def test_the_weight_names_are_the_models_own() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     dot = derive(trace, "blocks.1.attn.q", (1, 2, 5)).steps[0]
     assert dot.terms is not None
     origin = dot.terms.term(7)[1].origin
@@ -218,18 +218,18 @@ def test_the_weight_names_are_the_models_own() -> None:
 
 
 def test_a_shared_head_is_named() -> None:
-    trace = run_both(language_model(tiny_config(n_heads=6, n_kv_heads=3, d_head=4)))
+    trace = traced(tiny_config(n_heads=6, n_kv_heads=3, d_head=4))
     derivation = derive(trace, "blocks.0.attn.scores", (5, 3, 1))
     assert derivation.kv_head == 2
     assert derivation.steps[0].terms is not None
     assert derivation.steps[0].terms.term(0)[1].origin == Cell("blocks.0.attn.k", (2, 1, 0))
     assert derive(trace, "blocks.0.attn.q", (5, 3, 1)).kv_head is None
-    own = run_both(language_model(tiny_config()))
+    own = traced(tiny_config())
     assert derive(own, "blocks.0.attn.scores", (1, 3, 1)).kv_head is None
 
 
 def test_the_bucket_of_a_distance() -> None:
-    trace = run_both(language_model(tiny_config(position=config.T5Bias(buckets=8, max_distance=12))))
+    trace = traced(tiny_config(position=config.T5Bias(buckets=8, max_distance=12)))
     derivation = derive(trace, "blocks.1.attn.bias", (2, 5, 1))
     distance, bucket, _ = derivation.steps
     assert distance.result == -4
@@ -239,7 +239,7 @@ def test_the_bucket_of_a_distance() -> None:
 
 
 def test_both_sides_are_reached_by_both_names() -> None:
-    trace = run_both(language_model(tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0)))
+    trace = traced(tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0))
     full = derive(trace, "decoder.blocks.1.cross.k", (1, 6, 2))
     seen = derive(trace.at("decoder"), "blocks.1.cross.k", (1, 6, 2))
     assert full.cell == seen.cell and full.result == seen.result
@@ -253,7 +253,7 @@ def test_both_sides_are_reached_by_both_names() -> None:
 def test_walking_back_ends_at_the_tokens() -> None:
     """From a probability, always to the first cell that enters: every number leads to an id."""
     for config_ in variants()[::7]:
-        trace = run_both(language_model(config_))
+        trace = traced(config_)
         name = list(sites.table(config_))[-1]
         cell = Cell(name, (3,) * len(trace[name].shape))
         for _ in range(500):
@@ -272,7 +272,7 @@ def test_walking_back_ends_at_the_tokens() -> None:
 
 
 def test_the_largest_terms_and_the_rest() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     terms = derive(trace, "blocks.0.ffn.out", (2, 3)).steps[0].terms
     assert terms is not None
     top = terms.largest(5)
@@ -286,7 +286,7 @@ def test_the_largest_terms_and_the_rest() -> None:
 
 
 def test_numbers_are_written_as_latex() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     step = derive(trace, "blocks.0.resid.mid", (2, 3)).steps[0]
     a, b = (float(f"{read.value:.4g}") for read in step.operands)
     said, total = step.numbers().replace(r"\left(", "").replace(r"\right)", "").split(" = ")
@@ -303,7 +303,7 @@ def test_numbers_are_written_as_latex() -> None:
 @pytest.mark.parametrize("config_", variants()[::5], ids=describe)
 def test_formulas_are_latex(config_: ModelConfig) -> None:
     """Braces close, and nothing has two exponents: what a browser would show in red."""
-    trace = run_both(language_model(config_))
+    trace = traced(config_)
     for name, _ in sites.in_order(config_):
         derivation = derive(trace, name, tuple(size - 1 for size in trace[name].shape))
         for step in derivation.steps:
@@ -315,7 +315,7 @@ def test_formulas_are_latex(config_: ModelConfig) -> None:
 
 def test_a_run_that_broke_is_still_told() -> None:
     """Without norms or additions a run may overflow: what is no number in the run is none here."""
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     lost = torch.full_like(trace["blocks.0.attn.q"], math.nan)
     trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": lost})
     derivation = derive(trace, "blocks.0.attn.scores", (1, 3, 2))
@@ -329,13 +329,13 @@ def test_a_run_that_broke_is_still_told() -> None:
 
 @pytest.mark.parametrize("index", [(), (3,), (0, 24), (-1, 0), (7, 0), (0, 0, 0)])
 def test_cells_that_are_not_there(index: tuple[int, ...]) -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     with pytest.raises(ValueError, match=r"blocks\.0\.resid\.mid.*T 7, D 24"):
         derive(trace, "blocks.0.resid.mid", index)
 
 
 def test_derived_cells_that_are_not_there() -> None:
-    trace = run_both(language_model(tiny_config(kind="encoder_decoder", start_id=0)))
+    trace = traced(tiny_config(kind="encoder_decoder", start_id=0))
     with pytest.raises(ValueError, match="Tq 5, Tk 7"):
         derive(trace, "decoder.blocks.0.cross.pattern", (0, 5, 0))
     with pytest.raises(ValueError, match="V 101"):
@@ -343,7 +343,7 @@ def test_derived_cells_that_are_not_there() -> None:
 
 
 def test_unknown_sites_are_named() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     with pytest.raises(ValueError, match=r"blocks\.0\.attn\.patern.*did you mean"):
         derive(trace, "blocks.0.attn.patern", (0, 0, 0))
 
@@ -461,6 +461,6 @@ def test_published_models(package: Callable[[str], Path], package_name: str, fil
 
 
 def test_the_tolerance_is_the_one_promised() -> None:
-    trace = run_both(language_model(tiny_config()))
+    trace = traced(tiny_config())
     derivation = derive(trace, "blocks.0.attn.v", (0, 0, 0))
     assert TOLERANCE == 1e-4 and derivation.bound == TOLERANCE * derivation.steps[-1].size

@@ -12,7 +12,7 @@ from typing import Any
 import bundled_models
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -58,7 +58,7 @@ def test_every_site_is_reproduced(config_: ModelConfig, monkeypatch: pytest.Monk
 def test_snippets_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The preamble and any one stage: short, and enough."""
     for config_ in variants():
-        trace = run_both(language_model(config_))
+        trace = traced(config_)
         for snippet in snippets(trace):
             assert len(preamble(trace, "tiny")) + len(snippet.lines) <= MOST_LINES
             assert max(map(len, snippet.lines)) <= 120

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import tiers
 import torch
 from tiny_models import close, describe, language_model, variants, without_a_part
 
@@ -21,11 +21,8 @@ CONFIGS = [*variants(), *without_a_part()]
 IDS, TARGET = [3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2]
 
 
-model = functools.cache(language_model)
-
-
 def run(config: ModelConfig, keep: Keep | None, edits: tuple[Edit, ...] = (), **more: Any) -> Trace:
-    lm = model(config)
+    lm = language_model(config)
     target = TARGET if config.kind == "encoder_decoder" else None
     return record(lm.model, lm.tokenizer, IDS, target, edits=edits, keep=keep, **more)
 
@@ -59,8 +56,7 @@ def test_one_head_needs_no_other(config: ModelConfig) -> None:
                 close(alone.head(name, head), everything.head(name, head))
 
 
-@pytest.mark.parametrize("keep", ["everything", "stream"])
-@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+@pytest.mark.parametrize(("config", "keep"), tiers.covered(CONFIGS, ["everything", "stream"]), ids=tiers.name)
 def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
     trace = run(config, keep)
     for name in trace.sites:
@@ -111,8 +107,8 @@ EDITS: list[tuple[Edit, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("edits", EDITS, ids=lambda edits: edits[0].tag)
-@pytest.mark.parametrize("config", variants(), ids=describe)
+# An entry of EDITS is one argument: a tuple alone.
+@pytest.mark.parametrize(("config", "edits"), tiers.covered(variants(), [(edits,) for edits in EDITS]), ids=tiers.name)
 def test_interventions_are_made_again(config: ModelConfig, edits: tuple[Edit, ...]) -> None:
     everything, stream = run(config, "everything", edits), run(config, "stream", edits)
     for name in everything.sites:

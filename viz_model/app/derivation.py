@@ -156,7 +156,7 @@ def _drawer(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
         else:
             _weight(trace, cell, t)
     except ValueError as wrong:
-        st.warning(t("derivation.missing", why=literal(str(wrong)[:300])))
+        st.warning(t("derivation.missing", why=t.error(str(wrong)[:300])))
     with st.expander(t("derivation.another")):
         _form(trace, cell, t)
 

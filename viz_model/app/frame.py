@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, interventions, runs, state
+from viz_model.app import components, examples, interventions, runs, state
 from viz_model.app.state import ViewState
-from viz_model.app.texts import LANGUAGES, Texts, literal, quoting
+from viz_model.app.texts import LANGUAGES, Texts, literal
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import theme
 from viz_model.drawing.spans import around
@@ -29,7 +29,7 @@ from viz_model.topics.tokens.pictures.tokens import chip
 
 SECTIONS = {
     "": ("overview",),
-    "section_input": ("tokens", "embedding", "position"),
+    "section_input": ("tokens", "embedding", "batch", "position"),
     "section_machine": ("attention", "cross_attention", "block", "norm_placement"),
     "section_output": ("next_token", "attribution", "ablations", "mistakes"),
     "section_models": ("architectures", "cost"),
@@ -45,26 +45,6 @@ FORMER = {
 MOST_QUOTED = 200
 """Characters of a text that a notice repeats."""
 
-EXAMPLES = (
-    "Once upon a time, there was a little girl named",
-    "The cat sat on the mat because it was",
-    "我爱深度学习",
-    "从前，有一只小兔子",
-    "Tom says 你好 to his friend 小明",
-)
-TO_TRANSLATE = (
-    "The cat is sleeping on the chair.",
-    "She is reading a book in the garden.",
-    "Where is the station?",
-    "I don't know what to say.",
-    "My brother wants to buy a new car.",
-)
-WITH_A_GAP = (
-    "Once upon a time, there was a little {mask} named Lily.",
-    "The cat {mask} on the mat.",
-    "Tom was very {mask} because he lost his ball.",
-    "从前，有一只小{mask}住在森林里。",
-)
 MAX_MAP_LAYERS = 6
 MOST_CHIPS = 400
 """Tokens in the ribbon at the most; of longer texts those around the selected one."""
@@ -253,7 +233,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     )
     columns = st.columns([4, 1], vertical_alignment="center")
     with columns[0], st.container(horizontal=True, gap="xsmall", key="frame_examples"):
-        for n, example in enumerate(examples(lm)):
+        for n, example in enumerate(examples.of(lm, t.language)):
             st.button(
                 example if len(example) <= 18 else f"{example[:16].rstrip()}…",
                 key=f"frame.example.{n}",
@@ -268,7 +248,7 @@ def sentence(view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None
     try:
         trace = _run(view, lm, text, t)
     except vm.TextError as error:
-        st.info(quoting(error), icon=":material/edit:")
+        st.info(t.error(error), icon=":material/edit:")
         return None
     with columns[1]:
         _count(typed, trace, t)
@@ -289,19 +269,6 @@ def _read_as(lm: vm.LanguageModel, text: str) -> str:
     if tokenizer.is_lossless or isinstance(tokenizer, IdTokenizer):
         return text
     return tokenizer.decode(tokenizer.encode(text, special=False))
-
-
-def examples(lm: vm.LanguageModel) -> tuple[str, ...]:
-    """Sentences to try, the first unasked: such as the model can read."""
-    tokenizer = lm.tokenizer
-    if isinstance(tokenizer, IdTokenizer):
-        return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
-    if lm.config.kind == "encoder_decoder":
-        return TO_TRANSLATE
-    if tokenizer.mask_id is None or not lm.config.has_logits:
-        return EXAMPLES
-    mask = tokenizer.token(tokenizer.mask_id).text
-    return tuple(sentence.format(mask=mask) for sentence in WITH_A_GAP)
 
 
 def _run(view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> vm.Trace:

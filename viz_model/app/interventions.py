@@ -140,5 +140,5 @@ def fitting(run: runs.RunKey, t: Texts) -> vm.Trace:
     except ValueError as wrong:
         if not run.edits:
             raise
-        st.warning(t("edits.unfit", why=literal(str(wrong)[:300])))
+        st.warning(t("edits.unfit", why=t.error(str(wrong)[:300])))
         return runs.trace(run.plain)

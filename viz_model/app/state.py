@@ -119,7 +119,7 @@ class ViewState:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something the address asked for that is not there: a key of the texts, and its values."""
+    """Something the address asked for that is not there: a key of the texts, and its values; an error says why."""
 
     key: str
     values: Mapping[str, object]
@@ -171,7 +171,7 @@ def parse(
     try:
         changes = edits.parse(asked)  # whether the model has such places is seen when it runs
     except ValueError as wrong:
-        notices.append(Notice("edits.unknown", {"why": str(wrong)[:300]}))
+        notices.append(Notice("edits.unknown", {"why": wrong}))
         changes = ()
     cell: Cell | None = None
     if "cell" in query:

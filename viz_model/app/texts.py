@@ -3,7 +3,8 @@
 Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<group>.md`` under
 ``## section`` headings, of this folder or of a topic's. Both are addressed as ``group.key``, so no two
 folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
-LaTeX are left alone.
+LaTeX are left alone. The library speaks English: ``texts/<language>/errors.toml`` has its messages as keys,
+``{name}`` where a value stands.
 """
 
 from __future__ import annotations
@@ -52,6 +53,16 @@ class Texts:
         group, _, section = key.partition(".")
         return section in sections(self.language, group)
 
+    def error(self, error: BaseException | str) -> str:
+        """What is wrong, for Markdown: a message of the library, in English where nobody has translated it."""
+        return quoting(self._translated(str(error)))
+
+    def _translated(self, message: str) -> str:
+        for pattern, translated in _messages(self.language):
+            if match := pattern.fullmatch(message):  # a value may be a message itself
+                return translated.format(**{name: self._translated(each) for name, each in match.groupdict().items()})
+        return message
+
     def site_label(self, site: Site) -> str:
         """The label of a row of the registry, which itself speaks English; so does a value that is new."""
         return site.label if self.language == "en" else labels(self.language, "sites").get(site.name, site.label)
@@ -68,6 +79,22 @@ def sections(language: str, group: str) -> dict[str, str]:
     """The Markdown file of a group, cut at its ``## `` headings: {heading: text}."""
     parts = re.split(r"^## +(\w+) *$", _read(FOLDERS, f"{language}/{group}.md"), flags=re.M)
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+_VALUE = re.compile(r"\{(\w+)\}")
+
+
+@functools.cache
+def _messages(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Patterns of the library's messages, those with most words first: one may be a general form of another."""
+    messages = {} if language == "en" else labels(language, "errors")
+    ordered = sorted(messages, key=lambda message: -len(_VALUE.sub("", message)))
+    return tuple((_pattern(message), messages[message]) for message in ordered)
+
+
+def _pattern(message: str) -> re.Pattern[str]:
+    parts = _VALUE.split(message)
+    return re.compile("".join(f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)), re.S)
 
 
 def snippet(stage: str, /, *, run: str = "", **values: object) -> str:
@@ -92,6 +119,7 @@ def _read(folders: Iterable[Path], name: str) -> str:
 
 
 # Letters and digits, with the signs of prose around or between them. No markup is made of such words.
+_SPACES = re.compile("([ ，。：；？！、（）“”])")
 _PLAIN_WORD = re.compile(r"""['"‘“(]?[^\W_]+(?:['’-][^\W_]+)*['"’”)]?[.,:;…]?|[–—]""")
 
 
@@ -104,7 +132,8 @@ def quoting(message: object) -> str:
         end = word.rstrip(".,:;")
         return literal(end) + word[len(end) :] if end else literal(word) if word else ""
 
-    return " ".join(map(shown, str(message).split(" ")))
+    words = _SPACES.split(str(message))
+    return "".join(word if n % 2 else shown(word) for n, word in enumerate(words))
 
 
 def row(cells: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import derivation, elements, frame, interventions, runs, state
+from viz_model.app import derivation, elements, examples, frame, interventions, runs, state
 from viz_model.app.choices import CODE, TAB, Choice
 from viz_model.app.page import Page
 from viz_model.app.texts import Texts, literal
@@ -115,13 +115,14 @@ def show(topic: Topic) -> None:
         state.write(view)
         del st.session_state["view"]  # so that the address is read again, which still asks for it
         st.rerun()
-    example = frame.examples(lm)[0]
+    example = examples.of(lm, view.lang)[0]
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     frame.sidebar(view, lm, t)
     for notice in state.notices():
-        st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
+        values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
+        st.warning(t(notice.key, **values))
     run = frame.sentence(view, lm, t)
     if run is None:
         st.stop()

@@ -15,7 +15,7 @@ from tiny_models import describe, language_model, variants
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.runs import edits
-from viz_model.topics.ablations.choices import GUESSES
+from viz_model.topics.ablations.claims import NORM
 from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
@@ -67,7 +67,7 @@ def test_a_guess_is_judged_by_what_was_measured(monkeypatch: pytest.MonkeyPatch)
     app.button_group(key="ablations.experiment").set_value("norm").run()
     app.button(key="ablations.try").click().run()
     verdicts = set()
-    for guess in GUESSES["norm"]:
+    for guess in (claim.name for claim in NORM.claims):
         app.button_group(key="ablations.guess").set_value(guess).run()
         assert not app.exception
         verdicts.add(next(part.value for part in app.markdown if "Measured" in part.value or "right" in part.value))

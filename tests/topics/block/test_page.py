@@ -199,9 +199,7 @@ def test_choices_stand_in_the_address(opened: Opened) -> None:
     assert wide.slider(key="block.dimension").value == config.d_model - 1
 
 
-@pytest.mark.parametrize("page", ["block", "norm_placement"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("n", (0, 3, 4, 7))
+@pytest.mark.parametrize(("n", "lang", "page"), crossed((0, 3, 4, 7), ["en", "zh"], ["block", "norm_placement"]))
 def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, opened: Opened) -> None:
     """A norm that measures nothing and a feed-forward of another activation: no words of another variant."""
     with fresh_variants.installed():

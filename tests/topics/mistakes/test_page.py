@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,8 @@ SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in 
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]
 NAME = "mistakes"
 
+loaded = functools.cache(vm.load)
+
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
@@ -31,7 +34,7 @@ def forget() -> Iterator[None]:
 
 def opened(patch: pytest.MonkeyPatch, config: ModelConfig | None, bug: str, **query: str) -> AppTest:
     """The page at a pair, with the models that stand in, and a tiny one where a config is given."""
-    models = {name: vm.load(name) for name in STAND_INS}
+    models = {name: loaded(name) for name in STAND_INS}
     offer(patch, ({"tiny": language_model(config)} if config else {}) | models)
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     asked = {

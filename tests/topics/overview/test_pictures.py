@@ -99,12 +99,13 @@ def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
     assert len(numbers) == strips * rows * header["width"] + len(header["blocks"]) * (rows * rows + rows)
 
 
-def test_wide_strips_are_thinned_to_dimensions_of_the_run() -> None:
-    trace = run_both(language_model(tiny_config(d_model=6000, n_heads=2, d_ffn=8))).at("decoder")
+def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_NUMBERS", overview.MOST_NUMBERS // 10)
+    trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
     view = views.overview_view(trace, 1)
     header, numbers = overview.scene(view, ["broad"] * len(view.blocks))
     every, rows = header["every"], header["rows"]
-    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 6000
+    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 600
     first = numbers[: rows * header["width"]].reshape(rows, -1)
     np.testing.assert_array_equal(first, trace["embed.token"].numpy()[:, ::every])
 

@@ -9,8 +9,10 @@ import streamlit as st
 
 from viz_model.app import elements, interventions, state
 from viz_model.app.page import Page
+from viz_model.claims import Verdict
 from viz_model.runs.edits import Edit
-from viz_model.topics.ablations.choices import EXPERIMENT, GUESS, GUESSES
+from viz_model.topics.ablations.choices import EXPERIMENT, GUESS
+from viz_model.topics.ablations.claims import OUTCOMES
 from viz_model.topics.ablations.sections.experiment import Experiment, Finding
 from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
 from viz_model.topics.ablations.sections.lab import Lab
@@ -35,6 +37,11 @@ class Ablation:
         return cls(lab, experiment, tried if fitting is experiment else None)
 
     @property
+    def verdict(self) -> Verdict[Any]:
+        """What may come of it."""
+        return OUTCOMES[self.experiment.name]
+
+    @property
     def guess(self) -> str | None:
         """What the visitor expects, of what may come of it here."""
         guess = self.lab.page.chosen(GUESS)
@@ -43,10 +50,10 @@ class Ablation:
     @property
     def guesses(self) -> list[str]:
         guesses = self.experiment.guesses
-        return list(GUESSES[self.experiment.name] if guesses is None else guesses(self.lab))
+        return [claim.name for claim in self.verdict.claims] if guesses is None else list(guesses(self.lab))
 
     def guess_name(self, guess: str) -> str:
-        return self.lab.words(f"guess_{self.experiment.name}_{guess}")
+        return self.verdict.labels(self.lab.page.t.language)[guess]
 
     def finding(self) -> Finding | None:
         """What was found, once it was tried."""
@@ -140,12 +147,16 @@ def _try(ablation: Ablation) -> None:
 def _answer(ablation: Ablation, finding: Finding) -> None:
     lab, page = ablation.lab, ablation.lab.page
     if finding.outcome is not None:
-        verdict = "none" if ablation.guess is None else "right" if ablation.guess == finding.outcome else "wrong"
-        st.markdown(lab.words(f"verdict_{verdict}", right=ablation.guess_name(finding.outcome)))
+        right = finding.outcome.name
+        verdict = "none" if ablation.guess is None else "right" if ablation.guess == right else "wrong"
+        st.markdown(lab.words(f"verdict_{verdict}", right=ablation.guess_name(right)))
     if finding.waits is not None:
         key, n = finding.waits
         st.button(
             lab.words("measure", n=n), key="ablations.measure", icon=":material/timer:", on_click=lab.allow, args=(key,)
         )
-    elements.see(page, finding.text, **finding.facts)
+    if finding.outcome is None:
+        elements.see(page, finding.text, **finding.facts)
+    else:
+        st.markdown(finding.outcome.says.fill(page.t.language, finding.facts))
     elements.see(page, f"why_{ablation.experiment.name}", **finding.facts)

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_model.app import elements, interventions
 from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
+from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures import maps
 from viz_model.topics.ablations.pictures.guesses import GuessesView, draw_guesses
@@ -38,7 +39,8 @@ def _guesses(lab: Lab) -> None:
     facts = view.facts()
     before, after = (literal(view.labels[best]) for best in view.best)
     token = literal(lab.plain.at(lab.at.side).tokens[lab.at.position].label)
-    st.markdown(f"**{lab.words(f'guesses_{view.outcome}', before=before, after=after, token=token, **facts)}**")
+    words = claims.GUESSES.says(lab.page.t.language, view, before=before, after=after, token=token, **facts)
+    st.markdown(f"**{words}**")
     names = {name: lab.words(f"series_{name}") for name in ("before", "after")}
     elements.figure(lab.page, draw_guesses(view, names), "guesses", lab.words("guesses_alt"))
     elements.see(lab.page, "compare", **facts)

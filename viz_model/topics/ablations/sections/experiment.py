@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from viz_model.claims import Claim
 from viz_model.runs.edits import Edit
 from viz_model.runs.edits.structure import StructureEdit
 from viz_model.runs.trace import Trace
+from viz_model.topics.ablations.claims import OUTCOMES
 from viz_model.topics.ablations.pictures.series import SeriesView
 from viz_model.topics.ablations.sections.lab import Lab
 
@@ -26,19 +28,19 @@ class Finding(NamedTuple):
     """What an experiment found.
 
     Attributes:
-        outcome: one of its guesses; None where it was not measured yet.
-        text: the text that says so, with ``facts`` in it.
+        outcome: the claim that is made of it, with ``facts`` in its words.
         draw: draws the measure.
         table: its columns.
         waits: for a visitor who asks for so many runs (:meth:`.Lab.allow`).
+        text: says as much as is known, where there is no outcome yet.
     """
 
-    outcome: str | None
-    text: str
+    outcome: Claim[Any] | None
     facts: Mapping[str, object]
     draw: Callable[[], None] = lambda: None
     table: Mapping[str, list[object]] = {}
     waits: tuple[Hashable, int] | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Measure:
         values: the measure [N] of a run; not finite where there is none.
         places: the names of the N places.
         axes: the keys of what the places and the measure are called.
-        judge: which guess is right, and what the text calls ``after``.
+        judge: the values of the experiment's verdict, and what the text calls ``after``.
         site: what is measured.
     """
 
@@ -102,7 +104,7 @@ class Measure:
     values: Callable[[Lab, Trace], np.ndarray]
     places: Callable[[Lab], tuple[str, ...]]
     axes: tuple[str, str]
-    judge: Callable[[np.ndarray, np.ndarray], tuple[str, str]]
+    judge: Callable[[np.ndarray, np.ndarray], tuple[Any, str]]
     site: str
     lines: bool = False
     marked: tuple[int, ...] = ()
@@ -112,10 +114,10 @@ class Measure:
 
     def answer(self, lab: Lab, edit: Edit, after: Trace) -> Finding:
         series = {"before": self.values(lab, lab.plain), "after": self.values(lab, after)}
-        outcome, value = self.judge(series["before"], series["after"])
+        values, after_written = self.judge(series["before"], series["after"])
         view = self._view(lab, series)
-        facts = {**self.ask(lab), "after": value}
-        return Finding(outcome, f"answer_{self.name}_{outcome}", facts, lambda: self._draw(lab, view), view.table())
+        facts = {**self.ask(lab), "after": after_written}
+        return Finding(OUTCOMES[self.name].of(values), facts, lambda: self._draw(lab, view), view.table())
 
     def _view(self, lab: Lab, series: Mapping[str, np.ndarray]) -> SeriesView:
         return SeriesView(self.places(lab), series, self.site, self.marked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from viz_model.app import elements, state
 from viz_model.drawing import heatmap
 from viz_model.runs.edits import AblateHead, FixPattern, SetNeuron, Skip
 from viz_model.runs.trace import Trace
+from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import maps
 from viz_model.topics.ablations.pictures.series import SeriesView
@@ -34,11 +36,15 @@ def _amounts(costs: tuple[breaking.Cost | None, ...]) -> np.ndarray:
     return np.array([breaking.amount(cost) for cost in costs])
 
 
+def _changing(costs: tuple[breaking.Cost | None, ...]) -> int:
+    return sum(cost is not None and cost.changed for cost in costs)
+
+
 def _extremes(lab: Lab, names: list[str], costs: tuple[breaking.Cost | None, ...]) -> Facts:
     """What changes the answer most, and least, and how many of them change the first choice."""
     order = breaking.by_amount(costs)
     return {
-        "n_changed": sum(cost is not None and cost.changed for cost in costs),
+        "n_changed": _changing(costs),
         "most": names[order[-1]],
         "most_cost": lab.amount(costs[order[-1]]),
         "least": names[order[0]],
@@ -83,8 +89,9 @@ def _answer_head(lab: Lab, edit: AblateHead, after: Trace) -> Finding:
     tried = _heads(lab)
     facts = {**_ask_head(lab), "name": _head_name(lab, edit), "cost": lab.amount(lab.cost(after))}
     if not lab.may(key := ("head", tried[0].layer), len(tried)):
-        return Finding(None, "answer_head_one", facts, waits=(key, len(tried)))
+        return Finding(None, facts, waits=(key, len(tried)), text="answer_head_one")
     costs = lab.costs(tried)
+    changing = _changing(costs)
     facts |= {"n": len(tried), **_extremes(lab, [_head_name(lab, each) for each in tried], costs)}
     amounts = _amounts(costs)
     order = breaking.by_amount(costs)
@@ -103,8 +110,7 @@ def _answer_head(lab: Lab, edit: AblateHead, after: Trace) -> Finding:
         "head": [f"{e.layer}.{e.attention}.{e.head}" for e in tried],
         lab.unit: amounts.tolist(),
     }
-    outcome = "falls" if facts["n_changed"] else "survives"
-    return Finding(outcome, f"answer_head_{outcome}", facts, draw, table)
+    return Finding(claims.HEAD.of(changing), facts, draw, table)
 
 
 def _choose_head(lab: Lab, edit: AblateHead, most: AblateHead, least: AblateHead) -> None:
@@ -156,7 +162,7 @@ def _make_pattern(lab: Lab, guess: str | None) -> FixPattern | None:
 
 def _answer_pattern(lab: Lab, edit: FixPattern, after: Trace) -> Finding:
     costs = _pattern_costs(lab, edit.layer, edit.head)
-    names = [lab.words(f"guess_pattern_{name}") for name in PATTERNS]
+    names = list(claims.PATTERN.labels(lab.page.t.language).values())
     extremes = _extremes(lab, names, costs[:-1])
     facts = _ask_pattern(lab) | {
         "best": extremes["least"],
@@ -168,7 +174,7 @@ def _answer_pattern(lab: Lab, edit: FixPattern, after: Trace) -> Finding:
     view = SeriesView((*names, lab.words("off")), {"cost": _amounts(costs)})
     best = PATTERNS[breaking.by_amount(costs[:-1])[0]]
     axes = lab.words("axis_pattern"), lab.unit
-    return Finding(best, "answer_pattern", facts, lambda: lab.draw(view, axes, "patterns"), view.table())
+    return Finding(claims.PATTERN.of(best), facts, lambda: lab.draw(view, axes, "patterns"), view.table())
 
 
 # Each sub-layer left out in turn: which one is missed most?
@@ -196,7 +202,7 @@ def _answer_layer(lab: Lab, edit: Skip, after: Trace) -> Finding:
     part = page.t(f"edits.part_{edit.part}")
     facts = {**_ask_layer(lab), "part": part, "layer": edit.layer, "cost": lab.amount(lab.cost(after))}
     if not lab.may("layer", len(tried)):
-        return Finding(None, "answer_layer_one", facts, waits=("layer", len(tried)))
+        return Finding(None, facts, waits=("layer", len(tried)), text="answer_layer_one")
     costs = lab.costs(tried)
     names = [lab.words("sublayer", part=page.t(f"edits.part_{each.part}"), layer=each.layer) for each in tried]
     facts |= _extremes(lab, names, costs)
@@ -210,7 +216,7 @@ def _answer_layer(lab: Lab, edit: Skip, after: Trace) -> Finding:
         if len(layers) < lab.plain.n_layers:
             st.caption(lab.words("layers_part", n=len(layers), n_layers=lab.plain.n_layers))
 
-    return Finding(most.part, "answer_layer", facts, draw, view.table())
+    return Finding(claims.LAYER.of(most.part), facts, draw, view.table())
 
 
 # The strongest neuron ten times as strong: does the answer change?
@@ -273,9 +279,8 @@ def _answer_neuron(lab: Lab, edit: SetNeuron, after: Trace) -> Finding:
     }
     view = SeriesView(tuple(f"{value:g}" for value in values), {"cost": _amounts(costs)}, "ffn.act")
     axes = lab.words("axis_set_to"), lab.unit
-    outcome = "changes" if here.changed else "stays"
-    draw = lambda: lab.draw(view, axes, "dose", lines=True)  # noqa: E731
-    return Finding(outcome, f"answer_neuron_{outcome}", facts, draw, view.table())
+    draw = partial(lab.draw, view, axes, "dose", lines=True)
+    return Finding(claims.NEURON.of(here.changed), facts, draw, view.table())
 
 
 EXPERIMENTS = (

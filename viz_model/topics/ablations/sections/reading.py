@@ -7,6 +7,7 @@ import numpy as np
 from viz_model.app.texts import literal
 from viz_model.runs.edits import FlipMask, ShuffleTokens
 from viz_model.runs.trace import Trace
+from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures.series import SeriesView
 from viz_model.topics.ablations.sections.experiment import Experiment, Facts, Finding
@@ -33,8 +34,8 @@ def _answer_order(lab: Lab, edit: ShuffleTokens, after: Trace) -> Finding:
     labels = tuple(lab.words(f"condition_{condition}") for condition in breaking.CONDITIONS)
     view = SeriesView(labels, {"cost": np.array(distances)}, "", (0,))
     axes = lab.words("axis_condition"), lab.words("axis_reordered")
-    outcome = "same" if by_condition["as_it_is"] < breaking.ALIKE else "other"
-    return Finding(outcome, f"answer_shuffle_{outcome}", facts, lambda: lab.draw(view, axes, "order"), view.table())
+    outcome = claims.SHUFFLE.of(by_condition["as_it_is"])
+    return Finding(outcome, facts, lambda: lab.draw(view, axes, "order"), view.table())
 
 
 # The key that a query reads most is hidden from it: where does the weight go, and does the answer change?
@@ -101,8 +102,7 @@ def _answer_cell(lab: Lab, edit: FlipMask, after: Trace) -> Finding:
         "gain": f"{100 * gain[gained]:.0f}",
         "cost": lab.amount(here),
     }
-    outcome = "changes" if here.changed else "stays"
-    return Finding(outcome, f"answer_flip_{outcome}", facts, lambda: _draw_cell(lab, view), view.table())
+    return Finding(claims.FLIP.of(here.changed), facts, lambda: _draw_cell(lab, view), view.table())
 
 
 ORDER = Experiment(

@@ -11,6 +11,7 @@ from viz_model.drawing import heatmap
 from viz_model.runs.edits import PatchResidual
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import TextError
+from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.choices import OTHER, WORD
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import maps
@@ -93,7 +94,7 @@ def _run(lab: Lab, text: str) -> Trace | str:
         other = runs.trace(lab.page.run_key.plain._replace(text=text)).at(lab.plain.stack.side)
         breaking.differs_at(lab.plain, other)
     except TextError as wrong:
-        return str(wrong)
+        return lab.page.t.error(wrong)
     except ValueError:
         return lab.words("other_length", n=len(lab.plain))
     return other
@@ -111,7 +112,7 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
     text = edit.from_text or ""
     other = _run(lab, text)
     if isinstance(other, str) or edit.read_at != edit.position:
-        return Finding(None, "answer_patch_one", facts)
+        return Finding(None, facts, text="answer_patch_one")
     swapped = breaking.differs_at(lab.plain, other)[0]
     facts |= {"from": literal(other.tokens[swapped].label), "word": lab.token_name(swapped)}
     depths = evenly(range(lab.plain.n_layers + 1), MOST_DEPTHS)
@@ -119,7 +120,7 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
     positions = _positions(lab, swapped, edit.position, most)
     n = len(depths) * len(positions)
     if not lab.may(key := ("patch", text), n):
-        return Finding(None, "answer_patch_one", facts, waits=(key, n))
+        return Finding(None, facts, waits=(key, n), text="answer_patch_one")
     patching = breaking.Patching(
         tuple(depths), tuple(positions), lab.patches(text, depths, positions), positions.index(swapped)
     )
@@ -131,7 +132,7 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
         "n_layers": lab.plain.n_layers,
         "best": lab.token_name(positions[int(np.nanargmax(above.max(0)))]),
     }
-    outcome = "end" if leaves is None else "early" if leaves <= lab.plain.n_layers / 2 else "late"
+    outcome = claims.PATCH.of(claims.Reach(leaves, lab.plain.n_layers))
     labels = [names[depth] for depth in depths]
 
     def draw() -> None:
@@ -143,7 +144,7 @@ def _answer(lab: Lab, edit: PatchResidual, after: Trace) -> Finding:
 
     table: dict[str, list[object]] = {"": list(labels)}
     table |= {f"{i}: {lab.labels[i]}": patching.moved[:, n].tolist() for n, i in enumerate(positions)}
-    return Finding(outcome, f"answer_patch_{outcome}", facts, draw, table)
+    return Finding(outcome, facts, draw, table)
 
 
 SENTENCE = Experiment(

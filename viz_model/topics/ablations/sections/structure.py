@@ -6,19 +6,14 @@ import numpy as np
 
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
+from viz_model.topics.ablations.claims import Shift
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.sections.experiment import Facts, Measure, left_out
 from viz_model.topics.ablations.sections.lab import Lab
 from viz_model.topics.block.pictures import depth
 from viz_model.topics.norm_placement.numbers import twins
 
-CLEAR = 0.05
-"""Differences of entropies (bits) or of cosines up to here count as none."""
 MOST_HEADS = 16
-
-
-def _by_gap(gap: float, rises: str, falls: str) -> str:
-    return rises if gap > CLEAR else falls if gap < -CLEAR else "same"
 
 
 # Without ÷√dₖ: how sharp is a head's pattern?
@@ -40,9 +35,9 @@ def _ask_scale(lab: Lab) -> Facts:
     }
 
 
-def _judge_scale(before: np.ndarray, after: np.ndarray) -> tuple[str, str]:
-    mean = float(np.nanmean(after))
-    return _by_gap(mean - float(np.nanmean(before)), "flatter", "sharper"), f"{mean:.2f}"
+def _judge_scale(before: np.ndarray, after: np.ndarray) -> tuple[Shift, str]:
+    shift = Shift(float(np.nanmean(before)), float(np.nanmean(after)))
+    return shift, f"{shift.after:.2f}"
 
 
 # Without positions: does the head that looks one place back still find its place?
@@ -71,8 +66,8 @@ def _ask_position(lab: Lab) -> Facts:
     }
 
 
-def _judge_position(before: np.ndarray, after: np.ndarray) -> tuple[str, str]:
-    return "loses" if after[0] < before[0] / 2 else "keeps", f"{after[0]:.0%}"
+def _judge_position(before: np.ndarray, after: np.ndarray) -> tuple[Shift, str]:
+    return Shift(before[0], after[0]), f"{after[0]:.0%}"
 
 
 # Without the mask: how much attention goes to the future?
@@ -83,9 +78,9 @@ def _ask_mask(lab: Lab) -> Facts:
     return {"even": f"{np.mean([(n - 1 - query) / n for query in range(n - 1)]):.0%}"}
 
 
-def _judge_mask(before: np.ndarray, after: np.ndarray) -> tuple[str, str]:
+def _judge_mask(before: np.ndarray, after: np.ndarray) -> tuple[float, str]:
     share = float(after.mean())
-    return "little" if share < 0.1 else "some" if share <= 0.5 else "most", f"{share:.0%}"
+    return share, f"{share:.0%}"
 
 
 def _open(lab: Lab) -> edits.NoMask:
@@ -103,8 +98,8 @@ def _ask_residual(lab: Lab) -> Facts:
     return {"before": f"{lab.measure('similarity', lab.plain)[-1]:.2f}", "n_layers": lab.plain.n_layers}
 
 
-def _judge_residual(before: np.ndarray, after: np.ndarray) -> tuple[str, str]:
-    return _by_gap(after[-1] - before[-1], "alike", "apart"), f"{after[-1]:.2f}"
+def _judge_residual(before: np.ndarray, after: np.ndarray) -> tuple[Shift, str]:
+    return Shift(before[-1], after[-1]), f"{after[-1]:.2f}"
 
 
 def _ask_norm(lab: Lab) -> Facts:
@@ -112,11 +107,9 @@ def _ask_norm(lab: Lab) -> Facts:
     return {"first": f"{lengths[0]:,.1f}", "before": f"{lengths[-1]:,.1f}", "n_layers": lab.plain.n_layers}
 
 
-def _judge_norm(before: np.ndarray, after: np.ndarray) -> tuple[str, str]:
+def _judge_norm(before: np.ndarray, after: np.ndarray) -> tuple[Shift, str]:
     last = float(after[-1])
-    if not np.isfinite(last) or last > 2 * before[-1]:
-        return "longer", f"{last:,.1f}" if np.isfinite(last) else "∞"
-    return "shorter" if last < before[-1] / 2 else "same", f"{last:,.1f}"
+    return Shift(float(before[-1]), last), f"{last:,.1f}" if np.isfinite(last) else "∞"
 
 
 EXPERIMENTS = (

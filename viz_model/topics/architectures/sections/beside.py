@@ -9,7 +9,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, quoting
+from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.topics.architectures.choices import COMPARE, TOKEN
 from viz_model.topics.architectures.numbers import architectures
@@ -95,7 +95,7 @@ def _other(page: Page) -> Beside:
         try:
             trace = _run(lm, name, page).at(side)
         except vm.TextError as error:
-            st.info(f"{literal(name)}: {quoting(error)}")
+            st.info(f"{literal(name)}: {page.t.error(error)}")
             return Beside(lm, side, layer, head, None, 0)
     token = architectures.same_place(page.trace.tokens, page.token, trace.tokens)
     at, picked = page.chosen(TOKEN) or (None, 0)

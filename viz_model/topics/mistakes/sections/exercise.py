@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from viz_model.app import elements, frame, runs
+from viz_model.app import elements, examples, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
@@ -121,10 +121,10 @@ def _candidates(page: Page) -> Iterator[tuple[Where, Page]]:
             yield "other_side", _moved(page, page.trace.at(side))
     own = page.view.model
     if page.lm.config.kind != "encoder_decoder":  # that would need a target too
-        yield "stand_in", _other(page, own, frame.examples(runs.model(own))[0])
+        yield "stand_in", _other(page, own, examples.of(runs.model(own), page.t.language)[0])
     for name in STAND_INS:
         if name in runs.offered() and name != own:
-            for text in (page.trace.text or frame.EXAMPLES[0], frame.EXAMPLES[0]):
+            for text in (page.trace.text or examples.EXAMPLES[0], examples.EXAMPLES[0]):
                 yield "stand_in", _other(page, name, text)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, frame, runs
+from viz_model.app import elements, examples, runs
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
@@ -44,7 +44,7 @@ class Compared(NamedTuple):
             try:
                 others += [runs.trace(runs.RunKey(page.view.model, readable))] if readable else []
             except vm.TextError as error:
-                errors[n] = str(error)
+                errors[n] = page.t.error(error)
         return cls(page, texts, tuple(others), errors)
 
     @property
@@ -56,7 +56,7 @@ def _proposed(page: Page) -> tuple[str, ...]:
     """What stands in the boxes as long as nobody has written into them."""
     n = len(SENTENCES)
     if isinstance(page.lm.tokenizer, IdTokenizer):
-        return (frame.examples(page.lm) * n)[:n]
+        return (examples.of(page.lm, page.t.language) * n)[:n]
     return tuple(page.words(f"other_{n}") for n in range(n))
 
 
@@ -68,7 +68,7 @@ def section(compared: Compared) -> None:
         box = partial(column.text_input, live="400ms", max_chars=400)
         elements.control(page, choice, box, value=compared.texts[n], help=None)
         if n in compared.errors:
-            column.caption(literal(compared.errors[n]))
+            column.caption(compared.errors[n])
     if not compared.others:
         return
     view = compared.view

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import viz_model as vm
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, quoting
+from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.tokens.choices import CL100K, VOCABULARY
 from viz_model.topics.tokens.numbers import facts
@@ -44,7 +44,7 @@ class Beside(NamedTuple):
             found.encode(text)
             other = found
         except (vm.ModelError, vm.TextError) as error:
-            why = f"{literal(offered[chosen])}: {quoting(error)}"
+            why = f"{literal(offered[chosen])}: {page.t.error(error)}"
         return cls(page, text, offered, chosen, other, why, facts.facts(page.trace, other, page.token))
 
     @property

@@ -11,7 +11,7 @@ import viz_model as vm
 from viz_model.app import elements, state
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, quoting, row
+from viz_model.app.texts import literal, row
 from viz_model.drawing.writing import percent
 from viz_model.tokenizers.tokenizer import Tokenizer, make_visible
 from viz_model.topics.tokens.choices import BY, LONGEST_WORD, STEP, STRETCH, WORD
@@ -43,7 +43,7 @@ def section(beside: Beside) -> None:
     try:
         found = splitting.splits(tokenizer, typed)
     except vm.TextError as error:
-        st.info(quoting(error))
+        st.info(page.t.error(error))
         return
     if found:
         _told(page, tokenizer, found[_stretch(page, found)])

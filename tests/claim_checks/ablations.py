@@ -1,0 +1,197 @@
+"""Claims of the page of experiments, each on runs made again by hand from the model's own code."""
+
+from __future__ import annotations
+
+import math
+import operator
+import zlib
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model.claims import Verdict
+from viz_model.runs import edits
+from viz_model.runs.trace import Trace
+from viz_model.topics.ablations import claims
+from viz_model.topics.ablations.claims import Reach, Shift
+from viz_model.topics.ablations.numbers import breaking, views
+from viz_model.topics.ablations.pictures.guesses import GuessesView
+from viz_model.topics.norm_placement.numbers import twins
+
+
+def _view(divergence: float, best: tuple[int, int]) -> GuessesView:
+    return GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.4, 0.6]), 0, best, divergence, (1.0, 1.0))
+
+
+EXAMPLES = {
+    "ablations.scale.sharper": (Shift(2.0, 1.9), Shift(2.0, 1.96)),
+    "ablations.scale.flatter": (Shift(1.0, 1.2), Shift(1.0, 1.04)),
+    "ablations.scale.same": (Shift(1.0, 1.04), Shift(1.0, 0.9)),
+    "ablations.position.loses": (Shift(0.76, 0.37), Shift(0.76, 0.42)),
+    "ablations.position.keeps": (Shift(0.76, 0.38), Shift(0.76, 0.1)),
+    "ablations.shuffle.same": (1e-5, 0.1),
+    "ablations.shuffle.other": (0.1, 1e-5),
+    "ablations.mask.little": (0.09, 0.1),
+    "ablations.mask.some": (0.5, 0.51),
+    "ablations.mask.most": (0.51, 0.5),
+    "ablations.residual.alike": (Shift(0.2, 0.4), Shift(0.2, 0.24)),
+    "ablations.residual.apart": (Shift(0.4, 0.2), Shift(0.4, 0.38)),
+    "ablations.residual.same": (Shift(0.2, 0.24), Shift(0.2, 0.4)),
+    "ablations.norm.longer": (Shift(2.0, math.nan), Shift(2.0, 4.0)),
+    "ablations.norm.shorter": (Shift(2.0, 0.9), Shift(2.0, 1.0)),
+    "ablations.norm.same": (Shift(2.0, 4.0), Shift(2.0, math.inf)),
+    "ablations.head.survives": (0, 1),
+    "ablations.head.falls": (1, 0),
+    **{f"ablations.pattern.{name}": (name, "other") for name in ("uniform", "previous", "first")},
+    **{f"ablations.layer.{name}": (name, "other") for name in ("attn", "cross", "ffn")},
+    "ablations.neuron.stays": (False, True),
+    "ablations.neuron.changes": (True, False),
+    "ablations.flip.stays": (False, True),
+    "ablations.flip.changes": (True, False),
+    "ablations.patch.never": (Reach(0, 4), Reach(1, 4)),
+    "ablations.patch.early": (Reach(2, 4), Reach(0, 4)),
+    "ablations.patch.late": (Reach(3, 4), Reach(2, 4)),
+    "ablations.patch.end": (Reach(None, 4), Reach(4, 4)),
+    "ablations.guesses.same": (_view(1e-5, (0, 0)), _view(0.1, (0, 0))),
+    "ablations.guesses.stays": (_view(0.1, (0, 0)), _view(0.1, (0, 1))),
+    "ablations.guesses.changes": (_view(0.1, (0, 1)), _view(1e-5, (0, 0))),
+}
+
+ELSEWHERE = (
+    "ablations.pattern.",
+    "ablations.layer.",
+    "ablations.patch.",
+    "ablations.shuffle.",
+    "ablations.mask.little",
+    "ablations.norm.same",
+    "ablations.scale.flatter",
+)
+"""Experiments of many runs each, which the page's tests make; and guesses that no bundled model bore out so far."""
+
+ONE_IN = 12
+"""Of so many texts one is experimented on: each experiment runs the model again."""
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    if zlib.crc32(repr(trace.ids).encode()) % ONE_IN or len(trace) < 2:
+        return
+    position, n_layers = len(trace) - 1, trace.n_layers
+    yield from _structure(trace)
+    if not trace.config.has_logits or trace.side != trace.config.sides[-1]:
+        return
+    at = breaking.place(trace, position)
+    neuron = int(trace.row("blocks.0.ffn.act", position).abs().argmax())
+    value = 10 * float(trace["blocks.0.ffn.act"][position, neuron]) or 10.0
+    row = breaking.mean_row(trace, position)
+    row[position] = 0
+    tried: list[tuple[Verdict[bool], edits.Edit]] = [
+        (claims.NEURON, edits.SetNeuron(layer=0, neuron=neuron, value=value, position=position)),
+    ]
+    if row.max() > 0:
+        tried.append((claims.FLIP, edits.FlipMask(query=position, key=int(row.argmax()))))
+    for verdict, edit in tried:
+        after = breaking.rerun(trace, (edit,))
+        cost = breaking.cost(trace, after, at)
+        is_other = _is_other(trace, after)
+        yield Shown(verdict, cost.changed, partial(operator.eq, "changes" if is_other else "stays"))
+        right = "changes" if is_other else "stays" if _divergence(trace, after) >= 0.0005 else "same"
+        yield Shown(claims.GUESSES, views.guesses_view(trace, after, position), partial(operator.eq, right))
+    heads = [edits.AblateHead(layer=n_layers - 1, head=head) for head in range(trace.config.n_heads)]
+    costs = list(breaking.costs(trace, heads, at))
+    changing = sum(_is_other(trace, breaking.rerun(trace, (edit,))) for edit in heads)
+    yield Shown(
+        claims.HEAD,
+        sum(cost is not None and cost.changed for cost in costs),
+        partial(operator.eq, "falls" if changing else "survives"),
+    )
+
+
+def _structure(trace: Trace) -> Iterator[Shown]:
+    layer, head = trace.n_layers - 1, 0
+    for edit in (edits.NoScale(), edits.NoPosition(), edits.NoResidual(), edits.NoNorm()):
+        try:
+            after = breaking.rerun(trace, (edit,))
+        except ValueError:  # the model has no such part
+            continue
+        match edit:
+            case edits.NoScale():
+                both = (float(np.nanmean(breaking.row_entropies(run, layer, head))) for run in (trace, after))
+                gap = _entropy(after, layer, head) - _entropy(trace, layer, head)
+                right = "flatter" if gap > 0.05 else "sharper" if gap < -0.05 else "same"
+                yield Shown(claims.SCALE, Shift(*both), partial(operator.eq, right))
+            case edits.NoPosition():
+                shares = [breaking.previous_shares(run) for run in (trace, after)]
+                best = np.unravel_index(shares[0].argmax(), shares[0].shape)
+                was, now = (_previous(run, *best) for run in (trace, after))
+                yield Shown(
+                    claims.POSITION,
+                    Shift(float(shares[0][best]), float(shares[1][best])),
+                    partial(operator.eq, "loses" if now < was / 2 else "keeps"),
+                )
+            case edits.NoResidual():
+                cosines = [float(twins.stream_similarity(run)[-1]) for run in (trace, after)]
+                was, now = (_cosine(run) for run in (trace, after))
+                right = "alike" if now - was > 0.05 else "apart" if now - was < -0.05 else "same"
+                yield Shown(claims.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
+            case edits.NoNorm():
+                lengths = [float(breaking.lengths_by_depth(run)[-1]) for run in (trace, after)]
+                was, now = (_length(run) for run in (trace, after))
+                right = "same" if was / 2 <= now <= 2 * was else "shorter" if now < was / 2 else "longer"
+                yield Shown(claims.NORM, Shift(*lengths), partial(operator.eq, right))
+    if trace.side == "decoder":
+        after = breaking.rerun(trace, (edits.NoMask(side="decoder" if len(trace.config.sides) > 1 else None),))
+        share = float(breaking.future_shares(after).mean())
+        later = _later(after)
+        right = "little" if later < 0.1 else "most" if later > 0.5 else "some"
+        yield Shown(claims.MASK, share, partial(operator.eq, right))
+
+
+def _entropy(run: Trace, layer: int, head: int) -> float:
+    """Over the rows that see more than one key, in bits."""
+    rows = run.head(f"blocks.{layer}.attn.pattern", head).tolist()
+    seen = run.head(f"blocks.{layer}.attn.mask", head).tolist()
+    chosen = [row for row, mask in zip(rows, seen, strict=True) if sum(added == 0 for added in mask) > 1]
+    return sum(-sum(p * math.log2(p) for p in row if p > 0) for row in chosen) / len(chosen)
+
+
+def _previous(run: Trace, layer: np.intp, head: np.intp) -> float:
+    rows = run.head(f"blocks.{layer}.attn.pattern", int(head)).tolist()
+    return sum(rows[i][i - 1] for i in range(1, len(rows))) / (len(rows) - 1)
+
+
+def _last(run: Trace) -> torch.Tensor:
+    return run[f"blocks.{run.n_layers - 1}.resid.out"].double()
+
+
+def _cosine(run: Trace) -> float:
+    unit = _last(run) / _last(run).norm(dim=-1, keepdim=True)
+    n = len(unit)
+    return (((unit @ unit.T).sum() - n) / (n * (n - 1))).item()
+
+
+def _length(run: Trace) -> float:
+    return float(np.median(_last(run).norm(dim=-1).numpy()))
+
+
+def _later(run: Trace) -> float:
+    n = len(run)
+    shares = [
+        sum(row[i + 1 :])
+        for layer in range(run.n_layers)
+        for head in range(run.config.n_heads)
+        for i, row in enumerate(run.head(f"blocks.{layer}.attn.pattern", head).tolist())
+        if i < n - 1
+    ]
+    return sum(shares) / len(shares)
+
+
+def _is_other(before: Trace, after: Trace) -> bool:
+    return bool(before["logits"][-1].argmax() != after["logits"][-1].argmax())
+
+
+def _divergence(before: Trace, after: Trace) -> float:
+    p, q = (run["logits"][-1].double().softmax(-1) for run in (before, after))
+    return float((p * (p / q).log2()).sum())

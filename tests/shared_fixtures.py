@@ -1,0 +1,237 @@
+"""Fixtures shared by all tests: tiny random models, the bundled twins, the running app, a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import plotly.graph_objects as go
+import pytest
+import torch
+from socket_visitor import stop
+from streamlit.components.v2 import manifest_scanner
+from tiny_models import random_model, tiny_config
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.drawing.sheet import Sheet
+from viz_model.model.transformer import Transformer
+from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.norm_placement.sections import fresh
+
+ROOT = Path(__file__).resolve().parents[1]
+REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"
+REQUIRE_PACKAGES = "VIZ_MODEL_REQUIRE_PACKAGES"
+CHROMIUM_ARGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+# The models here are so small that threads cost more than they bring.
+torch.set_num_threads(1)
+# A slow machine is no failure; a failing example is found again from the code it prints.
+hypothesis.settings.register_profile("viz-model", deadline=None, max_examples=60, print_blob=True)
+hypothesis.settings.load_profile("viz-model")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _installed_components() -> Iterator[None]:
+    """Streamlit looks for components in every installed package, for every page that is opened: here once."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _gradients_at_start() -> Iterator[None]:
+    """Models before their training are the same for every visitor, and so for every test: measured once."""
+    with pytest.MonkeyPatch.context() as patch:
+        measured = functools.cache(fresh.gradients_at_start._function)
+        patch.setattr(fresh.gradients_at_start, "_function", measured)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _accepted_figures() -> Iterator[None]:
+    """Every figure that a test draws is one that Plotly accepts: what draws it does not look."""
+    drawn, templates = Sheet.drawn, set()
+
+    def accepted(figure: Sheet) -> go.Figure:
+        found = drawn(figure)
+        spec = found.to_plotly_json()
+        template = spec["layout"].pop("template", None)
+        if repr(template) not in templates:  # most of the work, and the same for nearly all figures
+            go.layout.Template(template)
+            templates.add(repr(template))
+        go.Figure(spec)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sheet, "drawn", accepted)
+        yield
+
+
+@pytest.fixture(params=["pre", "post"])
+def config(request: pytest.FixtureRequest) -> ModelConfig:
+    """A tiny config, once for each place of the norm."""
+    return tiny_config(request.param)
+
+
+@pytest.fixture
+def model(config: ModelConfig) -> Transformer:
+    return random_model(config)
+
+
+@pytest.fixture(scope="session", params=["pre", "post"])
+def lm(request: pytest.FixtureRequest) -> vm.LanguageModel:
+    """A tiny random model with the bundled vocabulary, once for each place of the norm."""
+    tokenizer = story_tokenizer()
+    config = tiny_config(request.param, n_vocab=tokenizer.n_vocab)
+    return vm.LanguageModel(
+        name="tiny", model=random_model(config), tokenizer=tokenizer, twin=None, folder=Path("nowhere")
+    )
+
+
+@pytest.fixture(scope="session", params=["story-pre-ln", "story-post-ln"])
+def bundled(request: pytest.FixtureRequest) -> vm.LanguageModel:
+    """Each of the two models that come with the package."""
+    return vm.load(request.param)
+
+
+@pytest.fixture(scope="session")
+def package() -> Callable[[str], Path]:
+    """Where an installed package with a model lies, which is not imported.
+
+    Without it the tests that need it are skipped, or fail where VIZ_MODEL_REQUIRE_PACKAGES is set.
+    """
+
+    def find(name: str) -> Path:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            reason = f"no package {name}: README.md says how to install it"
+            if os.environ.get(REQUIRE_PACKAGES):
+                pytest.fail(f"{reason} ({REQUIRE_PACKAGES} is set)")
+            pytest.skip(reason)
+        return Path(spec.origin).parent
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def family_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the models of :mod:`tiny_family`."""
+    from tiny_family import write_family
+
+    folder = tmp_path_factory.mktemp("family")
+    write_family(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def family(family_folder: Path) -> Iterator[Path]:
+    """:func:`family_folder`, its models in the app's list."""
+    from viz_model.app import runs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIZ_MODEL_PATH", str(family_folder))
+        runs.configs.clear()  # the app looks for models once
+        yield family_folder
+    runs.configs.clear()
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory, family_folder: Path) -> Iterator[str]:
+    """The address of the app, running for all tests of the session, with a small model of every kind."""
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt", VIZ_MODEL_PATH=str(family_folder)) as url:
+        yield url
+
+
+@pytest.fixture
+def fresh_app_url(tmp_path: Path) -> Iterator[str]:
+    """The address of an app that nobody has visited yet."""
+    with running_app(tmp_path / "log.txt") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def running_app(log: Path, **environment: str) -> Iterator[str]:
+    """Start the app, yield its address, stop it. What it logged must hold no traceback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", "app.py"),
+        "--server.headless=true",
+        f"--server.port={port}",
+        "--server.address=127.0.0.1",
+        "--server.fileWatcherType=none",
+        "--browser.gatherUsageStats=false",
+    ]
+    url = f"http://127.0.0.1:{port}"
+    with log.open("wb") as out:
+        app = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+        )
+    try:
+        _wait_until_healthy(f"{url}/_stcore/health", app, log)
+        yield url
+    finally:
+        stop(app)
+    text = log.read_text(errors="replace")
+    assert "Traceback" not in text, f"the app logged an error:\n{text}"
+
+
+def _wait_until_healthy(address: str, app: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if app.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A Chromium driven by Playwright.
+
+    Without one on this machine the tests that need it are skipped, or fail where
+    VIZ_MODEL_REQUIRE_BROWSER is set.
+    """
+    path = shutil.which("chromium")
+    if path is None:
+        reason = "no chromium on the PATH: install it to run the browser tests"
+        if os.environ.get(REQUIRE_BROWSER):
+            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGS))
+        try:
+            yield browser
+        finally:
+            browser.close()

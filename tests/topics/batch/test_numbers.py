@@ -1,0 +1,169 @@
+"""A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; on any model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import describe, language_model, variants
+from torch.nn import functional as F
+
+import viz_model as vm
+from viz_model.config import ModelConfig
+from viz_model.tokenizers.tokenizer import cl100k_base, story_tokenizer
+from viz_model.topics.batch.choices import BESIDE, MOST_CHARACTERS, TEXTS
+from viz_model.topics.batch.claims import COUNTED, OPEN, Gap, Losses
+from viz_model.topics.batch.numbers import norms, tutorial
+from viz_model.topics.batch.numbers.run import PADDING, Row, Together, collate, padded_vectors, row, together
+from viz_model.training.batches import IGNORED, Batch
+from viz_model.training.objective import asked
+
+TEXT = "Once upon a time, there was a little girl named"
+CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::4]]
+
+
+def rows_of(lm: vm.LanguageModel, texts: tuple[str, ...] = (TEXT, *BESIDE)) -> list[Row]:
+    targets = [text.split()[0] if lm.config.kind == "encoder_decoder" else None for text in texts]
+    return [row(lm, text, target) for text, target in zip(texts, targets, strict=True)]
+
+
+def counted(found: Together) -> str:
+    """What is said of a batch's loss with its padding counted."""
+    assert found.loss is not None and found.counted is not None
+    return COUNTED.of(Losses(found.loss, found.counted, int(found.beyond.sum()))).name
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+def test_a_row_of_the_batch_is_the_sentence_alone_on_any_model(config: ModelConfig) -> None:
+    lm = language_model(config)
+    rows = rows_of(lm)
+    found = together(lm.model, rows)
+    assert found.gaps.max() < 1e-4 * max(1.0, found.largest)
+    assert found.ids.shape == (4, max(len(row.ids(config.sides[0])) for row in rows))
+    assert found.shape[-1] == (config.n_vocab if config.has_logits else config.d_model)
+    assert (found.ids[found.padding] == PADDING).all()
+    if config.kind == "encoder" and not config.windows:
+        assert found.open_gaps.max() > 1e-3  # what the mask is for
+    if config.kind == "decoder":
+        assert OPEN.of(Gap(float(found.open_gaps.max()), found.largest, found.n_padding)).name == "same"
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-bert", "translate-t5"])
+def test_the_loss_is_what_training_takes(name: str) -> None:
+    lm = vm.load(name)
+    rows = rows_of(lm)
+    found, batch = together(lm.model, rows), collate(rows)
+    logits = lm.model(batch.ids, batch.target_ids, padding=batch.padding)
+    expected = F.cross_entropy(logits.transpose(1, 2), batch.answers, ignore_index=IGNORED)
+    assert found.loss == pytest.approx(expected.item(), rel=1e-4)
+    read, answers = asked(lm.model, batch)
+    nats = F.cross_entropy(lm.model.unembedding(read), answers)
+    assert found.loss == pytest.approx(nats.item(), rel=1e-4)
+    filled = torch.where(torch.from_numpy(found.beyond), PADDING, batch.answers)
+    counted = F.cross_entropy(logits.transpose(1, 2), filled, ignore_index=IGNORED)
+    assert found.counted == pytest.approx(counted.item(), rel=1e-4)
+    assert found.losses is not None and np.isfinite(found.losses).sum() == batch.n_asked
+
+
+def test_what_each_kind_is_asked_for() -> None:
+    decoder = row(vm.load("story-pre-ln"), "The cat sat")
+    assert decoder.answers == (*decoder.run.ids[1:], IGNORED)
+    encoder = row(vm.load("story-bert"), "The cat sat on the mat")
+    assert encoder.hidden is not None and encoder.answers is not None
+    assert encoder.run.ids[encoder.hidden] == vm.load("story-bert").tokenizer.mask_id
+    assert sum(answer != IGNORED for answer in encoder.answers) == 1
+    translator = row(vm.load("translate-2017"), "The cat sleeps.", "le chat")
+    assert translator.run.target_ids is not None
+    assert translator.answers == (*translator.run.target_ids[1:], IGNORED)
+    assert row(vm.load("story-pre-ln"), "word " * 60).run.n_dropped > 0
+
+
+def test_a_batch_without_padding_and_one_with_nothing_to_ask() -> None:
+    lm = vm.load("story-pre-ln")
+    found = together(lm.model, rows_of(lm, ("The cat", "The cat")))
+    assert OPEN.of(Gap(float(found.open_gaps.max()), found.largest, found.n_padding)).name == "full"
+    assert counted(found) == "none"
+    assert together(lm.model, rows_of(lm, ("a", "a"))).loss is None
+
+
+def test_padding_may_make_a_loss_look_better() -> None:
+    """Of models that know nothing some give the padding's id more than the tokens of the text."""
+    made = []
+    for seed in range(6):
+        lm = language_model(CONFIGS[0], seed)
+        made.append(counted(together(lm.model, rows_of(lm))))
+    assert {*made} == {"higher", "lower"}
+
+
+def test_both_norms_are_pytorchs() -> None:
+    numbers = torch.Generator().manual_seed(0)
+    x = 3 * torch.randn(11, 24, generator=numbers) + 1
+    torch.testing.assert_close(norms.layer_norm(x), F.layer_norm(x, (24,)), atol=1e-5, rtol=1e-5)
+    reference = torch.nn.BatchNorm1d(24, affine=False).train()
+    torch.testing.assert_close(norms.batch_norm(x), reference(x), atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="more than 1 value"):
+        reference(x[:1])  # PyTorch refuses what the page shows to be 0
+    assert not norms.batch_norm(x[:1]).any()
+
+
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-bert"])
+def test_neighbours_move_batch_norm_alone(name: str) -> None:
+    lm = vm.load(name)
+    site = "blocks.1.resid.in"
+    own, *beside = (norms.vectors(each, site) for each in rows_of(lm))
+    others = [norms.vectors(each, site) for each in rows_of(lm, ("Where is it?", "He ran to the big house.", "No."))]
+    rows = rows_of(lm)
+    padding = padded_vectors(lm.model, rows, lm.config.sides[0], site)
+    found = norms.neighbours(own, beside, others, 3, padding)
+    assert len(padding) == int(together(lm.model, rows).padding.sum())
+    assert [change.size for change in found.changes] == [4, 2, 1]
+    assert all(change.layer in (0.0, None) and change.layer_cut == 0 for change in found.changes)
+    assert all(change.batch is None or change.batch > 0.01 for change in found.changes)
+    assert found.changes[-1].batch is None and found.changes[-1].batch_cut > found.changes[0].batch_cut == 0
+    everything = torch.cat([own, *beside])
+    reference = torch.nn.BatchNorm1d(everything.shape[1], affine=False).train()
+    np.testing.assert_allclose(found.batch[0], reference(everything)[3], atol=1e-4)
+    np.testing.assert_allclose(found.layer[0], F.layer_norm(own, own.shape[1:])[3], atol=1e-4)
+    counting = reference(torch.cat([everything, padding]))[3]
+    before = torch.from_numpy(found.batch[0])
+    assert found.padded == pytest.approx(((counting - before).norm() / before.norm()).item(), rel=1e-3)
+    mean, deviation = found.feature_moments
+    assert (found.x[found.feature] - mean) / deviation == pytest.approx(found.batch[0][found.feature], abs=1e-4)
+
+
+def test_what_stands_at_padded_places_is_what_the_model_made_there() -> None:
+    lm = vm.load("story-pre-ln")
+    rows = rows_of(lm, ("The cat sat on the mat", "A dog"))
+    found = padded_vectors(lm.model, rows, "decoder", "blocks.0.resid.in")
+    table = lm.model.embedding.weight[PADDING] * lm.model.embedding_scale
+    position = lm.model.stack("decoder").position.add(0, len(rows[0].run.ids))
+    assert position is not None
+    torch.testing.assert_close(found, table + position[len(rows[1].run.ids) :], atol=1e-5, rtol=1e-5)
+
+
+def test_the_tutorials_batch() -> None:
+    found, tokenizer = tutorial.lookup(), cl100k_base()
+    assert found.ids.shape == (4, 16) and found.vectors.shape == (4, 16, 64)
+    assert found.ids.max() < tutorial.ROWS
+    assert tokenizer.decode(found.ids[0].tolist()).startswith(".\nBy mastering the art")
+    assert found.printed[:3] == (13, 3296, 88861) and found.printed[2:] == tuple(found.ids[0, 2:].tolist())
+    flat, rows = found.ids.ravel(), found.vectors.reshape(-1, 64)
+    for id in set(flat.tolist()):
+        assert (rows[flat == id] == rows[flat == id][0]).all()
+    assert not (found.vectors[0, 10] == found.vectors[0, 13]).any()  # which are equal in what was printed
+
+
+def test_a_sentence_of_the_address_is_bounded() -> None:
+    (choice, *_) = TEXTS
+    assert choice.read(choice.write("一只猫 & <b>")) == "一只猫 & <b>"
+    with pytest.raises(ValueError):
+        choice.read("x" * (MOST_CHARACTERS + 1))
+
+
+def test_collating_is_that_of_training() -> None:
+    lm = language_model(dataclasses.replace(CONFIGS[0], n_vocab=story_tokenizer().n_vocab))
+    batch = collate(rows_of(lm))
+    assert isinstance(batch, Batch) and batch.padding is not None
+    assert (batch.answers[batch.padding] == IGNORED).all()

@@ -1,0 +1,46 @@
+"""Sentences to try, such as a model can read and in the visitor's language first."""
+
+from __future__ import annotations
+
+import re
+
+import viz_model as vm
+from viz_model.tokenizers.tokenizer import IdTokenizer
+
+EXAMPLES = (
+    "Once upon a time, there was a little girl named",
+    "The cat sat on the mat because it was",
+    "我爱深度学习",
+    "从前，有一只小兔子",
+    "Tom says 你好 to his friend 小明",
+)
+TO_TRANSLATE = (
+    "The cat is sleeping on the chair.",
+    "She is reading a book in the garden.",
+    "Where is the station?",
+    "I don't know what to say.",
+    "My brother wants to buy a new car.",
+)
+WITH_A_GAP = (
+    "Once upon a time, there was a little {mask} named Lily.",
+    "The cat {mask} on the mat.",
+    "Tom was very {mask} because he lost his ball.",
+    "从前，有一只小{mask}住在森林里。",
+)
+
+
+def of(lm: vm.LanguageModel, language: str) -> tuple[str, ...]:
+    """The first is shown unasked."""
+    tokenizer = lm.tokenizer
+    if isinstance(tokenizer, IdTokenizer):
+        return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
+    if lm.config.kind == "encoder_decoder":
+        return TO_TRANSLATE
+    sentences: tuple[str, ...] = EXAMPLES
+    if tokenizer.mask_id is not None and lm.config.has_logits:
+        mask = tokenizer.token(tokenizer.mask_id).text
+        sentences = tuple(sentence.format(mask=mask) for sentence in WITH_A_GAP)
+    return tuple(sorted(sentences, key=lambda sentence: bool(_LATIN.match(sentence)) == (language == "zh")))
+
+
+_LATIN = re.compile("[A-Za-z]")

@@ -1,0 +1,93 @@
+"""LayerNorm and BatchNorm on the same batch: what each divides by, and what other neighbours change."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, runs
+from viz_model.app.cache import cached
+from viz_model.app.texts import row
+from viz_model.config import Side
+from viz_model.drawing.writing import percent
+from viz_model.topics.batch.choices import OTHERS
+from viz_model.topics.batch.claims import BATCH_NORM, LAYER_NORM, Moves
+from viz_model.topics.batch.numbers import norms as numbers
+from viz_model.topics.batch.numbers.norms import Neighbours
+from viz_model.topics.batch.numbers.run import padded_vectors
+from viz_model.topics.batch.pictures.norms import VectorsView, draw_vectors, strips_view
+from viz_model.topics.batch.sections.batched import Batched, key_of, row_of, usual_texts
+
+
+@cached()
+def _neighbours(
+    keys: tuple[runs.RunKey, ...], others: tuple[runs.RunKey, ...], side: Side, layer: int, token: int
+) -> Neighbours:
+    beside = [row_of(key) for key in keys]
+    at = beside[0].run.at(side)
+    name = at.full_name(f"blocks.{layer}.resid.in")
+    own, *near = (numbers.vectors(each, name) for each in beside)
+    far = [numbers.vectors(row_of(key), name) for key in others]
+    padding = padded_vectors(runs.model(keys[0].model).model, beside, side, name)
+    return numbers.neighbours(own, near, far, token, padding)
+
+
+def of(batched: Batched) -> Neighbours:
+    """The page's own sentence, always in a batch of four."""
+    page = batched.page
+    keys = (batched.keys[0], *(key_of(page, text) for text in batched.texts))
+    others = tuple(key_of(page, text) for text in usual_texts(page, OTHERS))
+    return _neighbours(keys, others, page.trace.stack.side, page.view.layer, batched.token)
+
+
+def section(batched: Batched) -> None:
+    page, words, given = batched.page, batched.page.words, of(batched)
+    facts = {"token": batched.token_name, "layer": page.view.layer, "feature": given.feature}
+    elements.see(page, "norms", **facts)
+    names = tuple(words("row", n=n) for n in range(len(given.vectors)))
+    view = VectorsView(given.vectors, names, given.token, given.feature)
+    n_vectors, width = sum(map(len, given.vectors)), given.x.size
+    (mean, deviation), (over, spread) = given.own_moments, given.feature_moments
+    told = {
+        "token": words("position"),
+        "layer": words("frame_layer", n=width, mean=f"{mean:.2f}", deviation=f"{deviation:.2f}"),
+        "batch": words("frame_batch", n=n_vectors, mean=f"{over:.2f}", deviation=f"{spread:.2f}", **facts),
+    }
+    elements.figure(page, draw_vectors(view, told), "vectors", words("vectors_alt"))
+    shown = {"first": view.features.start, "last": view.features.stop - 1, "width": width}
+    st.caption(words("vectors_note", **shown, n_vectors=n_vectors))
+    picture, see = elements.split()
+    with picture:
+        kinds = (("layer", given.layer), ("batch", given.batch))
+        rows = [
+            (words(f"strip_{kind}_{where}"), values)
+            for kind, both in kinds
+            for where, values in zip(("here", "others"), both, strict=True)
+        ]
+        strips = strips_view(given.x, rows, words("strip_x"))
+        elements.heat_rows(page, strips, "strips", words("strips_alt"), own=False)
+        st.markdown(_table(batched, given))
+        st.caption(words("changes_note"))
+    with see:
+        four, two, _ = given.changes
+        moves = Moves(four.layer or 0.0, two.layer or 0.0, four.batch or 0.0, two.batch or 0.0)
+        numbers_of = {name: percent(value) for name, value in moves._asdict().items()}
+        elements.say(page, LAYER_NORM, moves, token=facts["token"], **numbers_of)
+        elements.say(page, BATCH_NORM, moves, token=facts["token"], **numbers_of)
+        elements.see(page, "norms_why")
+        if given.padded is not None:
+            elements.see(page, "norms_padding", padded=percent(given.padded), **facts)
+
+
+def _table(batched: Batched, given: Neighbours) -> str:
+    """What neighbours change, for batches of each size."""
+    words = batched.page.words
+
+    def written(value: float | None) -> str:
+        return "–" if value is None else "0" if value == 0 else percent(value)
+
+    head = [words(f"change_{name}") for name in ("size", "n_vectors", "layer", "batch", "layer_cut", "batch_cut")]
+    lines = [row(head), row([":-", *["-:"] * 5])]
+    for change in given.changes:
+        moved = (change.layer, change.batch, change.layer_cut, change.batch_cut)
+        lines.append(row([str(change.size), str(change.n_vectors), *map(written, moved)]))
+    return "\n".join(lines)
