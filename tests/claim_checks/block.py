@@ -12,11 +12,7 @@ import torch
 
 from claim_checks import Shown
 from viz_model import config as variants
-from viz_model.runs.edits import Skip
-from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations.numbers import views as changed
-from viz_model.topics.ablations.pictures.guesses import GuessesView
 from viz_model.topics.block import claims
 from viz_model.topics.block.claims import Written
 from viz_model.topics.block.numbers import real_code, views
@@ -42,10 +38,6 @@ def _weights(ffn: int) -> WeightsView:
     return WeightsView((Matrix("attention", "attn.q", 10, (5, 2)), Matrix("ffn", "ffn.up", ffn, (ffn, 1))))
 
 
-def _guesses(second: int, divergence: float) -> GuessesView:
-    return GuessesView(("a", "b"), ONE / 2, ONE / 2, 0, (0, second), divergence, (1.0, 1.0))
-
-
 GATED = Neuron(0, None, None, 0.1, 0.1, ONE, ())
 CLAMP = Clamped(1.0, 2.0, 1, 8, 0, 0.9)
 
@@ -62,8 +54,6 @@ EXAMPLES = {
     "block.gate.holds_back": (GATED, GATED._replace(gate_act=-0.6)),
     "block.firing.few": (0.05, 0.0),
     "block.firing.most": (0.9, 0.5),
-    "block.guesses.changes": (_guesses(1, 0.3), _guesses(0, 0.3)),
-    "block.guesses.same": (_guesses(0, 0.0001), _guesses(0, 0.1)),
     "block.inside.helps": (Errors(0.02, 0.001), Errors(0.001, 0.001)),
     "block.clamp.saves": (CLAMP, CLAMP._replace(lost_clamped=3)),
     "block.chunks.equal": (0.0, 1e-7),
@@ -119,13 +109,6 @@ def _gate(trace: Trace, layer: int, token: int, neuron: int, claim: str) -> bool
     return abs(act) < 0.51 * abs(up)
 
 
-def _first_choice(before: Trace, after: Trace, token: int, claim: str) -> bool:
-    was, now = (run.row("logits", token) for run in (before, after))
-    if claim == "changes":
-        return int(was.argmax()) != int(now.argmax())
-    return torch.allclose(was.softmax(-1), now.softmax(-1), atol=0.02)
-
-
 def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
     """What is only computed when somebody opens it."""
     for errors in real_code.precision(trace, layer)[:2]:
@@ -139,16 +122,6 @@ def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
     out = trace[f"blocks.{layer}.ffn.out"]
     close: Callable[[str], bool] = lambda claim: apart < 1e-4 * max(1.0, float(out.abs().max()))  # noqa: E731
     yield Shown(claims.CHUNKED, apart, close)
-    if (trace.prefix and trace.side == "encoder") or not trace.config.has_logits:
-        return
-    for part, at in (("ffn", layer), ("attn", trace.n_layers - 1)):
-        edit = Skip(layer=at, part=part)  # type: ignore[arg-type]
-        after = record(trace.model, trace.tokenizer, trace.ids, trace.target_ids, edits=[edit])
-        after = after.at(trace.side) if trace.side else after
-        view = changed.guesses_view(trace, after, token)
-        yield Shown(claims.GUESSES, view, partial(_first_choice, trace, after, token))
-    view = changed.guesses_view(trace, trace, token)
-    yield Shown(claims.GUESSES, view, partial(_first_choice, trace, trace, token))
 
 
 def shown(trace: Trace) -> Iterator[Shown]:

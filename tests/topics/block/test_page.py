@@ -182,7 +182,7 @@ def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened)
     app.number_input(key="block.value").set_value(2.5).run()
     app.button(key="block.set").click().run()
     assert not app.exception and app.query_params["edits"] == "skip.1.attn~neuron.1.3.2p5.0"
-    assert "first choice here" in said(app) or "prediction here" in said(app)
+    assert "first choice at" in said(app) or "What it expects at" in said(app)
     app.toggle(key="block.skip.attn.True").set_value(False).run()
     assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"
 
@@ -240,8 +240,8 @@ def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Open
     assert "Tokens whose own vector matches" in words and "as a memory" in words
     assert ("promotes and suppresses" in words) == (ends and isinstance(config.head, choices.LanguageHead))
     assert "equal up to rounding" in words or "equal to the last bit" in words
-    assert words.count("first choice here") + words.count("prediction here") == ends
+    assert words.count("first choice at") + words.count("What it expects at") == ends
     app.slider(key="block.rate").set_value(0.0).run()
     assert not app.exception and app.query_params["rate"] == "0"
     if ends:
-        assert "The prediction here stays as it is" in said(app)
+        assert "What it expects at" in said(app)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from viz_model.claims import Claim, Text, Verdict
-from viz_model.topics.ablations.pictures.guesses import UNCHANGED, GuessesView
 from viz_model.topics.block.numbers.block import SubLayer
 from viz_model.topics.block.numbers.neurons import Neuron
 from viz_model.topics.block.numbers.real_code import Clamped, Errors
@@ -174,30 +173,6 @@ FIRING: Verdict[float] = Verdict(
     plain=Text(
         "Neuron {{neuron}} is above 0 on {{share}} of the {{n_tokens}} tokens of the stories.",
         "第 {{neuron}} 号神经元在这些故事的 {{n_tokens}} 个词元中有 {{share}} 大于 0。",
-    ),
-)
-
-GUESSES: Verdict[GuessesView] = Verdict(
-    "block.guesses",
-    Claim(
-        "changes",
-        lambda view: view.best[0] != view.best[1],
-        Text(
-            "The first choice here goes from {{before}} ({{p_before}}) to {{after}} ({{p_new}})",
-            "这里的首选从 {{before}}（{{p_before}}）变成 {{after}}（{{p_new}}）",
-        ),
-    ),
-    Claim(
-        "same",
-        lambda view: view.divergence < UNCHANGED,
-        Text(
-            "The prediction here stays as it is: {{before}}, {{p_before}} → {{p_after}}",
-            "这里的预测不变：{{before}}，{{p_before}} → {{p_after}}",
-        ),
-    ),
-    plain=Text(
-        "{{before}} stays the first choice here: {{p_before}} → {{p_after}}",
-        "这里的首选仍是 {{before}}：{{p_before}} → {{p_after}}",
     ),
 )
 

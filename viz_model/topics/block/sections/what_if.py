@@ -10,11 +10,11 @@ from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit, SetNeuron, Skip
+from viz_model.topics.ablations.claims import GUESSES
 from viz_model.topics.ablations.numbers import views
 from viz_model.topics.ablations.pictures.guesses import draw_guesses
 from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.block.choices import VALUE
-from viz_model.topics.block.claims import GUESSES
 from viz_model.topics.block.sections.one_block import OneBlock
 
 
@@ -86,5 +86,5 @@ def before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) ->
     view = views.guesses_view(before, after, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
     facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
-    st.markdown(f"**{GUESSES.says(page.t.language, view, **view.facts(), **facts)}**")
+    st.markdown(f"**{GUESSES.says(page.t.language, view, token=page.token_name(), **view.facts(), **facts)}**")
     elements.figure(page, draw_guesses(view, names), f"guesses_{key}", page.words("guesses_alt"))
