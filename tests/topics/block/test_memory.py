@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 import torch
 from tiny_models import describe, language_model, run_both, variants
+from torch import nn
 
 import viz_model as vm
 from viz_model import config
@@ -36,7 +39,7 @@ def test_matches_are_the_largest_products_over_the_vocabulary(config_: ModelConf
         view = memory.memory(trace, 1, 3, reads, most=5)
         assert view is not None
         ffn = trace.stack.block(1).ffn
-        first = ffn.get_submodule("gate" if isinstance(config_.ffn, config.Gated) else "up")
+        first = cast(nn.Linear, ffn.get_submodule("gate" if isinstance(config_.ffn, config.Gated) else "up"))
         with torch.inference_mode():
             sums = [first(alone(trace, 1, id))[3].item() for id in range(config_.n_vocab)]
         assert [value for _, value in view.matched] == pytest.approx(sorted(sums, reverse=True)[:5], abs=1e-4)

@@ -37,8 +37,8 @@ def test_a_decoder_knows_nothing_of_what_follows(story: vm.LanguageModel) -> Non
     view = context.two_sentences(first, second, (1, 1))
     assert CONTEXTUAL.of(view).name == "never" and view.equal == len(view.sites)
     encoder = vm.load("story-bert")
-    runs = [encoder.trace(text) for text in ("The cat sat on the mat.", "The cat saw a dog.")]
-    assert CONTEXTUAL.of(context.two_sentences(*runs, (2, 2))).name != "never"
+    first, second = (encoder.trace(text) for text in ("The cat sat on the mat.", "The cat saw a dog."))
+    assert CONTEXTUAL.of(context.two_sentences(first, second, (2, 2))).name != "never"
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)

@@ -96,11 +96,11 @@ def own_part(trace: Trace, geometry: Geometry, token: int) -> OwnPart:
     """The token's part, and that of the others that stand before it, or of an encoder's, anywhere."""
     vectors, ids = followed(trace, token), np.array(trace.own_ids)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    cosines = (vectors / np.where(lengths > 0, lengths, 1.0)) @ geometry.unit.T  # [S, V]
+    cosines = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32) @ geometry.unit.T  # [S, V]
     own = cosines[:, ids[token]]
     seen = np.arange(len(ids) if trace.stack.side == "encoder" else token)
     seen = seen[ids[seen] != ids[token]]
-    rank = (cosines > own[:, None] + 1e-6).sum(-1)
+    rank = (cosines > own[:, None] + 1e-5).sum(-1)  # but for rounding
     if not len(seen):
         return OwnPart(places(trace), own, np.full(len(own), np.nan), np.full(len(own), -1), rank)
     read = cosines[:, ids[seen]]

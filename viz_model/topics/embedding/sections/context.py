@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -60,7 +61,7 @@ def _two_sentences(page: Page) -> None:
     names = [literal(first.tokens[place].label) for place, _ in common]
     chosen = min(page.chosen(WORD), len(common) - 1)
     if len(common) > 1:
-        look = {"format_func": lambda n: names[n].strip("`"), "help": None}
+        look: dict[str, Any] = {"format_func": lambda n: names[n].strip("`"), "help": None}
         elements.control(page, WORD, st.pills, list(range(len(common))), value=chosen, **look)
     view = context.two_sentences(first, second, common[chosen])
     lines = {page.words("same_word"): view.same, page.words("other_words"): view.others}
