@@ -64,7 +64,7 @@ def variants() -> list[ModelConfig]:
 @functools.cache
 def _variants() -> tuple[ModelConfig, ...]:
     positions = [config.Sinusoidal(), config.Sinusoidal(layout="halves"), config.Learned(), *ROPES, config.Alibi()]
-    positions += [config.T5Bias(buckets=8, max_distance=12), config.NoPosition()]
+    positions += [config.T5Bias(buckets=8, max_distance=12), config.RelativeKey(), config.NoPosition()]
     forwards: list[config.FeedForward] = [
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]

@@ -217,6 +217,22 @@ class T5Bias(PositionScheme):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RelativeKey(PositionScheme):
+    """A trained vector for each distance, whose product with the query is added to the score (Shaw et al. 2018).
+
+    As in BERT with ``position_embedding_type = "relative_key"``: every distance of the context has a vector of its
+    own, which all heads share. There each layer has a table, here one serves all layers of a stack.
+    """
+
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "relative keys"
+
+    def check(self, model: ModelConfig) -> None:
+        if 2 * model.n_context * model.d_head > MAX_POSITION_TABLE:
+            raise ConfigError(f"n_context: {model.n_context} distances of {model.d_head} are too large a table")
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoPosition(PositionScheme):
     """Nothing tells the positions apart, save what the mask hides."""
 
@@ -266,7 +282,7 @@ class NoHead:
 
 
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm
-Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | NoPosition
+Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | RelativeKey | NoPosition
 FeedForward: TypeAlias = Dense | Gated
 Head: TypeAlias = LanguageHead | MaskedHead | NoHead
 

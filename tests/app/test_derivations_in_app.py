@@ -161,7 +161,7 @@ def test_every_place_and_operand_has_words() -> None:
                 t = Texts(language)
                 assert where(trace, cell, t)
                 for step in found.steps:
-                    assert derivation._what(step, t)
+                    assert derivation.what(step, t)
                     shown = derivation.painted(step, trace, found.role)
                     assert "#" not in derivation.lines(shown) and "@" not in derivation.lines(shown)
             assert all(sites.find(c.site, config) for c in found.before)

@@ -22,7 +22,7 @@ import viz_model as vm
 from viz_model.checkpoints.registry import load_folder
 from viz_model.config import Kind
 from viz_model.training import __main__ as command
-from viz_model.training import batches, card, log, publish, recipe
+from viz_model.training import batches, card, log, publish, recipe, samples
 from viz_model.training.batches import Batches, Translations, Windows
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import StepReport, trained_model
@@ -312,12 +312,12 @@ def test_own_text_by_hand(published: Published, kind: Kind) -> None:
     lm = load_folder(folder)
     found = publish.own_text(lm)
     if kind == "decoder":
-        ids = lm.tokenizer.encode(publish.OWN_TEXT["zh"])
+        ids = lm.tokenizer.encode(samples.OWN_TEXT["zh"])
         log_probs = lm.model(torch.tensor([ids]))[0].log_softmax(-1)
         expected = -sum(log_probs[t, id].item() for t, id in enumerate(ids[1:])) / (len(ids) - 1)
         assert found["zh"] == pytest.approx(expected, rel=1e-5)
     if kind == "encoder":
-        ids, mask, nats = lm.tokenizer.encode(publish.OWN_TEXT["zh"]), lm.tokenizer.mask_id, 0.0
+        ids, mask, nats = lm.tokenizer.encode(samples.OWN_TEXT["zh"]), lm.tokenizer.mask_id, 0.0
         for t in range(1, len(ids) - 1):  # what stands between the two ends of text, each hidden alone
             hidden = torch.tensor([[*ids[:t], mask, *ids[t + 1 :]]])
             nats -= lm.model(hidden)[0, t].log_softmax(-1)[ids[t]].item()

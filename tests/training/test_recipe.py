@@ -8,15 +8,21 @@ import tomllib
 from typing import Any
 
 import pytest
+import torch
 from tiny_models import tiny_config
 from training_data import tiny_recipe
 
+import viz_model as vm
 from viz_model.config import MaskedHead, NoHead
 from viz_model.training import recipe, study
+from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, RecipeError, Translation
 
-NAMES = ("story-pre-ln", "story-post-ln", "story-modern", "story-bert", "translate-2017", "translate-t5")
+NAMES = (
+    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi"),
+    *("story-bert", "translate-2017", "translate-t5"),
+)
 
 TOML = """
 steps = 100
@@ -55,7 +61,7 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     return found
 
 
-def test_the_six_recipes_in_the_order_they_are_shown() -> None:
+def test_the_seven_recipes_in_the_order_they_are_shown() -> None:
     assert recipe.names() == NAMES
     assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
 
@@ -72,7 +78,7 @@ def test_every_recipe_builds(name: str) -> None:
     assert missing - {"restarts"} == {"name", "accumulate"}
 
 
-def test_all_six_fit_into_sixty_megabytes() -> None:
+def test_all_seven_fit_into_sixty_megabytes() -> None:
     n_parameters = sum(p.numel() for name in NAMES for p in new_model(recipe.load(name)).parameters())
     assert 2 * n_parameters < 60e6
 
@@ -84,7 +90,11 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # How long each of the others was trained is its own affair, and stands in its card: further rounds may have a
     # peak of their own, the first has that of all the others.
     length = {"steps", "decay_steps", "restarts", "peak_rate"}
-    assert len({recipe.load(name).rounds[0].peak_rate for name in NAMES}) == 1
+    begun = {name for name in NAMES if recipe.load(name).begin_from}
+    assert begun == {"story-alibi"}
+    assert len({recipe.load(name).rounds[0].peak_rate for name in NAMES if name not in begun}) == 1
+    # One that begins from another's weights has no need of a first round at the full rate.
+    assert differing(described("story-pre-ln"), described("story-alibi")) - length == {"begin_from", "config.position"}
     assert differing(described("story-pre-ln"), described("story-modern")) - length == {
         f"config.{field}"
         for field in (
@@ -105,6 +115,22 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # Three matrices of 512 columns hold as many numbers as two of 768.
     for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
         assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
+
+
+def test_a_model_begins_from_the_weights_of_another() -> None:
+    begun, kept = new_model(recipe.load("story-alibi")), vm.load("story-pre-ln").model
+    for name, weight in kept.state_dict().items():
+        assert torch.equal(begun.state_dict()[name], weight), name
+    x = torch.arange(9)[None]
+    assert not torch.allclose(begun.eval()(x), kept(x), atol=1e-2)  # the positions are others
+
+
+@pytest.mark.parametrize(
+    ("begin_from", "config"), [("story-none-such", {}), ("story-pre-ln", {}), ("story-modern", {"n_vocab": 8192})]
+)
+def test_weights_that_are_not_there_or_do_not_fit_are_refused(begin_from: str, config: dict[str, Any]) -> None:
+    with pytest.raises(TrainingError, match=f"^begin_from: '{begin_from}'"):
+        new_model(tiny_recipe(begin_from=begin_from, config=config))
 
 
 def test_twins_are_found_by_their_recipes() -> None:
@@ -195,6 +221,7 @@ def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
         ({"optimiser": "sgd"}, "optimiser"),
         ({"betas": (0.9, 1.0)}, "betas"),
         ({"betas": (math.nan, 0.9)}, "betas"),
+        ({"begin_from": 3}, "begin_from"),
     ],
 )
 def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:

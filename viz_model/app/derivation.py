@@ -245,7 +245,7 @@ def _step(n: int, step: Step, found: Derivation, trace: vm.Trace, t: Texts) -> N
     """What is done, with symbols and with numbers, and where each of them comes from."""
     is_last = n == len(found.steps) - 1
     shown = painted(step, trace, found.role if is_last else None)
-    st.markdown(f"**{n + 1}.** {_what(step, t)}")
+    st.markdown(f"**{n + 1}.** {what(step, t)}")
     with st.container(key=f"derivation_step_{n}"):
         st.latex(lines(shown))
     if shown.terms is not None:
@@ -255,7 +255,8 @@ def _step(n: int, step: Step, found: Derivation, trace: vm.Trace, t: Texts) -> N
             _operand(f"{n}.{k}", operand, found.cell, trace, t)
 
 
-def _what(step: Step, t: Texts) -> str:
+def what(step: Step, t: Texts) -> str:
+    """What a step does, in words."""
     facts = step.facts
     match step.what:
         case "token":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -108,7 +109,12 @@ class Attention(nn.Module):
         v = self.values(x, tap)
         if cache is not None:
             k, v = cache.extend(k, v)  # [B, G, Tk, K]
-        return self.mix(q, k, v, given.attn_bias, tap)
+        attn_bias, own = given.attn_bias, given.position.query_bias(q, start, k.shape[-2], self.scale)
+        if own is not None:
+            if attn_bias is None:
+                attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
+            attn_bias = attn_bias + own
+        return self.mix(q, k, v, attn_bias, tap)
 
     def queries(
         self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
@@ -201,6 +207,8 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
     k = kind.declare_rotated(layer.position, of, k, "k", (at.index("G"), j, at.index("K")))
     scores = _scores(config, at, q, k, (h, i, j))
     bias = kind.declare_bias(layer.position, of, (h, i, j), two_way=side == "encoder")
+    if bias is None:
+        bias = kind.declare_query_bias(layer.position, of, q, (h, i, j), partial(_scaled, config))
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
     return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j))
 
@@ -255,12 +263,17 @@ def _scores(config: ModelConfig, at: Scope, q: Value, k: Value, index: tuple[Ind
     h, i, j = index
     c = at.index("K")
     # Query head h reads the key–value head of its group (Ainslie et al. 2023, figure 2).
-    product: Expression = Sum(c, q[h, i, c] * k[group(config, h), j, c])
-    if config.scale_scores:
-        product = product / Setting(r"\sqrt{K}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
+    product = Sum(c, q[h, i, c] * k[group(config, h), j, c])
     return at.value(
-        "scores", index, product, symbol="S", label="attention scores", role="pattern", derived=True
+        "scores", index, _scaled(config, product), symbol="S", label="attention scores", role="pattern", derived=True
     )  # fmt: skip
+
+
+def _scaled(config: ModelConfig, product: Expression) -> Expression:
+    """What scores are, of a product with a query."""
+    if not config.scale_scores:
+        return product
+    return product / Setting(r"\sqrt{K}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
 
 
 def group(config: ModelConfig, head: Expression) -> Expression:

@@ -7,6 +7,7 @@ number to the scores. Each does nothing unless a scheme says otherwise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -19,7 +20,7 @@ from viz_model.model import ops
 from viz_model.values.declaration import Scope
 from viz_model.values.expression import Expression, Names, Point, Sized, exact
 from viz_model.values.leaves import Index, Setting, Table, Value
-from viz_model.values.operations import absolute, cos, sin, where
+from viz_model.values.operations import Sum, absolute, cos, sin, where
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -51,6 +52,13 @@ class Position(nn.Module):
         """[H, Tq, Tk], to be added to the scores, or None for nothing. The queries are the last positions."""
         return None
 
+    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor | None:
+        """[.., Tq, Tk], to be added to the scores, where it depends on the queries [.., Tq, K] too; None for nothing.
+
+        The queries are those of positions start …; ``scale`` is what the scores are multiplied by.
+        """
+        return None
+
     @staticmethod
     def declare_added(position: Any, at: Scope) -> Value | None:
         """Declare ``position``, the vectors that are added to the embedding."""
@@ -64,6 +72,13 @@ class Position(nn.Module):
     @staticmethod
     def declare_bias(position: Any, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value | None:
         """Declare ``bias``, what is added to the scores at [h, i, j]. Weights are named from the stack on."""
+        return None
+
+    @staticmethod
+    def declare_query_bias(
+        position: Any, at: Scope, q: Value, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
+    ) -> Value | None:
+        """Declare ``bias`` where it depends on the queries ``q`` too; ``scaled`` is what becomes of a product."""
         return None
 
 
@@ -355,6 +370,38 @@ class Bucket(Expression):
         return "bucket"
 
 
+class RelativeKey(Position):
+    """Query · vector of the distance, added to every score (Shaw et al. 2018, equation 4, its key part)."""
+
+    def __init__(self, position: config.RelativeKey, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.reach = model.n_context - 1
+        self.distances = nn.Embedding(2 * self.reach + 1, model.d_head)
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.distances.weight, std=0.02)  # as BERT's
+
+    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
+        at = torch.arange(start, start + q.shape[-2], device=q.device)
+        away = torch.arange(n_keys, device=q.device) - at[:, None] + self.reach  # [Tq, Tk]
+        return torch.einsum("...ik,ijk->...ij", q, self.distances(away)) * scale
+
+    @staticmethod
+    def declare_query_bias(
+        position: config.RelativeKey,
+        at: Scope,
+        q: Value,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), c, context = index, at.index("K"), at.sizes["C"]
+        table = at.with_axis("R", 2 * context - 1).weight("distances.weight", "r", "R", "K")
+        return at.value(
+            "bias", index, scaled(Sum(c, q[h, i, c] * table[j - i + (context - 1), c])),
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
 class Nowhere(Position):
     """No scheme at all, for what has no order of its own: queries that read another sequence."""
 
@@ -378,6 +425,8 @@ def kind(position: config.Position) -> type[Position]:
             return Alibi
         case config.T5Bias():
             return T5Bias
+        case config.RelativeKey():
+            return RelativeKey
         case config.NoPosition():
             return Position
         case _:

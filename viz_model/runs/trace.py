@@ -379,6 +379,10 @@ class Trace:
         q, k = self._queries_and_keys(at, head, rows)
         n_queries, n_keys = self._length(at), k.shape[-2]
         bias = None if is_cross else scheme.bias(n_queries, n_keys)
+        if bias is not None:
+            bias = bias[heads, rows]
+        elif not is_cross:
+            bias = scheme.query_bias(q, rows.start or 0, n_keys, attention.scale)
         is_causal = stack.side == "decoder" and not is_cross and not stack.layers[layer].window
         if which == "pattern" and is_causal and stack.side not in self.visible and bias is None and rows == slice(None):
             return ops.causal_pattern(q, k, attention.scale)
@@ -387,7 +391,7 @@ class Trace:
             return scores
         if which == "bias":
             assert bias is not None  # or the registry has no such site
-            return bias[heads, rows]
+            return bias
         if is_cross:
             visible = masks.everything(n_queries, n_keys)
         elif stack.side in self.visible:
@@ -397,7 +401,7 @@ class Trace:
         visible = visible[rows]
         if which == "mask":
             return ops.additive(visible).expand_as(scores)
-        masked = ops.hide(scores if bias is None else scores + bias[heads, rows], visible)
+        masked = ops.hide(scores if bias is None else scores + bias, visible)
         return masked if which == "masked" else ops.pattern(masked)
 
     def _queries_and_keys(self, at: str, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:

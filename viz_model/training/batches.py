@@ -137,21 +137,22 @@ class Windows(Batches):
 
     def held_out(self, language: str) -> Iterator[Batch]:
         """Windows without overlap: the first tokens of each are predicted from little context."""
-        return self._windows(self._corpus.languages[language].held_out)
+        return in_windows(self._corpus.languages[language].held_out.ids, self._window)
 
     def samples(self, language: str) -> Iterator[Sampled]:
         for sample in self._corpus.languages[language].samples:
-            yield Sampled(sample.source, self._windows(sample.held_out), self._windows(sample.seen))
+            held_out, seen = (in_windows(part.ids, self._window) for part in (sample.held_out, sample.seen))
+            yield Sampled(sample.source, held_out, seen)
 
-    def _windows(self, documents: Documents) -> Iterator[Batch]:
-        ids = documents.ids
-        n_windows = (len(ids) - 1) // self._window
-        if n_windows < 1:
-            # Held-out text of less than a window is one short window.
-            yield _shifted(ids[None])
-        for first in range(0, n_windows, 16):
-            starts = [self._window * n for n in range(first, min(first + 16, n_windows))]
-            yield _shifted(np.stack([ids[start : start + self._window + 1] for start in starts]))
+
+def in_windows(ids: Ids, window: int) -> Iterator[Batch]:
+    """The tokens [N] of a text in windows without overlap, 16 a batch; less than a window is one short window."""
+    n_windows = (len(ids) - 1) // window
+    if n_windows < 1:
+        yield _shifted(ids[None])
+    for first in range(0, n_windows, 16):
+        starts = [window * n for n in range(first, min(first + 16, n_windows))]
+        yield _shifted(np.stack([ids[start : start + window + 1] for start in starts]))
 
 
 def _shifted(rows: Ids) -> Batch:

@@ -190,9 +190,10 @@ def _one_line(text: str) -> str:
 
 
 def _rounds(recipe: Recipe) -> str:
-    """How a run went on from its own end, where it did."""
+    """How a run went on from its own end, where it did, or from another model."""
     if not recipe.restarts:
-        return ""
+        begun = f", begun from the published weights of {recipe.begin_from}, in half precision"
+        return begun if recipe.begin_from else ""
     *lengths, last = (f"{each.n_steps:,}" for each in recipe.rounds)
     return (
         f", in rounds of {', '.join(lengths)} and {last}: each has a warm-up and a decay of its own and begins with a "

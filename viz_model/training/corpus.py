@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,13 @@ class Documents:
         """The documents of all ``parts``, of which there is at least one."""
         lengths = np.concatenate([part.lengths for part in parts])
         return cls(np.concatenate([part.ids for part in parts]), np.cumsum([0, *lengths], dtype=np.int64))
+
+
+def entropy(ids: NDArray[Any]) -> float:
+    """Nats a token of whoever knows how often each of ``ids`` [N] occurs there, and nothing of their order."""
+    counts = np.bincount(ids)
+    shares = counts[counts > 0] / len(ids)
+    return float(-(shares * np.log(shares)).sum())
 
 
 SEEN = 8

@@ -20,7 +20,7 @@ from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.training import batches, log, loop
 from viz_model.training.checkpoint import TrainingError
-from viz_model.training.corpus import Corpus
+from viz_model.training.corpus import Corpus, entropy
 from viz_model.training.recipe import NextToken, Recipe
 from viz_model.training.samples import stories
 
@@ -84,9 +84,7 @@ def data() -> batches.Batches:
 
 def frequency_loss() -> float:
     """Nats a token of whoever knows how often each token of the training text is, and nothing of its order."""
-    counts = np.bincount(corpus().languages["text"].train.ids)
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+    return entropy(corpus().languages["text"].train.ids)
 
 
 class Recorded(NamedTuple):

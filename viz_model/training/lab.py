@@ -6,9 +6,10 @@ Here are the limits too, so that whoever asks for more, by whatever way, is told
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,14 +19,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from viz_model.config import ConfigError, ModelConfig
+from viz_model.config import Alibi, ConfigError, Learned, ModelConfig, NoPosition, Position, Rope, Sinusoidal, T5Bias
 from viz_model.model.transformer import Transformer
-from viz_model.runs.generation import Decoder, Sampling, generate
+from viz_model.runs.generation import Decoder, Generation, Sampling, generate
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.tokenizer import ByteLevel, story_tokenizer
 from viz_model.training import batches, loop, objective, samples
-from viz_model.training.batches import Batches
-from viz_model.training.corpus import Corpus
+from viz_model.training.batches import Batch, Batches
+from viz_model.training.corpus import Corpus, entropy
 from viz_model.training.loop import StepReport
 from viz_model.training.recipe import NextToken, Recipe, RecipeError
 
@@ -36,8 +37,17 @@ RANGES: dict[str, tuple[float, float]] = {
     "label_smoothing": (0.0, 0.5),
 }
 MOST_RATE = 10.0
+POSITIONS: dict[str, Position] = {
+    "sinusoidal": Sinusoidal(),
+    "learned": Learned(),
+    "rope": Rope(),
+    "alibi": Alibi(),
+    "t5": T5Bias(),
+    "none": NoPosition(),
+}
 CHOICES: dict[str, tuple[Any, ...]] = {
     "norm_at": ("pre", "post"),
+    "position": tuple(POSITIONS),
     "warmup": (True, False),
     "tie_embeddings": (True, False),
     "d_model": (32, 64, 96, 128),
@@ -91,6 +101,7 @@ class Settings:
     """What a visitor chooses. Nothing is checked here: :func:`check` does that."""
 
     norm_at: str = "pre"
+    position: str = "sinusoidal"
     warmup: bool = True
     dropout: float = 0.0
     label_smoothing: float = 0.0
@@ -108,12 +119,14 @@ class Settings:
 class Plan(NamedTuple):
     """Settings that can be trained.
 
-    ``rates`` is [steps]: the learning rate of every step to come.
+    ``rates`` is [steps]: the learning rate of every step to come. ``frequencies`` is the entropy of the text that is
+    trained on, in nats a token: as :attr:`Experiment.frequencies` for that text.
     """
 
     recipe: Recipe
     data: Batches
     n_tokens: int
+    frequencies: float
     n_parameters: int
     rates: NDArray[np.float64]
     prompt: str
@@ -137,11 +150,9 @@ def check(settings: Settings) -> Plan:
     rate = settings.peak_rate
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= MOST_RATE:
         raise LabError("peak_rate", "range", f"0 < η ≤ {MOST_RATE:g}", rate)
-    corpus = _sample(settings.source) if settings.source in samples.GRAMMARS else _own(settings.text)
-    n_tokens = len(corpus.languages["text"].train.ids)
-    # Of a short text the windows are as long as leave room for a step of two.
-    window = min(WINDOW, (n_tokens - 1) // 3)
-    rows = min(ROWS, (n_tokens - window - 1) // window)
+    corpus = _sample(settings.source) if settings.source in samples.GRAMMARS else own_text(settings.text)
+    ids = corpus.languages["text"].train.ids
+    window, rows = windows(len(ids))
     try:
         recipe = Recipe(
             name="lab",
@@ -153,6 +164,7 @@ def check(settings: Settings) -> Plan:
                 n_heads=settings.n_heads,
                 d_ffn=4 * settings.d_model,
                 norm_at=settings.norm_at,  # type: ignore[arg-type]  # one of CHOICES
+                position=POSITIONS[settings.position],
                 tie_embeddings=settings.tie_embeddings,
             ),
             objective=NextToken(rows={"text": rows}),
@@ -168,7 +180,7 @@ def check(settings: Settings) -> Plan:
         raise LabError(field, "choice", allowed, getattr(settings, field, "")) from None
     prompt = PROMPTS.get(settings.source) or " ".join(_readable(settings.text).split())[:PROMPT_CHARACTERS]
     data = batches.build(recipe, corpus)
-    return Plan(recipe, data, n_tokens, _n_parameters(recipe.config), _rates(recipe), prompt)
+    return Plan(recipe, data, len(ids), entropy(ids), _n_parameters(recipe.config), _rates(recipe), prompt)
 
 
 def _readable(text: str) -> str:
@@ -181,7 +193,18 @@ def _sample(language: str) -> Corpus:
     return Corpus.of_texts(samples.stories(language, N_STORIES), story_tokenizer())
 
 
-def _own(text: str) -> Corpus:
+def windows(n_tokens: int) -> tuple[int, int]:
+    """How long the windows of a text are, and how many a step reads: of a short one such as leave room for a step."""
+    window = min(WINDOW, (n_tokens - 1) // 3)
+    return window, min(ROWS, (n_tokens - window - 1) // window)
+
+
+def own_text(text: str) -> Corpus:
+    """A text of a visitor's own, of which the last tenth is held out.
+
+    Raises:
+        LabError: it is empty, too short or too long.
+    """
     if not text.strip():
         raise LabError("text", "empty", "a text", text)
     if len(text) > MOST_CHARACTERS:
@@ -287,7 +310,8 @@ class Experiment:
         reports: one a finished step.
         held_out, samples: as far as they were taken.
         update: of the last finished step.
-        stuck_at: the loss of a model that has learnt how frequent each token is, and nothing else.
+        frequencies: the entropy of the held-out tokens, in nats: whatever looks at nothing but how frequent each
+            token is has at least this loss on them.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -298,7 +322,7 @@ class Experiment:
         self.held_out: list[Measured] = []
         self.samples: list[Sample] = []
         self.update: Update | None = None
-        self.stuck_at = _entropy(plan.data)
+        self.frequencies = entropy(torch.cat([batch.answers.flatten() for batch in self._held_out()]).numpy())
 
     @property
     def tokenizer(self) -> ByteLevel:
@@ -337,29 +361,20 @@ class Experiment:
         if len(self.reports) >= 10:
             _speed = flops(self.plan.recipe) / _n_tokens(self.plan.recipe) * float(np.median(paces))
 
+    def _held_out(self) -> Iterator[Batch]:
+        """The part of the held-out text that is measured: the same every time."""
+        return itertools.islice(self.plan.data.held_out("text"), loop.LOGGED_BATCHES)
+
     def _look(self, done: int, measure: bool = True, sample: bool = True) -> None:
         if measure:
-            data = self.plan.data
-            some = (batch for _, batch in zip(range(loop.LOGGED_BATCHES), data.held_out("text"), strict=False))
-            found = objective.measure(self.model, some, data.tokenizer)
-            self.held_out.append(Measured(done, found.nats / max(1, found.n_asked), found.accuracy))
+            found = objective.measure(self.model, self._held_out(), self.tokenizer)
+            self.held_out.append(Measured(done, found.nats_per_token, found.accuracy))
         if sample:
-            self.samples.append(Sample(done, self._continue()))
-
-    def _continue(self) -> str:
-        end = self.tokenizer.end_of_text
-        assert end is not None  # no corpus is written without one
-        self.model.eval()
-        said = generate(
+            end = self.tokenizer.end_of_text
+            assert end is not None  # no corpus is written without one
             # Every text that it was trained on follows an end of text.
-            Decoder(self.model, [end, *self.tokenizer.encode(self.plan.prompt)]),
-            self.tokenizer,
-            max_new_tokens=SAMPLE_TOKENS,
-            sampling=SAMPLING,
-            seed=0,
-        )
-        self.model.train()
-        return said.text
+            ids = [end, *self.tokenizer.encode(self.plan.prompt)]
+            self.samples.append(Sample(done, continued(self.model, ids, self.tokenizer, SAMPLING).text))
 
     def language_model(self, name: str, *, trained: bool = True) -> LanguageModel:
         """A copy of the model, as it is now or as it began."""
@@ -374,17 +389,17 @@ class Experiment:
         )
 
 
+def continued(model: Transformer, ids: Sequence[int], tokenizer: ByteLevel, sampling: Sampling) -> Generation:
+    """:data:`SAMPLE_TOKENS` tokens after ``ids``, by a model that is being trained; of equal weights the same ones."""
+    model.eval()
+    found = generate(Decoder(model, ids), tokenizer, max_new_tokens=SAMPLE_TOKENS, sampling=sampling, seed=0)
+    model.train()
+    return found
+
+
 def _row(table: torch.Tensor) -> NDArray[np.float64]:
     row: NDArray[np.float64] = table.detach()[0].double().numpy()  # in another precision, so a copy
     return row
-
-
-def _entropy(data: Batches) -> float:
-    """Nats for each held-out token if each has its share in that text as its probability."""
-    answers = torch.cat([batch.answers.flatten() for batch in data.held_out("text")])
-    counts = answers.bincount().double()
-    shares = counts[counts > 0] / len(answers)
-    return -float((shares * shares.log()).sum())
 
 
 _speed = 1e10

@@ -18,6 +18,8 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import lr_scheduler
 
+from viz_model.checkpoints.registry import load
+from viz_model.checkpoints.weights import ModelError
 from viz_model.model.transformer import Transformer
 from viz_model.training import checkpoint, objective
 from viz_model.training.batches import Batches
@@ -59,9 +61,19 @@ class StepReport:
 
 
 def new_model(recipe: Recipe) -> Transformer:
-    """The model before its first step."""
+    """The model before its first step.
+
+    Raises:
+        TrainingError: the model that it begins from is not bundled, or has other weights.
+    """
     torch.manual_seed(recipe.seed)
-    return Transformer(recipe.config, recipe.rounds[0].dropout)
+    model = Transformer(recipe.config, recipe.rounds[0].dropout)
+    if recipe.begin_from:
+        try:
+            model.load_state_dict(load(recipe.begin_from).model.state_dict())
+        except (KeyError, ModelError, RuntimeError) as error:
+            raise TrainingError(f"begin_from: {recipe.begin_from!r}: {error}") from None
+    return model
 
 
 def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = None) -> list[torch.optim.Optimizer]:

@@ -100,6 +100,11 @@ class HeldOut:
     n_bytes: int = 0
 
     @property
+    def nats_per_token(self) -> float:
+        """Cross-entropy in nats for each asked token."""
+        return self.nats / max(1, self.n_asked)
+
+    @property
     def bits_per_byte(self) -> float:
         """Cross-entropy in bits for each UTF-8 byte of the tokens asked for.
 

@@ -18,6 +18,7 @@ from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import trained_model
 from viz_model.training.recipe import Recipe, twin
+from viz_model.training.samples import OWN_TEXT
 
 MODELS = Path(__file__).resolve().parents[1] / "models"
 GREEDY = generation.Sampling(temperature=0.0)
@@ -129,14 +130,6 @@ def bleu(lm: LanguageModel, data: Translations, language: str) -> dict[str, floa
         "bleu_all_references": sacrebleu.corpus_bleu(said, every, tokenize=tokenize).score,
     }
 
-
-OWN_TEXT = {
-    "en": "The old lamp in the kitchen was broken. Mia asked her father to help. Together they found a new bulb, "
-    "and soon the room was bright again. Mia smiled and said thank you.",
-    "zh": "小猫在河边玩，看见一条大鱼。它想吃鱼，可是不会游泳。妈妈说：“我们回家吧。”小猫高兴地跟着妈妈走了。",
-    "fr": "Le chat dort sur la chaise.",
-}
-"""Written for this purpose and never trained on: whoever has no corpus can check the weights with it."""
 
 OWN_SENTENCES = {"fr": "The cat is sleeping on the chair.", "zh": "The cat is sleeping on the chair."}
 OWN_TRANSLATIONS = {"fr": OWN_TEXT["fr"], "zh": "猫在椅子上睡觉。"}

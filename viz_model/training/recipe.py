@@ -120,6 +120,8 @@ class Recipe:
     label_smoothing: float = 0.0
     accumulate: int = 1
     seed: int = 0
+    begin_from: str = ""
+    """A bundled model of the same weights by name and shape, from which it begins; "" begins from random ones."""
     validate_every: int = 500
 
     def __post_init__(self) -> None:
@@ -133,6 +135,8 @@ class Recipe:
         self._check_number("final_share", 0.0, 1.0)
         self._check_number("clip", 0.0, math.inf)
         self._check_number("label_smoothing", 0.0, 0.9)
+        if not isinstance(self.begin_from, str):
+            raise RecipeError(f"begin_from: expected the name of a bundled model, got {self.begin_from!r}")
         if self.decay not in ("cosine", "linear"):
             raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
         if self.optimiser not in ("adamw", "muon"):

@@ -67,7 +67,7 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
         assert ("embed.norm" in plan) == (stack.embed_norm is not None)
         assert ("embed.segment" in plan) == (stack.segment is not None)
         assert ("attn.qk_norm" in plan) == config.qk_norm
-        assert ("attn.bias" in plan) == (stack.position_of(0).bias(3, 3) is not None)
+        assert ("attn.bias" in plan) == (config.layer(side, 0).position.acts_on == "scores")
         assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
         assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
         assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)

@@ -70,7 +70,7 @@ def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str,
         assert ("no step ÷ √K" in text) == (not config.scale_scores)
         assert ("**The norm.**" in text) == config.qk_norm
         assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
-        assert ("Position speaks here" in text) == (type(config.position).__name__ in ("Alibi", "T5Bias"))
+        assert ("Position speaks here" in text) == (config.position.acts_on == "scores")
         assert ("with the bias" in text) == config.attention_bias
         if side == "encoder":
             # The question proposes to try that mask, and its answer says what then happens.

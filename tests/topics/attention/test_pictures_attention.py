@@ -7,7 +7,7 @@ import pytest
 from tiny_models import describe, language_model, run_both, variants
 
 import viz_model as vm
-from viz_model.config import Alibi, Rope, T5Bias, YarnScaling
+from viz_model.config import Rope, YarnScaling
 from viz_model.drawing import heatmap, spans, strips
 from viz_model.topics.attention.numbers import by_hand, layer, views
 from viz_model.topics.attention.pictures import forms, grid, steps
@@ -67,7 +67,7 @@ def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace)
 
 
 def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> None:
-    has_bias = isinstance(any_trace.config.position, Alibi | T5Bias)
+    has_bias = any_trace.config.position.acts_on == "scores"
     names = layer.matrices(any_trace, LAYER)
     assert names == tuple(name for name in layer.MATRICES if name != "bias" or has_bias)
     for name in names:
@@ -92,7 +92,7 @@ def test_the_steps_of_any_model_follow_from_each_other(query: int, any_trace: vm
     np.testing.assert_allclose(view.scores * root, view.products, rtol=1e-4, atol=1e-4)
     bias = 0 if view.bias is None else view.bias
     np.testing.assert_allclose(view.masked, view.scores + bias + view.mask, rtol=1e-4, atol=1e-4)
-    assert (view.bias is not None) == isinstance(config.position, Alibi | T5Bias)
+    assert (view.bias is not None) == (config.position.acts_on == "scores")
     exponentials = np.exp(view.masked - view.masked.max())
     np.testing.assert_allclose(view.pattern, exponentials / exponentials.sum(), atol=1e-5)
     np.testing.assert_allclose(view.pattern @ v, view.z, atol=1e-4)

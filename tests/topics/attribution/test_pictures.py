@@ -92,7 +92,9 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     assert view.positions[view.selected] == 3 and view.final[:, -1].all()
     for row, place in enumerate(view.positions):
         assert (view.own[row] == (seen.ids[:, row] == trace.own_ids[place])).all()
-    assert view.final[:, view.depths.index(view.decided) :].mean() > 0.5
+    decided = view.seen.decided
+    assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
+    assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
     drawn = draw_lens(view, [str(depth) for depth in view.depths], WORDS)
     np.testing.assert_allclose(drawn.data[0].z, seen.probs.T, atol=1e-6)
     assert sum(text.startswith("<b>") for text in drawn.data[1].text) == view.final.sum()

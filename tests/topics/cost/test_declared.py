@@ -8,7 +8,7 @@ import fresh_variants
 import pytest
 from tiny_models import describe, tiny_config, variants
 
-from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, Rope, Side, T5Bias
+from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, RelativeKey, Rope, Side, T5Bias
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import parameters, plan
 from viz_model.topics.cost.numbers import counted
@@ -41,11 +41,12 @@ def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multipli
     d, k, h, g = config.d_model, config.d_head, config.n_heads, config.n_kv_heads
     depth, is_last = config.depth(side), side == config.sides[-1]
     tables = sum(3 if config.layer(side, i).ffn.gated else 2 for i in range(depth))
+    asked = sum(isinstance(config.layer(side, i).position, RelativeKey) for i in range(depth))
     across = n * 2 * d * h * k + n_source * 2 * d * g * k + n * n_source * 2 * h * k
     head = n * (d * config.n_vocab + (d * d if type(config.head).__name__ == "MaskedHead" else 0))
     return Multiplications(
         projections=depth * n * 2 * d * k * (h + g),
-        scores=depth * n * n * h * k,
+        scores=(depth + asked) * n * n * h * k,
         mixing=depth * n * n * h * k,
         cross=depth * across if len(config.sides) > 1 and is_last else 0,
         ffn=tables * n * d * config.d_ffn,

@@ -7,9 +7,11 @@ import pytest
 import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.runs.generation import Decoder
+from viz_model.topics.next_token.claims import TIMES
 from viz_model.topics.next_token.numbers import kv_cache
 
 DECODERS = [config for config in variants() if config.kind != "encoder"][::3]
@@ -76,6 +78,12 @@ def test_both_ways_are_measured_at_growing_lengths(kind: str) -> None:
     assert tuple(reading.drawn for reading in found) == kv_cache.marks(trace) == (1, 2, 4, 8, 16)
     assert all(reading.length == len(trace) + reading.drawn for reading in found)
     assert all(reading.cached > 0 and reading.fresh > 0 and reading.runs >= 1 for reading in found)
+
+
+def test_of_a_long_text_a_step_without_the_cache_takes_longer() -> None:
+    trace = vm.load("story-pre-ln").trace("One day, Tom went to the park with his red ball. " * 12)
+    *_, last = kv_cache.measure(trace)
+    assert TIMES.of((last.cached, last.fresh)).name == "longer"
 
 
 def test_without_time_or_room_a_measurement_is_short() -> None:

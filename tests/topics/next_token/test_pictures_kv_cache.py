@@ -35,7 +35,7 @@ def test_a_cell_a_layer_and_a_token_are_what_they_weigh() -> None:
     found = view(trace)
     assert found.a_cell == 2 * 6 * 4
     assert found.a_token == 2 * found.n_layers * found.a_cell == kv_cache.bytes_of(trace.config, 1)
-    assert found.n_bytes == found.a_token * len(trace)
+    assert found.held.n_bytes == found.a_token * len(trace)
     assert found.facts()["shared_by"] == "2" and found.places == 16  # the context ends the row of places
 
 
@@ -50,13 +50,13 @@ def test_keys_and_values_lie_in_rows_of_their_own() -> None:
     found = view(trace)
     maps = [part for part in cache.draw_cache(found, NAMES, str).data if part.type == "heatmap"]
     keys, values, empty = maps
-    np.testing.assert_allclose(np.asarray(keys.customdata)[0::2], found.keys, rtol=1e-5)
-    np.testing.assert_allclose(np.asarray(values.customdata)[1::2], found.values, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(keys.customdata)[0::2], found.held.keys, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(values.customdata)[1::2], found.held.values, rtol=1e-5)
     assert np.isnan(np.asarray(keys.z)[1::2]).all() and np.nanmax(keys.z) == pytest.approx(1)
     assert np.asarray(empty.z).shape[1] == found.places - len(trace)
     bars = [part for part in cache.draw_cache(found, NAMES, str).data if part.type == "bar"]
     held = sum(float(bar.y[len(trace) - 1]) for bar in bars)
-    assert held == found.n_bytes
+    assert held == found.held.n_bytes
 
 
 def test_the_source_is_a_part_that_never_grows() -> None:
@@ -64,9 +64,9 @@ def test_the_source_is_a_part_that_never_grows() -> None:
     trace = run_both(language_model(config)).at("decoder")
     found = view(trace)
     (source,) = [bar for bar in cache.draw_cache(found, NAMES, str).data if bar.name == "&lt;source&gt;"]
-    assert set(np.asarray(source.y).tolist()) == {found.n_source_bytes} == {kv_cache.bytes_of(config, 7)}
+    assert set(np.asarray(source.y).tolist()) == {found.held.n_source_bytes} == {kv_cache.bytes_of(config, 7)}
     key, value = cache.draw_source(found, NAMES).data
-    np.testing.assert_allclose(np.asarray(key.customdata)[0::2], found.source_keys, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(key.customdata)[0::2], found.held.source_keys, rtol=1e-5)
     assert len(value.x) == 7
 
 

@@ -25,6 +25,7 @@ SCHEMES = {
     config.Rope: "Rotary (RoPE)",
     config.Alibi: "ALiBi",
     config.T5Bias: "T5 bias",
+    config.RelativeKey: "Relative keys (relative_key)",
     config.NoPosition: "None (NoPE)",
 }
 
@@ -142,3 +143,23 @@ def test_what_is_chosen_stands_in_the_address(opened: Opened) -> None:
     assert app.slider(key="position.pair").value == 1 and app.slider(key="position.shift").value == 900
     app.slider(key="position.shift").set_value(7).run()
     assert app.query_params["shift"] == "7" and app.query_params["pair"] == "1"
+
+
+def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(opened: Opened) -> None:
+    longer = tiny_config(position=config.Alibi(), n_vocab=8192, n_context=64)
+    app = opened(longer)
+    assert "Longer than the training" in said(app) and "nats for a token beyond" not in said(app)
+    n_before = len(app.get("plotly_chart"))
+    app.toggle(key="position.beyond").set_value(True).run()
+    assert not app.exception and app.query_params["beyond"] == "1"
+    assert len(app.get("plotly_chart")) == n_before + 1
+    assert "**`tiny`** (ALiBi)" in said(app) and "{{" not in said(app)
+    app.text_area(key="position.beyond_text").set_value("too short").run()
+    assert not app.exception and any("more than 64 tokens" in part.value for part in app.info)
+
+
+@pytest.mark.parametrize("text", [TEXT, "a b c", "a"])
+def test_relative_keys_are_put_into_a_model_that_has_none(text: str, opened: Opened) -> None:
+    app = opened(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=32), text=text, relative="1", token="0")
+    assert not app.exception and "{{" not in said(app)
+    assert ("before any training" in said(app)) == (text != "a")

@@ -96,19 +96,22 @@ def test_a_bucket_worked_by_hand_is_the_one_the_model_uses(kind: config.Kind, po
     found = analysis.buckets(trace, 0)
     assert found.two_way == (kind == "encoder")
     for distance in range(-200, 201 if found.two_way else 1):
-        hand = by_hand.bucket_by_hand(found, distance)
-        far, first, exact = int(hand["far"]), int(hand["first"]), int(hand["exact"])
-        if far < exact:
-            expected = first + far
+        far = abs(distance)
+        if far < found.exact:
+            expected = far
         else:
-            grown = math.log(far / exact) / math.log(position.max_distance / exact)
-            expected = first + min(found.per_side - 1, exact + int(grown * (found.per_side - exact) + 1e-6))
-        assert int(hand["bucket"]) == expected, distance
+            grown = math.log(far / found.exact) / math.log(position.max_distance / found.exact)
+            expected = min(found.per_side - 1, found.exact + int(grown * (found.per_side - found.exact) + 1e-6))
+        expected += found.per_side if distance > 0 else 0
+        assert int(found.of(np.array([distance]))[0]) == expected, distance
+    shared = found.of(-np.arange(300)) == found.per_side - 1
+    assert shared.argmax() == found.last_from <= position.max_distance and shared[found.last_from :].all()
+    if position == config.T5Bias():
+        assert found.last_from == (91 if found.two_way else 113)
 
 
 def test_slopes_are_drawn_for_every_head() -> None:
     (trace,) = sides(tiny_config(position=config.Alibi(), n_heads=6))
-    view = slopes.SlopesView(analysis.slopes(trace, 0), 2)
-    drawn = slopes.draw_slopes(view, WORDS)
+    drawn = slopes.draw_slopes(analysis.slopes(trace, 0), 2, WORDS)
     np.testing.assert_allclose(drawn.data[0].y, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
     assert "<i>" not in drawn.to_json()

@@ -62,10 +62,12 @@ def test_curves_of_either_layout_pass_through_the_recorded_values(variant: Model
             for column, curve in zip(view.columns, (view.sine, view.cosine), strict=True):
                 recorded = trace["embed.position"][:, column].numpy()
                 np.testing.assert_allclose(np.interp(np.arange(len(trace)), view.at, curve), recorded, atol=0.01)
-            hand = by_hand.wave_by_hand(trace, 1, pair)
-            assert (hand["sine"], hand["cosine"]) == (hand["recorded_sine"], hand["recorded_cosine"])
-            total = float(hand["embedding"]) + float(hand["recorded_sine"])
-            assert total == pytest.approx(float(hand["sum"]), abs=2e-4)
+            facts, angle = by_hand.wave_facts(trace, 1, pair), 1 / 10_000 ** (2 * pair / variant.d_model)
+            assert float(facts["recorded_sine"]) == pytest.approx(math.sin(angle), abs=1e-4)
+            assert float(facts["recorded_cosine"]) == pytest.approx(math.cos(angle), abs=1e-4)
+            sum_ = by_hand.row_by_hand(trace, 1, view.columns[0])
+            total = float(sum_["embedding"]) + float(facts["recorded_sine"])
+            assert total == pytest.approx(float(sum_["sum"]), abs=2e-4)
 
 
 @pytest.mark.parametrize("variant", ADDED, ids=describe)
@@ -165,12 +167,8 @@ def test_long_matrices_are_thinned_out() -> None:
     assert len(view.rows) == len(view.values) and view.selected_row == 299 // step
 
 
-def test_by_hand_agrees_with_the_run(trace: Trace) -> None:
-    for token, pair in ((0, 0), (3, 2), (5, 11)):
-        hand = by_hand.wave_by_hand(trace, token, pair)
-        assert hand["sine"] == hand["recorded_sine"] and hand["cosine"] == hand["recorded_cosine"]
-        added = float(hand["embedding"]) + float(hand["recorded_sine"])
-        assert added == pytest.approx(float(hand["sum"]), abs=2e-4)
+def test_the_textbook_case_is_right_where_a_tutorial_slips() -> None:
+    hand = by_hand.textbook()
     assert hand["textbook_2"] == "0.0099998"
     assert (hand["textbook_0"], hand["textbook_1"], hand["textbook_3"]) == ("0.8415", "0.5403", "0.99995")
 

@@ -17,7 +17,7 @@ from tiers import some
 from viz_model.app import jobs, runs
 from viz_model.app.jobs import Jobs
 from viz_model.topics.training_lab.numbers.by_hand import by_hand
-from viz_model.topics.training_lab.numbers.views import run_view
+from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.sections import run as part
 from viz_model.training import lab, samples
 from viz_model.training.checkpoint import TrainingError
@@ -65,7 +65,7 @@ def train(app: AppTest) -> AppTest:
     return app
 
 
-def run_of(app: AppTest) -> part.Run:
+def run_of(app: AppTest) -> part.Run[lab.Experiment]:
     return app.session_state["training_lab.run"]
 
 
@@ -95,9 +95,9 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
     app = train(open_lab(n_layers=2))
-    facts = run_view(run_of(app).experiment).facts()
+    course, norms = (numbers.of(run_of(app).experiment).facts() for numbers in (Course, Gradients))
     text = said(app)
-    assert facts["held_last"] in text and facts["norm_first"] in text and f"{facts['clipped']} of 20 steps" in text
+    assert course["held_last"] in text and norms["low"] in text and f"{norms['clipped']} of 20 steps" in text
     update = run_of(app).experiment.update
     assert update is not None and by_hand(update, 0)["computed"] in text
     # A power of a number that itself ends in a power is no LaTeX.
@@ -209,6 +209,32 @@ def test_the_untrained_one_is_the_model_of_step_0() -> None:
     kept = app.session_state[runs._KEPT][runs_kept(app)[0]].lm
     before = run_of(app).experiment.before
     assert all((a == b).all() for a, b in zip(kept.model.parameters(), before.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("lang", some(["en", "zh"], 1))
+def test_a_bundled_model_goes_on_with_a_text_behind_a_door(lang: str, server: Jobs) -> None:
+    app = click(open_lab(lang, tune_steps=10, steps=600), "start")
+    first = run_of(app).job
+    click(app, "tuned.start")
+    now = app.session_state[part.TUNED]
+    assert first.wait(SOON) and first.ended == "stopped", "a visitor has one training at a time"
+    assert now.job.wait(SOON) and now.job.ended == "done" and server.n_running == 0
+    app.run()
+    assert not app.exception and "{{" not in said(app)
+    text, last = said(app), now.experiment.losses[-1]
+    assert (
+        f"**{last.own:.2f}**" in text and f"**{last.zh:.2f}**" in text and now.experiment.spoken[-1].text[1:9] in text
+    )
+    app.text_area(key="training_lab.tune_text").set_value("cat").run()
+    assert app.button(key="training_lab.tuned.start").disabled
+
+
+def test_targets_that_are_left_out_are_shown_on_the_sentence() -> None:
+    app = open_lab(ignored=2)
+    assert app.slider(key="training_lab.ignored").value == 2 and said(app).count("**-100**") == 2
+    other = open_lab(model="story-bert")
+    assert "training_lab.ignored" not in {slider.key for slider in other.slider}
+    assert "training_lab.tuned.start" not in {button.key for button in other.button}
 
 
 def test_the_code_runs_and_agrees() -> None:

@@ -18,6 +18,7 @@ TOPIC = Topic(
             stacks.section,
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+        question=taken_apart.question,
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),

@@ -8,27 +8,12 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, Topic, show
 from viz_model.config import ModelConfig
 from viz_model.topics.next_token import choices
-from viz_model.topics.next_token.sections import (
-    draws,
-    kv_cache,
-    masked_token,
-    next_token,
-    sentence_vectors,
-    tail,
-)
-from viz_model.topics.next_token.sections.question import Covered, Following
+from viz_model.topics.next_token.sections import arrivals, choice, draws, kv_cache, sentence_vectors, tail
+from viz_model.topics.next_token.sections.asked import Asked
 
-NEXT = Layout(
-    of=Following.of,
-    sections=(next_token.section, tail.section, draws.section, kv_cache.section, next_token.arrivals),
-    tabs=Tabs(next_token.formula, next_token.hand, next_token.code, next_token.numbers),
-)
-MASKED = Layout(
-    of=Covered.of,
-    sections=(masked_token.section, tail.section, masked_token.arrivals),
-    tabs=Tabs(masked_token.formula, masked_token.hand, masked_token.code, masked_token.numbers),
-    question=masked_token.question,
-)
+TABS = Tabs(choice.formula, choice.hand, choice.code, choice.numbers)
+NEXT = (choice.section, tail.section, draws.section, kv_cache.section, arrivals.following)
+MASKED = (choice.section, tail.section, arrivals.in_place)
 VECTORS = Layout(
     of=sentence_vectors.Compared.of,
     sections=(sentence_vectors.section, sentence_vectors.tokens),
@@ -44,8 +29,10 @@ def text_key(config: ModelConfig) -> str:
 
 
 def layout(page: Page) -> Layout[Any]:
-    layouts: dict[str, Layout[Any]] = {"next_token": NEXT, "masked_token": MASKED, "sentence_vectors": VECTORS}
-    return layouts[page.text_key]
+    if page.text_key == "sentence_vectors":
+        return VECTORS
+    sections = MASKED if page.text_key == "masked_token" else NEXT
+    return Layout(of=Asked.of, sections=sections, tabs=TABS, question=choice.question)
 
 
 TOPIC = Topic(name="next_token", layout=layout, choices=choices.ALL, without=frozenset({"head"}), text_key=text_key)

@@ -12,4 +12,10 @@ WHOLE = switch("whole")
 KEY = maybe(whole("key", 0, 0, FURTHEST))
 SHIFT = whole("shift", 5, 0, MAX_SHIFT)
 
-ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT)
+BEYOND = switch("beyond")
+"""Whether a text longer than the context is read."""
+
+RELATIVE = switch("relative")
+"""Whether relative keys are put into the model."""
+
+ALL = (PAIR, RANGE, WHOLE, KEY, SHIFT, BEYOND, RELATIVE)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Topic, show
 from viz_model.topics.position import choices, numbers
-from viz_model.topics.position.sections import alibi, buckets, declared, learned, nothing, rotation, schemes, waves
+from viz_model.topics.position.sections import (
+    alibi,
+    beyond,
+    buckets,
+    declared,
+    learned,
+    nothing,
+    relative,
+    rotation,
+    schemes,
+    waves,
+)
 
 OWN: dict[str, Layout[Any]] = {
     "sinusoidal": waves.LAYOUT,
@@ -24,9 +36,9 @@ def layout(page: Page) -> Layout[Any]:
     schemes.differ(page)
     scheme = schemes.own(page)
     # That order is lost where nothing tells it is true of a model, not of a layer among others.
-    if scheme.acts_on == "nothing" and schemes.present(page) != {scheme}:
-        return declared.LAYOUT
-    return OWN.get(numbers.scheme_name(scheme), declared.LAYOUT)
+    alone = scheme.acts_on != "nothing" or schemes.present(page) == {scheme}
+    found = OWN.get(numbers.scheme_name(scheme), declared.LAYOUT) if alone else declared.LAYOUT
+    return replace(found, sections=(*found.sections, beyond.section, relative.section, schemes.section))
 
 
 TOPIC = Topic(name="position", layout=layout, choices=choices.ALL)

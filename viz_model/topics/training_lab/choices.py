@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from viz_model.app.choices import Choice, number, one_of, switch, whole
-from viz_model.training import lab
+from viz_model.topics.training_lab.numbers.ignored import MOST_TARGETS
+from viz_model.training import lab, tuning
 
 _PLAIN = lab.Settings()
 _MOST_WRITTEN = 999_999.0
@@ -42,6 +44,7 @@ def bounded(rate: float) -> float:
 
 
 NORM_AT = one_of("norm_at", lab.CHOICES["norm_at"], _PLAIN.norm_at)
+POSITION = one_of("position", tuple(lab.POSITIONS), _PLAIN.position)
 N_LAYERS = whole("n_layers", _PLAIN.n_layers, *_range("n_layers"))
 D_MODEL = _among("d_model", _PLAIN.d_model, lab.CHOICES["d_model"])
 N_HEADS = _among("n_heads", _PLAIN.n_heads, lab.CHOICES["n_heads"])
@@ -52,11 +55,17 @@ TIE_EMBEDDINGS = switch("tie_embeddings", _PLAIN.tie_embeddings)
 DROPOUT = number("dropout", _PLAIN.dropout, *lab.RANGES["dropout"])
 LABEL_SMOOTHING = number("label_smoothing", _PLAIN.label_smoothing, *lab.RANGES["label_smoothing"])
 SOURCE = one_of("source", lab.CHOICES["source"], _PLAIN.source)
+SETTINGS: tuple[Choice[Any], ...] = (
+    *(NORM_AT, POSITION, N_LAYERS, D_MODEL, N_HEADS),
+    *(PEAK_RATE, WARMUP, STEPS, TIE_EMBEDDINGS),
+    *(DROPOUT, LABEL_SMOOTHING, SOURCE),
+)
+"""Of a new model, named as the fields of :class:`viz_model.training.lab.Settings`."""
+
 COLUMN = whole("column", 0, 0, max(lab.CHOICES["d_model"]) - 1)
 """Of the watched row, the weight whose last step is worked out."""
+TUNE_STEPS = whole("tune_steps", 80, *tuning.STEPS)
+IGNORED = whole("ignored", 4, 0, MOST_TARGETS - 1)
+"""How many of the first targets take no part in the loss."""
 
-ALL = (
-    *(NORM_AT, N_LAYERS, D_MODEL, N_HEADS),
-    *(PEAK_RATE, WARMUP, STEPS, TIE_EMBEDDINGS),
-    *(DROPOUT, LABEL_SMOOTHING, SOURCE, COLUMN),
-)
+ALL = (*SETTINGS, COLUMN, TUNE_STEPS, IGNORED)

@@ -2,13 +2,25 @@
 
 from viz_model.app.topic import Layout, Tabs, Topic, itself, show
 from viz_model.topics.training_lab import choices
-from viz_model.topics.training_lab.sections import gradients, keep, settings, start, taken_apart, watch
+from viz_model.topics.training_lab.sections import (
+    gradients,
+    ignored,
+    keep,
+    settings,
+    start,
+    taken_apart,
+    tune,
+    watch,
+)
 
 TOPIC = Topic(
     name="training_lab",
     layout=Layout(
         of=itself,
-        sections=(settings.section, start.section, watch.section, gradients.section, keep.section),
+        sections=(
+            *(settings.section, start.section, watch.section, gradients.section, keep.section),
+            *(tune.section, ignored.section),
+        ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
     ),
     choices=choices.ALL,

@@ -126,15 +126,6 @@ class Decomposition(NamedTuple):
             seen.append(step.back(seen[-1]))
         return torch.stack(seen[::-1])
 
-    def end(self) -> Tensor:
-        """The sum of all parts at the end, [D]: what the unembedding reads, or the last vector where there is none."""
-        total = torch.zeros_like(self.written[0])
-        for n in range(len(self.maps) + 1):
-            rows = [row for row, passed in enumerate(self.passed) if passed == n]
-            total = total + self.written[rows].sum(0)
-            total = self.maps[n].forward(total) if n < len(self.maps) else total
-        return total
-
 
 class _Walk:
     """Notes what is written and what it passes, in order."""
@@ -254,9 +245,14 @@ class Attribution(NamedTuple):
         """
         return float(self.values[self.parts.index(part)])
 
-    def by_kind(self) -> dict[Literal["embedding", "attention", "ffn", "constant"], float]:
+    def lifts(self) -> tuple[float, ...]:
+        """The shares that the parts above 0 have in their sum, the largest first."""
+        up = np.sort(self.values[self.values > 0])[::-1]
+        return tuple(map(float, up / up.sum())) if len(up) else ()
+
+    def by_kind(self) -> dict[str, float]:
         """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
-        groups: dict[Literal["embedding", "attention", "ffn", "constant"], tuple[Kind, ...]] = {
+        groups: dict[str, tuple[Kind, ...]] = {
             "embedding": ("token", "segment", "position"),
             "attention": ("head",),
             "ffn": ("ffn",),

@@ -18,6 +18,12 @@ from viz_model.topics.attribution.numbers.attribution import Attribution, Decomp
 
 SINK_WEIGHT = 0.2
 SINK_RATIO = 0.5
+"""A sink takes at least that much of the weight, and of what arrives gives less than that part of its weight."""
+
+
+def is_sink(weight: float, share: float) -> bool:
+    """Whether a key with that weight, and that share of what arrives, is a sink."""
+    return weight >= SINK_WEIGHT and share < SINK_RATIO * weight
 
 
 class Reads(NamedTuple):
@@ -46,10 +52,9 @@ class Reads(NamedTuple):
         return int(self.lengths.argmax())
 
     @property
-    def sinks(self) -> tuple[int, ...]:
-        """Keys that take at least a fifth of the weight and give less than half as large a share of what arrives."""
-        is_sink = (self.weights >= SINK_WEIGHT) & (self.shares < SINK_RATIO * self.weights)
-        return tuple(int(key) for key in np.flatnonzero(is_sink))
+    def least(self) -> int:
+        """Of the keys that a sink could be, by their weight, the one that gives least for it."""
+        return int(np.where(self.weights < SINK_WEIGHT, np.inf, self.shares / self.weights.clip(1e-12)).argmin())
 
 
 @torch.inference_mode()

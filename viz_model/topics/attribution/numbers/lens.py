@@ -20,6 +20,9 @@ from viz_model.topics.attribution.numbers.attribution import predicts
 # Multiplications for one picture: some tenths of a second on one core.
 MOST_WORK = 2_000_000_000
 
+MOST = 0.5
+"""More than this share is "most"."""
+
 
 class Lens(NamedTuple):
     """The most probable token at S depths and P positions.
@@ -36,6 +39,28 @@ class Lens(NamedTuple):
     ids: np.ndarray
     probs: np.ndarray
     own: np.ndarray
+
+
+class Depths(NamedTuple):
+    """What P positions say by depth, each read at some depths.
+
+    Attributes:
+        depths: 0 is after the embedding, n after block n − 1.
+        own: of the positions, how many name the token that stands there itself, at each depth.
+        final: how many say what they say in the end, at each depth.
+        n: P.
+    """
+
+    depths: Sequence[int]
+    own: Sequence[int]
+    final: Sequence[int]
+    n: int
+
+    @property
+    def decided(self) -> int:
+        """The place of the first depth from which on, at all that are shown, most positions say the final token."""
+        behind = [place for place, count in enumerate(self.final) if count <= MOST * self.n]
+        return behind[-1] + 1 if behind else 0
 
 
 class Paths(NamedTuple):

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
 from viz_model.drawing.writing import hover, percent
+from viz_model.topics.attribution.numbers.lens import Depths
 
 MOST_DEPTHS, MOST_ROWS = 8, 12
 
@@ -32,31 +33,31 @@ class LensView(NamedTuple):
     selected: int
     length: int
 
+    @property
+    def seen(self) -> Depths:
+        """How many name themselves, and how many say what they say in the end."""
+        own, final = (tuple(map(int, marks.sum(0))) for marks in (self.own, self.final))
+        return Depths(self.depths, own, final, len(self.positions))
+
     def facts(self) -> dict[str, str]:
-        """For prose: at how many positions the own token leads before any block and in the end."""
+        """For prose."""
+        seen = self.seen
         return {
-            "own_first": str(int(self.own[:, 0].sum())),
-            "own_last": str(int(self.own[:, -1].sum())),
-            "n": str(len(self.positions)),
+            "own_first": str(seen.own[0]),
+            "own_last": str(seen.own[-1]),
+            "n": str(seen.n),
+            "n_decided": str(seen.final[seen.decided]),
+            "n_before": str(seen.final[-2]),
             "first": str(int(self.positions[0])),
             "last": str(int(self.positions[-1])),
             "length": str(self.length),
         }
 
-    @property
-    def decided(self) -> int:
-        """The shown depth from which on most positions say what they say in the end."""
-        most = self.final.mean(0) > 0.5
-        return next(depth for n, depth in enumerate(self.depths) if most[n:].all())
-
-    @property
-    def finding(self) -> str:
-        """Which title is true: "early" where the own token leads at first at most positions, else "plain"."""
-        return "early" if self.own[:, 0].mean() > 0.5 and self.own[:, -1].mean() < 0.5 else "plain"
-
 
 def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) -> go.Figure:
-    """Tokens downwards, depth to the right, in each cell the most probable token; bold where it is the final one.
+    """Tokens downwards, depth to the right, in each cell the most probable token.
+
+    It is bold where it is the final one, and in quotes where it is the one that stands there.
 
     ``names`` are those of the depths; ``words`` has "position", "depth" and "probability".
     """
@@ -87,4 +88,4 @@ def _said(view: LensView, row: int, column: int, label: str) -> str:
     short = theme.shorten(label, 9)
     if view.final[row, column]:
         return theme.bold(short)
-    return f"<i>{short}</i>" if view.own[row, column] else short
+    return f"“{short}”" if view.own[row, column] else short

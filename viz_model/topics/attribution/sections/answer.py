@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.drawing.writing import signed
+from viz_model.drawing.writing import percent, signed
 from viz_model.topics.attribution.choices import PART
+from viz_model.topics.attribution.claims import GROUPS, PARTS
 from viz_model.topics.attribution.numbers import views
 from viz_model.topics.attribution.numbers.attribution import Part
 from viz_model.topics.attribution.pictures.grid import draw_grid
@@ -24,15 +26,14 @@ def section(question: Question) -> None:
     sites = [part.site for part in answer.parts]
     picked = page.chosen(PART)
     chosen = sites.index(picked) if picked in sites else int(answer.order()[0])
-    for_it = [row for row in answer.order() if answer.values[row] > 0][:2]
-    joined = page.words("and").join(question.name(answer.parts[row]) for row in for_it)
-    title = f"title_{question.kind}" if for_it else "title_nothing"
-    st.subheader(page.words(title, parts=joined, **question.facts()), anchor=False)
+    st.subheader(
+        page.words(f"title_{question.kind}", parts=_parts(question, PARTS.label), **question.facts()), anchor=False
+    )
     picture, see = elements.split()
     with picture:
         _sum(question, chosen)
     with see:
-        _tell(question, for_it)
+        _tell(question)
     picture, see = elements.split()
     if question.target is None:
         with picture:
@@ -78,15 +79,35 @@ def _sum(question: Question, chosen: int) -> None:
     elements.figure(page, draw_sum(view, names, texts, chosen), "sum", alt, on_pick=pick)
 
 
-def _tell(question: Question, for_it: Sequence[int]) -> None:
+def _parts(question: Question, says: Callable[..., str]) -> str:
+    """How many parts make half of what lifts the sum, and the two largest of them."""
+    answer, lifts, joint = question.answer, question.answer.lifts(), question.page.words("and")
+    largest = [row for row in answer.order() if answer.values[row] > 0][:2]
+    names, values = [question.name(answer.parts[row]) for row in largest], [*map(question.with_value, largest)]
+    return says(
+        question.page.t.language,
+        lifts,
+        name_one=names[0] if names else "",
+        names_two=joint.join(names),
+        one=values[0] if values else "",
+        two=joint.join(values),
+        share_one=percent(sum(lifts[:1])),
+        share_two=percent(sum(lifts[:2])),
+        n_half=1 + int(np.searchsorted(np.cumsum(lifts), 0.5)),
+    )
+
+
+def _tell(question: Question) -> None:
     page, answer, facts = question.page, question.answer, question.facts()
-    parts = page.words("and").join(map(question.with_value, for_it)) or page.words("no_part")
-    elements.see(page, f"see_{question.kind}", parts=parts, **facts)
+    elements.see(page, f"see_{question.kind}", **facts)
+    st.markdown(_parts(question, PARTS.says))
     against_it = next((row for row in answer.order() if answer.values[row] < 0), None)
     if against_it is not None:
         elements.see(page, "see_down", part=question.with_value(against_it), **facts)
-    groups = {name: signed(value) for name, value in answer.by_kind().items()}
-    elements.see(page, "see_groups", **groups, **facts)
+    groups = answer.by_kind()
+    written = {name: signed(value) for name, value in groups.items()}
+    elements.see(page, "see_groups", **written, **facts)
+    elements.say(page, GROUPS, groups, **written)
 
 
 def _part(question: Question, chosen: int, target: int) -> None:

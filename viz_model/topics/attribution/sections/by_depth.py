@@ -8,6 +8,7 @@ from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
+from viz_model.topics.attribution.claims import DECIDED, LENS, PATHS
 from viz_model.topics.attribution.numbers import lens, views
 from viz_model.topics.attribution.pictures.lens import MOST_DEPTHS, MOST_ROWS, LensView, draw_lens
 from viz_model.topics.attribution.pictures.paths import PathsView, draw_paths
@@ -44,7 +45,7 @@ def _lens(question: Question) -> None:
     positions = views.part_of(len(trace), question.position, most)
     view = looked(*question.run, question.position, depths, positions)
     facts = question.facts() | view.facts()
-    st.subheader(words(f"lens_{view.finding}", **facts), anchor=False)
+    st.subheader(LENS.says(page.t.language, view.seen, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         labels = {name: words(f"lens_axis_{name}") for name in ("position", "depth")}
@@ -55,9 +56,8 @@ def _lens(question: Question) -> None:
             st.caption(words("lens_part", **facts))
     with see:
         elements.see(page, "lens", **facts)
-        late = view.decided == view.depths[-1]
-        decided = _depth_name(page, view.decided)
-        elements.see(page, "lens_late" if late else "lens_decided", decided=decided, **facts)
+        decided = _depth_name(page, view.depths[view.seen.decided])
+        elements.say(page, DECIDED, view.seen, decided=decided, **facts)
         if question.has_norms:
             elements.see(page, f"lens_{page.lm.config.norm_at}", **facts)
 
@@ -77,10 +77,10 @@ def _paths(question: Question, target: int) -> None:
         names = [_depth_name(page, depth) for depth in range(trace.n_layers + 1)]
         elements.figure(page, draw_paths(view, names, legend, labels), "paths", words("paths_alt"))
     with see:
-        settled = view.settled
-        how = "never" if settled is None else "start" if settled == 0 else "later"
-        names_here = {"own": question.label(own), "settled": _depth_name(page, settled or 0)}
-        elements.see(page, f"paths_{how}", **names_here, **question.facts(), **view.facts())
+        facts = question.facts() | view.facts()
+        ranks = tuple(map(int, view.ranks[:, 0]))
+        elements.say(page, PATHS, ranks, settled=_depth_name(page, view.settled or 0), **facts)
+        elements.see(page, "paths_own", own=question.label(own), **facts)
 
 
 def _depth_name(page: Page, depth: int) -> str:

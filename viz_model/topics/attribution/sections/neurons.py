@@ -38,6 +38,8 @@ def section(question: Question) -> None:
         "most": literal(fires.labels[fires.most]),
         "most_act": f"{fires.values[fires.most]:.2f}".replace("-", "−"),
         "n_neurons": f"{added.size:,}",
+        "n_fires": f"{int((trace[f'blocks.{layer}.ffn.act'][:, number] > 0).sum()):,}",
+        "n_tokens": f"{len(trace):,}",
     }
     st.subheader(page.words("neurons_title", **facts), anchor=False)
     left, middle, right = st.columns(3, gap="medium")

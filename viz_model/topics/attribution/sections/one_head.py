@@ -7,8 +7,9 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.texts import literal
-from viz_model.drawing.writing import signed
+from viz_model.drawing.writing import percent, signed
 from viz_model.topics.attribution.choices import AT
+from viz_model.topics.attribution.claims import SINK
 from viz_model.topics.attribution.numbers import circuits, views
 from viz_model.topics.attribution.numbers.attribution import Part
 from viz_model.topics.attribution.pictures.reads import draw_reads
@@ -63,10 +64,9 @@ def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, o
 def _tell(question: Question, part: Part, reads: circuits.Reads) -> None:
     page, keys = question.page, question.keys(part.at)
     elements.see(page, "head", **_facts(question, part, reads))
-    if reads.sinks:
-        sink = reads.sinks[0]
-        shares = {"weight": f"{reads.weights[sink]:.0%}", "share": f"{reads.shares[sink]:.0%}"}
-        elements.see(page, "sink", sink=literal(keys[sink]), **shares)
+    weight, share = float(reads.weights[reads.least]), float(reads.shares[reads.least])
+    written = {"weight": percent(weight), "share": percent(share)}
+    elements.say(page, SINK, (weight, share), sink=literal(keys[reads.least]), **written)
     if question.target is not None:
         pushed = question.pushes(reads.written, part)
         pushes.draw(page, views.pushes_view(question.trace, pushed, question.target), "head")

@@ -203,7 +203,7 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     }
 
 
-_OF_PAIRS = ("attn.scores", "attn.z", "cross.scores", "cross.z")
+_OF_PAIRS = ("attn.scores", "attn.bias", "attn.z", "cross.scores", "cross.z")
 
 
 def _arranged(config: ModelConfig, stacks: Iterable[Mapping[tuple[str, str], int]], seen: int) -> Arrangement:

@@ -41,7 +41,8 @@ class SharesView(NamedTuple):
             said[f"n{at}"] = f"{length:,}"
             said[f"share{at}"] = f"{self.share('pairs', at):.1%}"
             said[f"total{at}"] = big(self.total[at])
-        return said
+        head = self.parts.get("head", np.zeros(1))[0]
+        return {**said, "blocks": big(self.total[0] - head), "head": big(head)}
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """For a table: each part's multiplications at the three lengths, and the sum as "total"."""

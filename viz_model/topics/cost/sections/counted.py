@@ -31,7 +31,7 @@ def section(page: Page) -> None:
         headings = [page.words("multiplications"), *(f"n\u00a0=\u00a0{n:,}" for n in view.lengths)]
         table(headings, [(page.words(name), values) for name, values in view.rows()])
     with see:
-        elements.see(page, **said, model=literal(page.view.model), blocks=config.depth(side))
+        elements.see(page, **said, model=literal(page.view.model))
         elements.see(page, "counted", **said, context=f"{config.n_context:,}", pairs=_share_of_pairs(page, length))
         windows = sorted({config.window(side, layer) for layer in range(config.depth(side))} - {0})
         if windows:

@@ -10,8 +10,9 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import small
-from viz_model.topics.cost.choices import ORDER
-from viz_model.topics.cost.numbers.order import SAME, Shuffled, shuffled, work_of_shuffling
+from viz_model.topics.cost import choices
+from viz_model.topics.cost.claims import MASK, ORDER
+from viz_model.topics.cost.numbers.order import Shuffled, shuffled, work_of_shuffling
 from viz_model.topics.cost.sections.common import table
 
 MOST_WORK = 2_000_000_000
@@ -30,12 +31,11 @@ def section(page: Page) -> None:
         st.info(words("order_one"))
         return
     wait = work_of_shuffling(trace) > MOST_WORK
-    if wait and not elements.control(page, ORDER, st.toggle):
+    if wait and not elements.control(page, choices.ORDER, st.toggle):
         return
     found = _shuffled(page.run_key, trace.stack.side)
     if found is None:
         return
-    is_same = {name: getattr(found, name) < SAME for name in ("bare", "own")}
     facts = {name: small(getattr(found, name)) for name in ("bare", "own", "bare_masked", "own_masked")}
     labels = [token.label for token in trace.tokens]
     facts |= {
@@ -49,4 +49,5 @@ def section(page: Page) -> None:
         table(headings, rows)
         st.caption(words("order_note"))
     with right:
-        elements.see(page, f"order_{'same' if is_same['own'] else 'differs'}", **facts)
+        elements.say(page, ORDER, found, **facts)
+        elements.say(page, MASK, found, **facts)

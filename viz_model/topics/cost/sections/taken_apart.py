@@ -6,9 +6,11 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.topics.cost.claims import SHARE, Share
 from viz_model.topics.cost.numbers import by_hand
-from viz_model.topics.cost.numbers.counted import Multiplications
+from viz_model.topics.cost.numbers.counted import Multiplications, crossings
 from viz_model.topics.cost.numbers.measured import PARTS
+from viz_model.topics.cost.pictures.shares import SharesView
 from viz_model.topics.cost.pictures.times import TimesView
 from viz_model.topics.cost.sections.common import n_source, names
 from viz_model.topics.cost.sections.measured import readings
@@ -39,6 +41,14 @@ def hand(page: Page) -> None:
 
 def code(page: Page) -> None:
     elements.code(page, layer=page.view.layer)
+
+
+def question(page: Page) -> None:
+    side, length = page.trace.stack.side, len(page.trace)
+    view = SharesView.of(page.lm.config, side, length, n_source(page))
+    facts = {"share": view.facts()["share0"], "passes": f"{crossings(page.lm.config, side).ffn:,.0f}"}
+    here = SHARE.says(page.t.language, Share(view.share("pairs", 0)), **facts)
+    elements.question(page, here=here, passes=facts["passes"])
 
 
 def numbers(page: Page) -> None:

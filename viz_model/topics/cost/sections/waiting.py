@@ -30,3 +30,4 @@ def section(page: Page) -> None:
         )
     with right:
         elements.see(page, "waiting", n=length, depth=config.depth(side))
+        elements.see(page, "waiting_window" if window else "waiting_path", n=length, window=window)

@@ -98,7 +98,10 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Tra
         attn_bias: Tensor | None,
         tap: Tap = NO_TAP,
     ) -> Tensor:
-        bias, seen = stack.position_of(layer).bias(length, length), visible(run, layer)
+        scheme, seen = stack.position_of(layer), visible(run, layer)
+        bias = scheme.bias(length, length)
+        if bias is None:
+            bias = scheme.query_bias(q, 0, length, attention.scale)
         k, v = ops.share_heads(k, attention.n_heads), ops.share_heads(v, attention.n_heads)
         given = attention_arguments(q, k, bias, seen, attention.scale)
         pattern = call(function, given)

@@ -35,25 +35,18 @@ def frame(n_drawn: int) -> int:
 class CacheView(NamedTuple):
     """What lies in the cache, and the places that are still empty.
 
-    ``keys`` and ``values`` are lengths [L, T] of the tokens ``labels``, of which the last ``n_new`` came at the last
-    step; ``places`` ≥ T is how many columns there are. ``source_keys``, ``source_values`` and ``source_labels`` are
-    those of cross-attention, empty where there is none.
+    Attributes:
+        labels: of the T tokens that it holds, of which the last ``n_new`` came at the last step.
+        places: how many columns there are, T at least.
+        source_labels: of what cross-attention reads, empty where there is none.
     """
 
-    keys: np.ndarray
-    values: np.ndarray
+    config: ModelConfig
+    held: Held
     labels: tuple[str, ...]
     n_new: int
     places: int
-    source_keys: np.ndarray
-    source_values: np.ndarray
     source_labels: tuple[str, ...]
-    n_bytes: int
-    n_source_bytes: int
-    n_heads: int
-    n_kv_heads: int
-    d_head: int
-    n_context: int
 
     @classmethod
     def of(
@@ -68,31 +61,17 @@ class CacheView(NamedTuple):
         """``labels`` are those of the whole text with what was drawn, ``reads`` the steps that were made."""
         last = reads[-1]
         places = min(config.n_context, last.without + frame(n_drawn) - max(0, n_drawn - 1))
-        return cls(
-            keys=held.keys,
-            values=held.values,
-            labels=tuple(labels[last.first : last.stop]),
-            n_new=last.computed,
-            places=places,
-            source_keys=held.source_keys,
-            source_values=held.source_values,
-            source_labels=tuple(source_labels) if held.source_keys.size else (),
-            n_bytes=held.n_bytes,
-            n_source_bytes=held.n_source_bytes,
-            n_heads=config.n_heads,
-            n_kv_heads=config.n_kv_heads,
-            d_head=config.d_head,
-            n_context=config.n_context,
-        )
+        source = tuple(source_labels) if held.source_keys.size else ()
+        return cls(config, held, tuple(labels[last.first : last.stop]), last.computed, places, source)
 
     @property
     def n_layers(self) -> int:
-        return len(self.keys)
+        return len(self.held.keys)
 
     @property
     def a_cell(self) -> int:
         """Bytes of one key, or one value, of one layer."""
-        return self.n_kv_heads * self.d_head * BYTES
+        return self.config.n_kv_heads * self.config.d_head * BYTES
 
     @property
     def a_token(self) -> int:
@@ -102,23 +81,22 @@ class CacheView(NamedTuple):
     @property
     def full(self) -> int:
         """Bytes of a context full of tokens."""
-        return self.a_token * self.n_context
+        return self.a_token * self.config.n_context
 
     def facts(self) -> dict[str, str]:
+        n_heads, n_kv_heads = self.config.n_heads, self.config.n_kv_heads
         return {
             "layers": str(self.n_layers),
-            "heads": str(self.n_heads),
-            "kv_heads": str(self.n_kv_heads),
-            "shared_by": str(self.n_heads // self.n_kv_heads),
-            "d_head": str(self.d_head),
+            "heads": str(n_heads),
+            "kv_heads": str(n_kv_heads),
+            "shared_by": str(n_heads // n_kv_heads),
+            "d_head": str(self.config.d_head),
             "n_cached": f"{len(self.labels):,}",
-            "n_bytes": f"{self.n_bytes:,}",
             "a_cell": f"{self.a_cell:,}",
-            "a_layer": f"{2 * self.a_cell * len(self.labels):,}",
             "a_token": f"{self.a_token:,}",
             "n_source": f"{len(self.source_labels):,}",
-            "n_source_bytes": f"{self.n_source_bytes:,}",
-            "context": f"{self.n_context:,}",
+            "n_source_bytes": f"{self.held.n_source_bytes:,}",
+            "context": f"{self.config.n_context:,}",
         }
 
 
@@ -137,7 +115,7 @@ def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> g
     columns = [f"{first + n}: {theme.plain(label)}" for n, label in enumerate(labels)]
     columns += [f"{place}:" for place in range(n_tokens, view.places)]
     _bytes(figure, view, columns, words, size)
-    _cells(figure, view.keys[:, first:], view.values[:, first:], columns, words, row=2)
+    _cells(figure, view.held.keys[:, first:], view.held.values[:, first:], columns, words, row=2)
     if new < len(labels):
         last = len(labels) - 1
         squares.frame(figure, (0, 2 * view.n_layers - 1), (last - new + 1, last), at=(2, 1))
@@ -158,8 +136,8 @@ def _bytes(
     counts = np.arange(view.places - len(columns) + 1, view.places + 1)
     opacity = np.where(counts <= len(view.labels), 1.0, _FAINT)
     parts = [(name, counts * view.n_layers * view.a_cell, theme.ROLES[name]) for name in ("key", "value")]
-    if view.n_source_bytes:
-        parts.insert(0, ("source", np.full(len(counts), view.n_source_bytes), theme.ROLES["residual"]))
+    if view.held.n_source_bytes:
+        parts.insert(0, ("source", np.full(len(counts), view.held.n_source_bytes), theme.ROLES["residual"]))
     for name, values, colour in parts:
         fill = {"color": colour, "opacity": opacity, "line": {"width": 0}}
         hovers = [
@@ -182,7 +160,11 @@ def draw_source(view: CacheView, words: Words) -> go.Figure:
     """The keys and values of the source, which cross-attention reads; ``words`` as for :func:`draw_cache`."""
     height, n_tokens = _grid_height(view.n_layers), len(view.source_labels)
     shown = min(n_tokens, _most(view.n_layers))
-    labels, keys, values = view.source_labels[:shown], view.source_keys[:, :shown], view.source_values[:, :shown]
+    labels, keys, values = (
+        view.source_labels[:shown],
+        view.held.source_keys[:, :shown],
+        view.held.source_values[:, :shown],
+    )
     figure = sheet.Sheet.grid(rows=1, cols=1)
     _cells(figure, keys, values, theme.unique(labels), words, row=1)
     _layers(figure, view.n_layers, words["layer"], row=1)

@@ -23,6 +23,18 @@ def entropy_bits(probs: np.ndarray) -> float:
     return float(-(positive * np.log2(positive)).sum()) + 0.0  # no negative zero
 
 
+class Kept(NamedTuple):
+    """What a choice keeps of V tokens.
+
+    ``n_zero`` are those of the kept ones whose probability is 0 in single precision.
+    """
+
+    temperature: float
+    n_kept: int
+    n_vocab: int
+    n_zero: int
+
+
 class ChoiceView(NamedTuple):
     """The distribution at one position, before and after what sampling drops.
 
@@ -57,6 +69,12 @@ class ChoiceView(NamedTuple):
     def kept_mass(self) -> float:
         return float(self.probs[self.kept].astype(np.float64).sum())
 
+    @property
+    def counts(self) -> Kept:
+        """What is kept, in numbers of tokens."""
+        n_zero = int((self.final[self.kept] == 0).sum())
+        return Kept(self.temperature, int(self.kept.sum()), len(self.order), n_zero)
+
     def facts(self) -> dict[str, str]:
         """For prose: how much is kept, and how open the choice is before and after."""
         before, after = entropy_bits(self.probs), entropy_bits(self.final)
@@ -64,8 +82,9 @@ class ChoiceView(NamedTuple):
             "n_vocab": f"{len(self.order):,}",
             "top_share": percent(self.model[0]),
             "top_final": percent(self.final[0]),
-            "n_kept": f"{int(self.kept.sum()):,}",
+            "n_kept": f"{self.counts.n_kept:,}",
             "n_dropped": f"{int((~self.kept).sum()):,}",
+            "n_zero": f"{self.counts.n_zero:,}",
             "kept": percent(self.kept_mass),
             "dropped": percent(max(0.0, 1 - self.kept_mass) if not self.kept.all() else 0.0),
             "before": f"{before:.2f}",

@@ -37,14 +37,10 @@ class DrawsView(NamedTuple):
         return cls(tuple(steps[start : start + ROWS_DRAWN]), start + 1, n_before + start, picked - start)
 
 
-def chips(steps: Sequence[Step], start: int) -> list[dict[str, object]]:
-    """The drawn tokens for the ribbon, each over the probability it was drawn with."""
-    return [chip(step.token, start + n, percent(step.final_probability)) for n, step in enumerate(steps)]
-
-
-def greedy_chips(steps: Sequence[Step], start: int) -> list[dict[str, object]]:
-    """For the ribbon: what greedy decoding would have taken after the same tokens, over its probability."""
-    return [chip(step.leaders[0][0], start + n, percent(step.leaders[0][1])) for n, step in enumerate(steps)]
+def chips(steps: Sequence[Step], start: int, *, greedy: bool = False) -> list[dict[str, object]]:
+    """The drawn tokens for the ribbon over their probabilities, or what greedy decoding would have taken there."""
+    taken = (step.leaders[0] if greedy else (step.token, step.final_probability) for step in steps)
+    return [chip(token, start + n, percent(p)) for n, (token, p) in enumerate(taken)]
 
 
 def draw_columns(steps: Sequence[Step]) -> dict[str, list[object]]:

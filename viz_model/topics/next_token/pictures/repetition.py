@@ -30,20 +30,18 @@ class RepetitionView(NamedTuple):
         return cls(Repetition.of(before, steps), tuple(step.token.label for step in steps))
 
     @property
-    def rises(self) -> bool:
-        """Whether what came a second time, and what came more often, was more probable than what was new."""
-        new, *again = (self.found.mean(*times) for times in TIMES.values())
-        repeated = [mean for mean in again if mean is not None]
-        return new is not None and bool(repeated) and min(repeated) > new
+    def means(self) -> tuple[float | None, ...]:
+        """The mean probability by how often it was: new, a second time, more; None of no tokens."""
+        return tuple(self.found.mean(*times) for times in TIMES.values())
 
     def facts(self) -> dict[str, str]:
         """For prose; a mean of no tokens is a dash."""
-        means = {f"p_{name}": self.found.mean(*times) for name, times in TIMES.items()}
+        means = zip(TIMES, self.means, strict=True)
         return {
             "n": str(len(self.labels)),
             "n_repeated": str(self.found.n_repeated),
             "most": str(int(self.found.times.max(initial=1))),
-            **{name: "–" if p is None else percent(p) for name, p in means.items()},
+            **{f"p_{name}": "–" if p is None else percent(p) for name, p in means},
         }
 
 

@@ -52,10 +52,6 @@ class TailView(NamedTuple):
     def n_kept(self) -> int:
         return self.cuts[-1].n_kept if self.cuts else self.n_vocab
 
-    @property
-    def kept_mass(self) -> float:
-        return self.cuts[-1].mass if self.cuts else 1.0
-
     @classmethod
     def of(cls, choice: ChoiceView, sampling: Sampling) -> TailView:
         """The whole of a choice that was made with ``sampling``."""
@@ -101,16 +97,9 @@ class TailView(NamedTuple):
     def facts(self) -> dict[str, str]:
         """For prose."""
         return {
-            "n_vocab": f"{self.n_vocab:,}",
-            "n_kept": f"{self.n_kept:,}",
-            "n_dropped": f"{self.n_vocab - self.n_kept:,}",
-            "kept": percent(self.kept_mass),
-            "dropped": percent(max(0.0, 1 - self.kept_mass) if self.n_kept < self.n_vocab else 0.0),
             "moved": percent(self.moved),
-            "temperature": f"{self.temperature:.2f}",
             "half_one": f"{self.halves[0]:,}",
             "half": f"{self.halves[1]:,}",
-            "least": f"10^{{{self.probs[-1]:.1f}}}",
         }
 
 

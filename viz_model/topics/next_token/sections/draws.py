@@ -11,13 +11,14 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.choices import DRAWN, GREEDY, MAX_SEED, MOST_DRAWN, PICKED, SEED
+from viz_model.topics.next_token.claims import ENDED, FELL, REPEATS, SAME
 from viz_model.topics.next_token.numbers.continued import longer
 from viz_model.topics.next_token.pictures import draws, repetition
+from viz_model.topics.next_token.sections.asked import Asked
 from viz_model.topics.next_token.sections.drawn import drawn
-from viz_model.topics.next_token.sections.question import Following
 
 
-def section(given: Following) -> None:
+def section(given: Asked) -> None:
     page, steps = given.page, given.steps
     is_target = len(page.lm.config.sides) > 1
     st.subheader(page.words("draw_title"), anchor=False)
@@ -39,14 +40,14 @@ def section(given: Following) -> None:
     if given.sampling.temperature:
         _greedy(page, steps)
     last = {"n": len(steps), "token": literal(steps[-1].token.label), "most": MOST_DRAWN}
-    elements.see(page, "drawn_end" if _has_ended(given) else "drawn", **last)
+    elements.say(page, ENDED, _has_ended(given), **last)
 
 
-def _has_ended(given: Following) -> bool:
+def _has_ended(given: Asked) -> bool:
     return bool(given.steps) and given.steps[-1].token.id == given.page.lm.tokenizer.end_of_text
 
 
-def _buttons(given: Following, is_target: bool) -> None:
+def _buttons(given: Asked, is_target: bool) -> None:
     """One more token, ten more, none, as many with another seed; and the text with what was drawn."""
     page, n, ended = given.page, len(given.steps), _has_ended(given)
 
@@ -80,7 +81,7 @@ def _ribbons(page: Page, steps: Sequence[Step], picked: int) -> None:
         state.update(within=None, **state.choose(page.name, (PICKED, place)))
 
     n_before, seed = len(page.trace), page.chosen(SEED)
-    rows = {"drawn": draws.chips(steps, n_before), "drawn_greedy": draws.greedy_chips(steps, n_before)}
+    rows = {"drawn": draws.chips(steps, n_before), "drawn_greedy": draws.chips(steps, n_before, greedy=True)}
     for name, row in rows.items():
         st.caption(page.words(f"{name}_row", seed=seed))
         components.ribbon(row, selected=picked, label=page.words(name), key=f"next_token.{name}", on_pick=pick)
@@ -103,7 +104,7 @@ def _fell(page: Page, steps: Sequence[Step], picked: int) -> None:
         elements.figure(page, figure, "fell", page.words("fell_alt"))
     with see:
         elements.see(page, "fell", **facts)
-        elements.see(page, "fell_greedy" if step.rank == 0 else "fell_other", **facts)
+        elements.say(page, FELL, step.rank + 1, **facts)
         elements.see(page, "fell_count", **facts)
 
 
@@ -120,7 +121,7 @@ def _repeated(page: Page, steps: Sequence[Step]) -> None:
         elements.figure(page, repetition.draw_repetition(view, names), "repeats", words("repeats_alt"))
     with see:
         elements.see(page, "repeats", **facts)
-        elements.see(page, "repeats_rise" if view.rises else "repeats_fall", **facts)
+        elements.say(page, REPEATS, view.means, **facts)
 
 
 def _greedy(page: Page, steps: Sequence[Step]) -> None:
@@ -132,6 +133,6 @@ def _greedy(page: Page, steps: Sequence[Step]) -> None:
     row, key = draws.chips(taken, n_before), "next_token.greedy_text"
     components.ribbon(row, selected=None, label=label, key=key, on_pick=lambda _: None)
     same = next((n for n, (a, b) in enumerate(zip(steps, taken, strict=False)) if a.token != b.token), len(taken))
-    elements.see(page, "greedy_text", same=same, n=len(taken))
+    elements.say(page, SAME, (same, len(taken)), same=same, n=len(taken))
     by_both = [repetition.RepetitionView.of(page.trace.own_ids, each).found.n_repeated for each in (taken, steps)]
     elements.see(page, "greedy_repeats", greedy=by_both[0], drawn=by_both[1], n=len(taken))

@@ -13,19 +13,20 @@ from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
 from viz_model.topics.cost.sections.measured import MEASURING
 from viz_model.topics.next_token.choices import SEED
+from viz_model.topics.next_token.claims import SPARED, TIMES
 from viz_model.topics.next_token.numbers import kv_cache
 from viz_model.topics.next_token.numbers.kv_cache import Reading
 from viz_model.topics.next_token.pictures.cache import FRAME, CacheView, draw_cache, draw_source
 from viz_model.topics.next_token.pictures.times import TimesView, draw_times
 from viz_model.topics.next_token.pictures.work import WorkView, draw_work
+from viz_model.topics.next_token.sections.asked import Asked
 from viz_model.topics.next_token.sections.drawn import held
-from viz_model.topics.next_token.sections.question import Following
 
 _READINGS = "kv_cache.readings"
 _DRAWN = ("key", "value", "layer", "token", "source_token", "length", "bytes", "source")
 
 
-def section(given: Following) -> None:
+def section(given: Asked) -> None:
     """The part of the page under its own heading, for the tokens drawn so far; its texts are a file of their own."""
     page, steps = replace(given.page, text_key="kv_cache"), given.steps
     trace, config = page.trace, page.lm.config
@@ -35,7 +36,7 @@ def section(given: Following) -> None:
     labels = [token.label for token in (*trace.tokens, *(step.token for step in steps))]
     source = trace.at("encoder").tokens if len(config.sides) > 1 else ()
     view = CacheView.of(config, kept, labels, [token.label for token in source], reads, len(steps))
-    st.subheader(page.words("title", size=byte_size(view.n_bytes), **view.facts()), anchor=False)
+    st.subheader(page.words("title", size=byte_size(view.held.n_bytes), **view.facts()), anchor=False)
     _filling(page, view, keeps=keeps, forgets=reads[-1].first > 0)
     _spared(page, len(steps), keeps=keeps)
     _measured(page)
@@ -49,11 +50,11 @@ def _filling(page: Page, view: CacheView, *, keeps: bool, forgets: bool) -> None
     with picture:
         elements.figure(page, draw_cache(view, names, byte_size), "cache", words("cache_alt"))
         if view.source_labels:
-            st.markdown(f"**{words('source_title', size=byte_size(view.n_source_bytes), **facts)}**")
+            st.markdown(f"**{words('source_title', size=byte_size(view.held.n_source_bytes), **facts)}**")
             elements.figure(page, draw_source(view, names), "source", words("source_alt"))
     with see:
         elements.see(page, "filling", **facts, a_token_size=byte_size(view.a_token), full=byte_size(view.full))
-        if view.n_kv_heads < view.n_heads:
+        if config.n_kv_heads < config.n_heads:
             elements.see(page, "shared", **facts)
         if view.source_labels:
             elements.see(page, "source", **facts)
@@ -71,7 +72,7 @@ def _spared(page: Page, n_drawn: int, *, keeps: bool) -> None:
     shown = n_drawn if n_drawn > 1 else FRAME
     view = WorkView.of(kv_cache.reads(page.lm.config.n_context, length, shown, keeps=keeps), length)
     facts = view.facts()
-    st.markdown(f"#### {words('work_title' if view.with_cache < view.without_cache else 'work_none', **facts)}")
+    st.markdown(f"#### {SPARED.says(page.t.language, (view.with_cache, view.without_cache), **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(name) for name in ("with_cache", "without_cache", "step", "position")}
@@ -115,7 +116,8 @@ def _measured(page: Page) -> None:
     facts = view.facts() | {"model": literal(page.view.model)}
     picture, see = elements.split()
     with picture:
-        st.markdown(f"**{words('times_title' if view.ratio > 1 else 'times_none', **facts)}**")
+        seconds = float(view.cached[-1]), float(view.fresh[-1])
+        st.markdown(f"**{TIMES.says(page.t.language, seconds, **facts)}**")
         names = {name: words(name) for name in ("with_cache", "without_cache", "text_length", "time")}
         elements.figure(page, draw_times(view, names), "times", words("times_alt"))
     with see:

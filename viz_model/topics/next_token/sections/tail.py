@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.texts import row
 from viz_model.drawing.writing import percent
+from viz_model.topics.next_token.claims import KEPT
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
-from viz_model.topics.next_token.sections.question import Covered, Following
+from viz_model.topics.next_token.sections.asked import Asked
 
 
-def section(given: Following | Covered) -> None:
-    """Its texts are those of the page on the next token."""
-    page = replace(given.page, text_key="next_token")
-    view = TailView.of(given.choice, given.sampling)
-    words, facts = page.words, view.facts()
-    st.markdown(f"#### {words('tail_title' if view.cuts else 'tail_title_all', **facts)}")
+def section(asked: Asked) -> None:
+    page, view = asked.shared, TailView.of(asked.choice, asked.sampling)
+    words, facts = page.words, {**asked.facts, **view.facts()}
+    st.markdown(f"#### {KEPT.label(page.t.language, asked.choice.counts, **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(f"tail_{name}", **facts) for name in ("model", "kept", "dropped", "p", "mass", "rank")}
@@ -27,11 +25,9 @@ def section(given: Following | Covered) -> None:
     with see:
         temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"
         elements.see(page, f"tail_{temperature}", **facts)
-        head = [words(f"tail_column_{name}") for name in ("filter", "kept", "dropped")]
-        lines = [f"| {' | '.join(head)} |", "|---|---:|---:|"]
+        lines = [row(words(f"tail_column_{name}") for name in ("filter", "kept", "dropped")), "|---|---:|---:|"]
         for name, n_kept, kept, n_dropped, dropped in view.rows():
-            cells = (words(name), f"{n_kept:,} · {percent(kept)}", f"{n_dropped:,} · {percent(dropped)}")
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(row((words(name), f"{n_kept:,} · {percent(kept)}", f"{n_dropped:,} · {percent(dropped)}")))
         if view.cuts:
             st.markdown("\n".join(lines))
         elements.see(page, "tail_read")

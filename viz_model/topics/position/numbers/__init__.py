@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,6 +37,21 @@ def scheme(model: ModelConfig) -> config.Sinusoidal:
 def wavelength(model: ModelConfig, pair: int) -> float:
     """2π·b^(2i/D): positions in one full turn of the sine and cosine numbered i = ``pair``."""
     return 2 * math.pi * scheme(model).base ** (2 * pair / model.d_model)
+
+
+class Turns(NamedTuple):
+    """How many of all pairs complete a turn within the context, and what share of one the slowest gets through."""
+
+    turning: int
+    pairs: int
+    slowest: float
+
+
+def turns(model: ModelConfig) -> Turns:
+    """How far the waves that a model adds turn within its context."""
+    lengths = [wavelength(model, pair) for pair in range(model.d_model // 2)]
+    turning = sum(length <= model.n_context for length in lengths)
+    return Turns(turning, len(lengths), (model.n_context - 1) / lengths[-1])
 
 
 def pair_columns(pair: int, n_pairs: int, *, interleaved: bool) -> tuple[int, int]:
@@ -207,9 +222,14 @@ def bias_by_distance(trace: Trace, layer: int, distances: np.ndarray) -> np.ndar
     return bias[:, 0, torch.from_numpy(before + distances)].detach().numpy()
 
 
-def is_of_distance(bias: np.ndarray) -> bool:
-    """Whether numbers [H, T, T] depend on the distance alone: are the same along every diagonal."""
-    return bool(np.allclose(bias[:, 1:, 1:], bias[:, :-1, :-1], atol=1e-5))
+def knows_distance(trace: Trace, layer: int) -> bool:
+    """Whether what the layer adds to a score can be told from the distance alone, without a query."""
+    return trace.stack.position_of(layer).bias(1, 1) is not None
+
+
+def along_diagonals(bias: np.ndarray) -> float:
+    """The largest difference between neighbours along a diagonal of [H, T, T]; 0 where the distance is all."""
+    return float(np.abs(bias[:, 1:, 1:] - bias[:, :-1, :-1]).max(initial=0.0))
 
 
 def slopes(trace: Trace, layer: int) -> np.ndarray:
@@ -218,12 +238,27 @@ def slopes(trace: Trace, layer: int) -> np.ndarray:
     return np.asarray(here - next_)
 
 
+class Reach(NamedTuple):
+    """How far the heads with the steepest and the flattest slope look in a run, in tokens on average."""
+
+    steepest: float
+    flattest: float
+
+
+def reach(trace: Trace, layer: int) -> Reach:
+    """Over all rows of the two heads' patterns."""
+    falls = slopes(trace, layer)
+    away = ops.distances(len(trace), len(trace)).abs()
+    patterns = (trace.head(f"blocks.{layer}.attn.pattern", int(head)) for head in (falls.argmax(), falls.argmin()))
+    return Reach(*(float((pattern * away).sum(-1).mean()) for pattern in patterns))
+
+
 class Buckets(NamedTuple):
     """T5's buckets as one stack uses them.
 
     ``two_way``: half of all buckets are for keys after the query. ``per_side`` buckets serve one
     direction, the first ``exact`` of them hold a single distance, and the last holds
-    ``max_distance`` and all beyond.
+    ``last_from`` and all beyond.
     """
 
     two_way: bool
@@ -232,6 +267,12 @@ class Buckets(NamedTuple):
     exact: int
     max_distance: int
     position: positions.T5Bias
+
+    @property
+    def last_from(self) -> int:
+        """The distance from which on all fall into the last bucket; no more than ``max_distance``."""
+        back = self.of(-np.arange(self.max_distance + 1))
+        return int((back == back[-1]).argmax())
 
     def of(self, distances: np.ndarray) -> np.ndarray:
         """The bucket of each distance key − query, by the model's own function."""
@@ -271,9 +312,6 @@ def biased(trace: Trace, layer: int, head: int) -> Biased:
 
 # Order itself
 
-ROUNDING = 1e-5
-"""Relative changes below this come from adding the same numbers in another order."""
-
 
 class OrderEffect(NamedTuple):
     """How much one token's vector changes when the tokens before it change places.
@@ -285,17 +323,6 @@ class OrderEffect(NamedTuple):
     order: tuple[int, ...]
     own_mask: np.ndarray
     no_mask: np.ndarray
-
-    @property
-    def verdict(self) -> Literal["none", "later", "at_once"]:
-        """What the measurement under the model's own mask says.
-
-        "later": the first block does not notice the order, a block above it does.
-        """
-        noticed = self.own_mask > ROUNDING
-        if not noticed.any():
-            return "none"
-        return "at_once" if noticed[0] else "later"
 
 
 def order_effect(trace: Trace, token: int) -> OrderEffect | None:

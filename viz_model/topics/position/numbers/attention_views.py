@@ -113,6 +113,7 @@ def shift_view(trace: Trace, layer: int, head: int, query: int, key: int, pair: 
         recorded=float(recorded[query, key]),
         shifted=float(shifted[query, key]),
         largest=float(np.abs(shifted - recorded).max()),
+        score=float(np.abs(recorded).max()),
         columns=(columns[0], columns[1]),
         frequency=float(numbers.frequencies(trace, layer).used[pair]),
         pairs=points / np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-30),

@@ -1,9 +1,8 @@
-"""The arithmetic of single numbers, for prose."""
+"""Single numbers worked out, for prose."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,55 +13,42 @@ from viz_model.topics.position.numbers.views import PARTS, summed
 from viz_model.topics.position.pictures.added import AddedView
 
 
-def wave_by_hand(trace: Trace, token: int, pair: int) -> dict[str, str]:
-    """The arithmetic of one position and pair for prose, and of the textbook case D = 4, position 1."""
-    config = trace.config
-    base, columns = numbers.scheme(config).base, numbers.wave_columns(config, pair)
-    divisor = base ** (2 * pair / config.d_model)
-    angle = token / divisor
-    sine, cosine = (trace["embed.position"][token, column].item() for column in columns)
-    parts = {site: trace[site][token, columns[0]].item() for site in PARTS if site in trace}
-    rest = sum(value for site, value in parts.items() if site != "embed.position")
-    textbook = numbers.waves(np.array([1]), d_model=4, base=10_000.0)[0]
+def textbook() -> dict[str, str]:
+    """The textbook case for prose: D = 4, position 1."""
+    sin, cos, slow_sin, slow_cos = numbers.waves(np.array([1]), d_model=4, base=numbers.PAPER_BASE)[0]
+    return {
+        "textbook_0": f"{sin:.4f}",
+        "textbook_1": f"{cos:.4f}",
+        "textbook_2": f"{slow_sin:.7f}",
+        "textbook_3": f"{slow_cos:.5f}",
+    }
+
+
+def wave_facts(trace: Trace, token: int, pair: int) -> dict[str, str]:
+    """One pair of waves at a position, and the fastest and the slowest of all, for prose."""
+    config, found, columns = trace.config, numbers.turns(trace.config), numbers.wave_columns(trace.config, pair)
+    slowest = numbers.wavelength(config, found.pairs - 1)
+    sine, cosine = (f"{trace['embed.position'][token, column].item():.4f}" for column in columns)
+    angle = min((config.n_context - 1) / slowest, 0.25) * 2 * math.pi
     return {
         "position": str(token),
         "pair": str(pair),
         "sine_at": str(columns[0]),
         "cosine_at": str(columns[1]),
-        "exponent": str(2 * pair),
-        "base": f"{base:g}",
+        "recorded_sine": sine,
+        "recorded_cosine": cosine,
+        "base": f"{numbers.scheme(config).base:g}",
         "d_model": str(config.d_model),
-        "divisor": f"{divisor:.4f}",
-        "angle": f"{angle:.4f}",
-        "sine": f"{np.sin(angle):.4f}",
-        "cosine": f"{np.cos(angle):.4f}",
-        "recorded_sine": f"{sine:.4f}",
-        "recorded_cosine": f"{cosine:.4f}",
-        "embedding": f"{rest:.4f}",
-        "signed_sine": theme.signed(sine),
-        "sum": f"{summed(trace)[token, columns[0]].item():.4f}",
-        "textbook_0": f"{textbook[0]:.4f}",
-        "textbook_1": f"{textbook[1]:.4f}",
-        "textbook_2": f"{textbook[2]:.7f}",
-        "textbook_3": f"{textbook[3]:.5f}",
-    }
-
-
-def ends(trace: Trace) -> dict[str, str]:
-    """The fastest and the slowest wave in words: their length in tokens, and how far the slowest gets."""
-    config = trace.config
-    last = config.d_model // 2 - 1
-    slowest = numbers.wavelength(config, last)
-    turning = sum(numbers.wavelength(config, pair) <= config.n_context for pair in range(last + 1))
-    return {
-        "turning": str(turning),
-        "pairs": str(last + 1),
+        "turning": str(found.turning),
+        "pairs": str(found.pairs),
         "fastest": f"{numbers.wavelength(config, 0):.1f}",
         "slowest": f"{slowest:,.0f}",
-        "last_pair": str(last),
+        "last_pair": str(found.pairs - 1),
         "context": str(config.n_context),
         "last_position": str(config.n_context - 1),
-        "turn": f"{(config.n_context - 1) / slowest:.2%}",
+        "turn": f"{found.slowest:.2%}",
+        "sine": f"{math.sin(angle) + 5e-4:.3f}",
+        "cosine": f"{math.cos(angle) - 5e-4:.3f}",
         "length": f"{(config.d_model / 2) ** 0.5:.2f}",
     }
 
@@ -111,7 +97,11 @@ def pair_by_hand(trace: Trace, layer: int, head: int, query: int, key: int, pair
     return {
         **{name: f"{number:.4f}" for name, number in values.items()},
         **{f"signed_{name}": theme.signed(number) for name, number in values.items()},
-        **score_by_hand(trace, layer, head, query, key),
+        "position": str(query),
+        "key_position": str(key),
+        "product": f"{(turned_q @ turned_k).item():.4f}",
+        "scale": f"{trace.stack.block(layer).attn.scale:.4f}",
+        "score": f"{trace.head(f'blocks.{layer}.attn.scores', head)[query, key].item():.4f}",
         "pair": str(pair),
         "first": str(columns[0]),
         "second": str(columns[1]),
@@ -122,24 +112,10 @@ def pair_by_hand(trace: Trace, layer: int, head: int, query: int, key: int, pair
     }
 
 
-def score_by_hand(trace: Trace, layer: int, head: int, query: int, key: int) -> dict[str, str]:
-    """One score as the product of what a head reads of a query and of a key, for prose."""
-    at = f"blocks.{layer}.attn."
-    rotated = f"{at}q_rotated" in trace
-    q, k = (at + f"{letter}_rotated" if rotated else numbers.unrotated_site(trace, layer, letter) for letter in "qk")
-    return {
-        "position": str(query),
-        "key_position": str(key),
-        "product": f"{(trace.head(q, head)[query] @ trace.head(k, head)[key]).item():.4f}",
-        "scale": f"{trace.stack.block(layer).attn.scale:.4f}",
-        "score": f"{trace.head(at + 'scores', head)[query, key].item():.4f}",
-    }
-
-
 def frequencies_in_words(trace: Trace, layer: int, pair: int) -> dict[str, str]:
     """The frequencies of a layer, for prose."""
     frequencies, config = numbers.frequencies(trace, layer), trace.config
-    lengths = frequencies.wavelengths
+    lengths, degrees = frequencies.wavelengths, np.degrees(frequencies.used)
     return {
         "base": f"{numbers.rotary(trace, layer).base:,g}",
         "pairs": str(len(lengths)),
@@ -150,8 +126,11 @@ def frequencies_in_words(trace: Trace, layer: int, pair: int) -> dict[str, str]:
         "slowest": f"{lengths.max():,.0f}",
         "last_pair": str(len(lengths) - 1),
         "wavelength": f"{lengths[pair]:,.1f}",
+        "fastest_degrees": f"{degrees.max():,.3g}",
+        "slowest_degrees": f"{degrees.min():,.3g}",
         "turning": str(frequencies.turning(len(trace))),
         "turning_context": str(frequencies.turning(config.n_context)),
+        "unmet": str(len(lengths) - frequencies.turning(config.n_context)),
         "length": str(len(trace)),
         "context": f"{config.n_context:,}",
         "stretch": f"{numbers.rope(trace, layer).stretch:.4f}",
@@ -177,45 +156,3 @@ def bias_by_hand(view: AddedView, key: int) -> dict[str, str]:
         "weight": f"{weight:.2%}",
         "without": f"{without:.2%}",
     }
-
-
-def bucket_by_hand(buckets: numbers.Buckets, distance: int) -> dict[str, str]:
-    """Which bucket a distance falls into, for prose."""
-    back = abs(distance) if buckets.two_way else max(0, -distance)
-    first = buckets.per_side if buckets.two_way and distance > 0 else 0
-    return {
-        "buckets": str(buckets.total),
-        "per_side": str(buckets.per_side),
-        "exact": str(buckets.exact),
-        "wide": str(buckets.per_side - buckets.exact),
-        "max_distance": str(buckets.max_distance),
-        "far": str(back),
-        "first": str(first),
-        "bucket": str(int(buckets.of(np.array([distance]))[0])),
-        "grown": f"{math.log(max(back, 1) / buckets.exact) / math.log(buckets.max_distance / buckets.exact):.4f}",
-    }
-
-
-MAX_TERMS = 8
-
-
-class Mixture(NamedTuple):
-    """Value 0 of one z as a sum over keys: the heaviest ``terms``, written out, and the sum of all."""
-
-    terms: tuple[tuple[int, str], ...]
-    total: str
-    recorded: str
-
-
-def mixture_by_hand(trace: Trace, layer: int, head: int, query: int) -> Mixture:
-    """Value 0 of what a head mixes for a query."""
-    at = f"blocks.{layer}.attn."
-    weights = trace.head(at + "pattern", head)[query].numpy()
-    values = trace.head(at + "v", head)[:, 0].numpy()
-    heaviest = [int(key) for key in np.argsort(-weights, kind="stable")[:MAX_TERMS] if weights[key] > 0]
-    terms = [
-        (key, f"{weights[key]:.4f} \\cdot {theme.signed(values[key])} = {weights[key] * values[key]:.4f}")
-        for key in heaviest
-    ]
-    recorded = trace.head(at + "z", head)[query, 0].item()
-    return Mixture(tuple(terms), f"{float(weights @ values):.4f}", f"{recorded:.4f}")

@@ -17,9 +17,9 @@ from viz_model.topics.position.pictures import arrows
 class ShiftView(NamedTuple):
     """A query and a key of the run, where they stand and ``shift`` positions further on.
 
-    ``recorded`` is their score in the run, ``shifted`` the score from there, and ``largest`` the
-    largest such difference over all T² scores of the head. ``pairs`` [4, 2] are the directions of
-    the chosen pair of values, of length 1: query, key, shifted query, shifted key.
+    ``recorded`` is their score in the run, ``shifted`` the score from there, ``largest`` the largest such
+    difference over all T² scores of the head, and ``score`` the largest of those in the run. ``pairs`` [4, 2]
+    are the directions of the chosen pair of values, of length 1: query, key, shifted query, shifted key.
     """
 
     query: int
@@ -28,6 +28,7 @@ class ShiftView(NamedTuple):
     recorded: float
     shifted: float
     largest: float
+    score: float
     columns: tuple[int, int]
     frequency: float
     pairs: np.ndarray

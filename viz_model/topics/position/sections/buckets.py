@@ -6,12 +6,10 @@ import numpy as np
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
-from viz_model.topics.position.numbers import Buckets, by_hand
+from viz_model.topics.position.numbers import Buckets
 from viz_model.topics.position.numbers.attention_views import curves_view
-from viz_model.topics.position.pictures.curves import CurvesView
-from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.scores import Scores
 
 
@@ -20,19 +18,28 @@ def _buckets(page: Page) -> Buckets:
 
 
 def _facts(page: Page) -> dict[str, str]:
-    buckets = _buckets(page)
-    layer, head = page.view.layer, page.view.head
-    everywhere = curves_view(page.trace, layer, head, page.token, whole=True, buckets=buckets)
+    buckets, head = _buckets(page), page.view.head
+    far = 2 * buckets.max_distance
+    near = numbers.bias_by_distance(page.trace, page.view.layer, -np.arange(buckets.max_distance + 1))
     return {
-        **by_hand.bucket_by_hand(buckets, 0),
+        "buckets": str(buckets.total),
+        "per_side": str(buckets.per_side),
+        "exact": str(buckets.exact),
+        "max_distance": str(buckets.max_distance),
+        "last_from": str(buckets.last_from),
+        "far": str(far),
+        "further": str(far + buckets.max_distance),
         "head": str(head),
-        "n_heads": str(page.lm.config.n_heads),
-        **_extremes(everywhere, buckets.max_distance),
+        "n_heads": str(len(near)),
+        "liked": str(int((near.argmax(-1) <= 1).sum())),
+        "disliked": str(int((near.argmin(-1) <= 1).sum())),
+        **_extremes(page, buckets),
     }
 
 
-def _extremes(curves: CurvesView, max_distance: int) -> dict[str, str]:
+def _extremes(page: Page, buckets: Buckets) -> dict[str, str]:
     """Where the chosen head adds most and least."""
+    curves = curves_view(page.trace, page.view.layer, page.view.head, page.token, whole=True, buckets=buckets)
     own = curves.values[curves.head]
     assert curves.buckets is not None  # T5 has them
     facts = {}
@@ -40,9 +47,9 @@ def _extremes(curves: CurvesView, max_distance: int) -> dict[str, str]:
         span = curves.distances[curves.buckets == curves.buckets[at]]
         low, high = int(span.min()), int(span.max())
         facts[name] = f"{own[at]:.3f}"
-        if low <= -max_distance:
+        if low <= -buckets.max_distance:
             facts[f"{name}_at"] = f"≤ {high}"
-        elif high >= max_distance:
+        elif high >= buckets.max_distance:
             facts[f"{name}_at"] = f"≥ {low}"
         else:
             facts[f"{name}_at"] = str(low) if low == high else f"{low} … {high}"
@@ -59,19 +66,6 @@ def curves(given: Scores) -> None:
         elements.see(page, "t5_see", **facts)
         elements.see(page, "t5_two_way" if buckets.two_way else "t5_one_way", **facts)
         scores.self_only(page)
-
-
-def formula(given: Scores) -> None:
-    scores.formulas(given.page)
-    elements.see(given.page, "t5_formula", **_facts(given.page))
-
-
-def hand(given: Scores) -> None:
-    buckets = _buckets(given.page)
-    facts = {**by_hand.bucket_by_hand(buckets, given.key - given.page.token), **given.hand}
-    exact = int(facts["far"]) < buckets.exact
-    elements.see(given.page, "t5_hand_exact" if exact else "t5_hand_wide", **facts)
-    elements.see(given.page, "t5_hand", **facts)
 
 
 def tables(given: Scores) -> None:
@@ -92,13 +86,4 @@ def tables(given: Scores) -> None:
     scores.table(given)
 
 
-def question(given: Scores) -> None:
-    elements.question(given.page, "t5_question", "t5_answer", **_facts(given.page))
-
-
-LAYOUT = Layout(
-    of=Scores.of,
-    sections=(curves, scores.matrices, scores.row, schemes.section),
-    tabs=Tabs(formula, hand, scores.code, tables),
-    question=question,
-)
+LAYOUT = scores.layout("t5", _facts, (curves,), tables)

@@ -11,13 +11,15 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
-from viz_model.topics.position.numbers import by_hand, views
+from viz_model.topics.position.claims import BIAS, Diagonals
+from viz_model.topics.position.numbers import views
 from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.offsets import draw_offsets
 from viz_model.topics.position.sections import embedding, rotation, schemes, scores
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections.scores import Scores
+from viz_model.topics.position.sections.worked import worked
 
 PLACES = {"embedding": "embed.position", "queries": "attn.q_rotated", "scores": "attn.bias"}
 """Where a scheme may act, and the value that it declares there."""
@@ -68,7 +70,7 @@ def added(given: Declared) -> None:
     alike = views.similarity_view(page.trace, page.token)
     near = f"{alike.at(1):.2f}"
     embedding.alike(page, alike, page.words("declared_similarity", near=near), "declared_")
-    elements.see(page, "declared_similarity", near=near, spread=f"{alike.spread:.2g}", **embedding.context(page))
+    elements.see(page, "declared_similarity", near=near, **embedding.context(page))
     embedding.total(page, (column,))
 
 
@@ -107,16 +109,11 @@ def biased(given: Declared) -> None:
     page = given.page
     if "scores" not in given.sites:
         return
-    if numbers.is_of_distance(page.trace[given.sites["scores"]].numpy()):
-        picture, see = elements.split()
-        with picture:
-            scores.curves(page, page.words("declared_curves_alt"))
-        with see:
-            elements.see(page, "declared_distance")
-            scores.self_only(page)
-    else:
-        elements.see(page, "declared_no_distance")
-        scores.self_only(page)
+    diagonals = Diagonals(numbers.along_diagonals(page.trace[given.sites["scores"]].numpy()))
+    if numbers.knows_distance(page.trace, page.view.layer):
+        scores.curves(page, page.words("declared_curves_alt"))
+    elements.say(page, BIAS, diagonals, change=f"{diagonals.change:.2g}")
+    scores.self_only(page)
     of_head = Scores.of(page)
     scores.matrices(of_head)
     scores.row(of_head)
@@ -134,18 +131,17 @@ def formula(given: Declared) -> None:
 
 
 def hand(given: Declared) -> None:
-    page, view = given.page, given.page.view
-    key = chosen_key.shown(page)
-    names = {"token": page.token_name(), "key": page.token_name(key)}
+    page, head = given.page, given.page.view.head
     if "embedding" in given.sites:
         column = int(page.trace["embed.position"][page.token].abs().argmax())
-        facts = by_hand.row_by_hand(page.trace, page.token, column)
-        elements.see(page, "declared_hand_embedding", **facts, **names)
+        worked(page, ("embed.position", (page.token, column)))
+        embedding.sum_by_hand(page, column)
+    if "queries" in given.sites:
+        worked(page, (given.sites["queries"], (head, page.token, 0)))
     if "scores" in given.sites:
-        elements.see(page, "declared_hand_scores", **Scores.of(page).hand)
+        scores.hand(Scores.of(page))
     else:
-        facts = by_hand.score_by_hand(page.trace, view.layer, view.head, page.token, key)
-        elements.see(page, "declared_hand_queries", **facts, **names)
+        worked(page, (page.at("attn.scores"), (head, page.token, chosen_key.shown(page))))
 
 
 def code(given: Declared) -> None:
@@ -171,7 +167,7 @@ def question(given: Declared) -> None:
 
 LAYOUT = Layout(
     of=Declared.of,
-    sections=(lead, added, turned, biased, schemes.section),
+    sections=(lead, added, turned, biased),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

@@ -8,7 +8,8 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import WHOLE
-from viz_model.topics.position.numbers import views
+from viz_model.topics.position.claims import ALIKE, Spread
+from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
 from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_sums
 from viz_model.topics.position.sections.schemes import Shown
@@ -25,6 +26,7 @@ def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple
         drawn = draw_by_distance(view, (page.words("distance"), page.words("cosine")), curves)
         elements.figure(page, drawn, "distance", page.words(f"{told}distance_alt"))
     elements.source(page, "embed.position")
+    elements.say(page, ALIKE, Spread(view.spread), spread=f"{view.spread:.2g}")
 
 
 def context(page: Page) -> dict[str, str]:
@@ -52,6 +54,12 @@ def total(page: Page, columns: tuple[int, ...] = ()) -> None:
         elements.figure(page, normed, "normed", page.words("strip_normed"))
     elements.source(page, *view.named)
     elements.see(page, "sum", token=page.token_name(), **view.text_values)
+
+
+def sum_by_hand(page: Page, column: int) -> None:
+    """One cell of what the token brings and what its position adds."""
+    facts = by_hand.row_by_hand(page.trace, page.token, column)
+    elements.see(page, "hand_sum", **facts, token=page.token_name())
 
 
 def code(given: Shown) -> None:

@@ -13,7 +13,8 @@ from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.numbers.views import LearnedView
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.sections import embedding, schemes, scores
+from viz_model.topics.position.sections import embedding, scores
+from viz_model.topics.position.sections.worked import worked
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def formula(given: Rows) -> None:
 
 
 def hand(given: Rows) -> None:
-    elements.see(given.page, "learned_hand", **given.facts)
+    worked(given.page, ("embed.position", (given.page.token, given.column)))
+    embedding.sum_by_hand(given.page, given.column)
 
 
 def question(given: Rows) -> None:
@@ -109,7 +111,7 @@ def question(given: Rows) -> None:
 
 LAYOUT = Layout(
     of=Rows.of,
-    sections=(matrix, waves, alike, total, schemes.section),
+    sections=(matrix, waves, alike, total),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

@@ -10,9 +10,11 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
-from viz_model.topics.position.numbers import OrderEffect, by_hand
+from viz_model.topics.position.claims import ORDER
+from viz_model.topics.position.numbers import OrderEffect
 from viz_model.topics.position.pictures.order import draw_effect
-from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections import scores
+from viz_model.topics.position.sections.worked import worked
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,11 @@ def effect(given: Reordered) -> None:
             elements.figure(page, draw_effect(measured, labels), "effect", page.words("none_alt"))
         elements.source(page, page.at("resid.out"))
     if measured is not None:
+        ends = {"first": measured.own_mask[0], "last": measured.own_mask[-1], "largest": measured.no_mask.max()}
+        facts = {name: f"{value:.2g}" for name, value in ends.items()}
         with see:
-            elements.see(
-                page,
-                "none_see",
-                token=page.token_name(),
-                count=page.token,
-                first=f"{measured.own_mask[0]:.2g}",
-                last=f"{measured.own_mask[-1]:.2g}",
-                largest=f"{measured.no_mask.max():.2g}",
-            )
-            elements.see(page, f"none_{measured.verdict}")
+            elements.see(page, "none_see", token=page.token_name(), count=page.token, **facts)
+            elements.say(page, ORDER, measured, **facts)
 
 
 def formula(given: Reordered) -> None:
@@ -61,10 +57,8 @@ def formula(given: Reordered) -> None:
 
 def hand(given: Reordered) -> None:
     page, view = given.page, given.page.view
-    mixture = by_hand.mixture_by_hand(page.trace, view.layer, view.head, page.token)
-    terms = "  \n".join(f"{page.token_name(key)}: ${term}$" for key, term in mixture.terms)
-    facts = {"layer": view.layer, "head": view.head, "sum": mixture.total, "recorded": mixture.recorded}
-    elements.see(page, "none_hand", token=page.token_name(), terms=terms, **facts)
+    elements.see(page, "none_hand", token=page.token_name(), layer=view.layer, head=view.head)
+    worked(page, (page.at("attn.z"), (view.head, page.token, 0)))
 
 
 def code(given: Reordered) -> None:
@@ -86,7 +80,7 @@ def question(given: Reordered) -> None:
 
 LAYOUT = Layout(
     of=Reordered.of,
-    sections=(effect, schemes.section),
+    sections=(effect,),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

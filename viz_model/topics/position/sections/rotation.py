@@ -11,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
+from viz_model.topics.position.claims import MOVED, UNMET, Moved
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -19,7 +20,7 @@ from viz_model.topics.position.pictures.plane import draw_plane
 from viz_model.topics.position.pictures.shift import draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
 from viz_model.topics.position.sections import key as chosen_key
-from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.scores import words
 
 
@@ -141,9 +142,9 @@ def proof(given: Turned) -> None:
         recorded=f"{view.recorded:.6f}",
         shifted=f"{view.shifted:.6f}",
         shift=shift,
-        scores=f"{len(page.trace) ** 2:,}",
-        largest=f"{view.largest:.0e}",
     )
+    change = Moved(view.largest, view.score)
+    elements.say(page, MOVED, change, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
 
 
 def formula(given: Turned) -> None:
@@ -196,12 +197,17 @@ def vectors(page: Page) -> None:
 
 
 def question(given: Turned) -> None:
-    elements.question(given.page, "rope_question", "rope_answer", **given.facts)
+    page, found = given.page, numbers.frequencies(given.page.trace, given.page.view.layer)
+    pairs = len(found.used)
+    context = page.lm.config.n_context
+    turns = numbers.Turns(found.turning(context), pairs, context / float(found.wavelengths.max()))
+    unmet = UNMET.says(page.t.language, turns, **given.facts)
+    elements.question(page, "rope_question", "rope_answer", unmet=unmet)
 
 
 LAYOUT = Layout(
     of=Turned.of,
-    sections=(plane, frequencies, proof, schemes.section),
+    sections=(plane, frequencies, proof),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

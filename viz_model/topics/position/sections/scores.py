@@ -1,13 +1,15 @@
-"""What is added to the scores: curves, matrices, one row, and the tabs that all such schemes share."""
+"""What is added to the scores: curves, matrices, one row, and the layout that all such schemes share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position.choices import RANGE
 from viz_model.topics.position.numbers import Buckets, by_hand
 from viz_model.topics.position.numbers.attention_views import added_view, curves_view
@@ -15,6 +17,7 @@ from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_a
 from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.row import draw_row
 from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections.worked import worked
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ def self_only(page: Page) -> None:
         elements.see(page, "self_only")
 
 
-def matrices(given: Scores) -> None:
-    """Scores + bias = what the softmax reads."""
+def matrices(given: Scores, other: str = "") -> None:
+    """Scores + bias = what the softmax reads; of the run ``other`` than the page's, if it has a name."""
     page = given.page
     st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
     axes = page.t("common.axis_query"), page.t("common.axis_key")
@@ -68,7 +71,7 @@ def matrices(given: Scores) -> None:
         with column:
             matrix = given.view.matrix(which, f"{site}[{page.view.head}]", axes)
             title = page.words(f"added_{which}")
-            elements.figure(page, draw_added(matrix, title), which, title)
+            elements.figure(page, draw_added(matrix, title), f"{other}{which}", title, own=not other)
     elements.source(page, *sites)
     st.caption(page.words("added_axes"))
 
@@ -87,8 +90,11 @@ def row(given: Scores) -> None:
         elements.see(page, "added_see", **given.hand)
 
 
-def formulas(page: Page) -> None:
-    elements.formula(page, *(page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern")))
+def hand(given: Scores) -> None:
+    """What is added to one score, and the sum."""
+    page = given.page
+    cell = (page.view.head, page.token, given.key)
+    worked(page, (page.at("attn.bias"), cell), (page.at("attn.masked"), cell))
 
 
 def code(given: Scores) -> None:
@@ -101,3 +107,27 @@ def table(given: Scores) -> None:
     page = given.page
     name = f"{page.at('attn.bias')}[{page.view.head}]"
     elements.table(page, name, given.view.head_values.bias, page.token_labels, page.token_labels, "bias")
+
+
+def layout(
+    told: str,
+    facts: Callable[[Page], dict[str, str]],
+    first: tuple[Callable[[Scores], None], ...],
+    tables: Callable[[Scores], None],
+) -> Layout[Scores]:
+    """Of a scheme that adds to the scores: its own sections ``first``; ``told`` begins the names of its texts."""
+
+    def formula(given: Scores) -> None:
+        sites = (given.page.at(f"attn.{name}") for name in ("scores", "bias", "masked", "pattern"))
+        elements.formula(given.page, *sites)
+        elements.see(given.page, f"{told}_formula", **facts(given.page))
+
+    def question(given: Scores) -> None:
+        elements.question(given.page, f"{told}_question", f"{told}_answer", **facts(given.page))
+
+    return Layout(
+        of=Scores.of,
+        sections=(*first, matrices, row),
+        tabs=Tabs(formula, hand, code, tables),
+        question=question,
+    )

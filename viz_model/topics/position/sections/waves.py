@@ -11,10 +11,12 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import PAIR, RANGE
+from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.waves import draw_waves
-from viz_model.topics.position.sections import embedding, schemes, scores
+from viz_model.topics.position.sections import embedding, scores
+from viz_model.topics.position.sections.worked import worked
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Wave:
         last = page.lm.config.d_model // 2 - 1
         chosen = page.chosen(PAIR)
         pair = last // 12 if chosen is None else min(chosen, last)
-        facts = {**by_hand.ends(page.trace), **by_hand.wave_by_hand(page.trace, page.token, pair)}
+        facts = by_hand.wave_facts(page.trace, page.token, pair)
         return cls(page, pair, {**facts, "token": page.token_name()})
 
     @property
@@ -75,15 +77,14 @@ def alike(given: Wave) -> None:
     page = given.page
     view = views.similarity_view(page.trace, page.token)
     embedding.alike(page, view, page.words("similarity", near=f"{view.at(1):.2f}"), "")
-    spread = f"{view.spread:.0e}"
-    elements.see(page, "similarity", near=f"{view.at(1):.4f}", spread=spread, **embedding.context(page))
+    elements.see(page, "similarity", near=f"{view.at(1):.4f}", **embedding.context(page))
 
 
 def total(given: Wave) -> None:
     embedding.total(given.page, given.columns)
 
 
-def beyond(given: Wave) -> None:
+def ends(given: Wave) -> None:
     elements.see(given.page, "beyond", **given.facts)
 
 
@@ -96,16 +97,19 @@ def formula(given: Wave) -> None:
 
 
 def hand(given: Wave) -> None:
-    elements.see(given.page, "hand", **given.facts)
+    worked(given.page, *(("embed.position", (given.page.token, column)) for column in given.columns))
+    embedding.sum_by_hand(given.page, given.columns[0])
+    elements.see(given.page, "textbook", **by_hand.textbook())
 
 
 def question(given: Wave) -> None:
-    elements.question(given.page, **given.facts)
+    slowest = SLOWEST.says(given.page.t.language, numbers.turns(given.page.lm.config), **given.facts)
+    elements.question(given.page, here=slowest, **given.facts)
 
 
 LAYOUT = Layout(
     of=Wave.of,
-    sections=(curves, matrix, alike, total, beyond, schemes.section),
+    sections=(curves, matrix, alike, total, ends),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

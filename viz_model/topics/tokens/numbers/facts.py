@@ -16,16 +16,18 @@ class Facts(NamedTuple):
 
     ``keeps`` is whether this vocabulary keeps the text as it was typed. ``view`` lays both vocabularies over the
     same bytes; it is None where this one does not keep the text as it was typed, or spells no text at all.
-    ``finding``, ``rule``, ``kind`` and ``other`` choose the words, ``hand`` those on how the token came to be;
-    ``text_values`` and ``literals`` (what the visitor typed) fill them. ``snippet`` is the code that cuts the text.
+    ``finding``, ``rule`` and ``kind`` choose the words, ``hand`` those on how the token came to be; ``text_values``
+    and ``literals`` (what the visitor typed) fill them. ``over`` are the tokens of the other vocabulary that hold
+    bytes of the selected one, and ``shares`` whether that is one of the same bytes. ``snippet`` is the code that
+    cuts the text.
     """
 
     view: CutsView | None
     keeps: bool
-    finding: Literal["all", "some", "none", "apart", "ids"]
+    finding: Literal["cuts", "apart", "ids"]
     rule: Literal["pairs", "pieces", "ids"]
     kind: cutting.Kind
-    other: Literal["same", "cut", "none"]
+    shares: bool
     over: list[Token]
     hand: Literal["pairs", "single", "pieces", "ids", "sign"]
     snippet: Literal["tokens", "tokens_library"]
@@ -53,11 +55,11 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
     if rule == "pairs":
         is_sign = kind in ("control", "tag", "mask")
         hand = "sign" if is_sign else "single" if len(token.bytes) == 1 else "pairs"
-    finding: Literal["all", "some", "none", "apart", "ids"] = "apart"
+    finding: Literal["cuts", "apart", "ids"] = "apart"
     if isinstance(tokenizer, IdTokenizer):
         rule, finding = "ids", "ids"
     elif view:
-        finding = "all" if view.n_shared == len(written.tokens) else "some" if view.n_shared else "none"
+        finding = "cuts"
     n_bytes = len(written.text.encode()) if view is None else view.n_bytes
     shares = view is not None and place is not None and bool(view.upper.shared[place])
     return Facts(
@@ -69,7 +71,7 @@ def facts(trace: Trace, other: Tokenizer, position: int) -> Facts:
         hand=hand,
         # A mask that was typed is found before any merge, which the code of the merges does not show.
         snippet="tokens" if rule == "pairs" and tokenizer.mask_id not in trace.own_ids else "tokens_library",
-        other="same" if shares else "cut" if over else "none",
+        shares=shares,
         over=over,
         text_values={
             "n": str(len(written.tokens)),
@@ -98,47 +100,15 @@ def _same_bytes(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
     return own[: len(other)] == other and len(own) - len(other) < 4
 
 
-def tables(trace: Trace, other: Tokenizer) -> list[tuple[str, tuple[list[object], ...]]]:
-    """For each vocabulary its name and columns: position, label, id, bytes in hexadecimal."""
-    rows = [(trace.tokenizer.name, trace.tokens)]
-    if not isinstance(trace.tokenizer, IdTokenizer):
-        rows.append((other.name, other.tokens(other.encode(cutting.written(trace).text, special=False))))
-    return [
-        (
-            name,
-            (
-                list(range(len(tokens))),
-                [token.label for token in tokens],
-                [token.id for token in tokens],
-                [token.bytes.hex(" ").upper() for token in tokens],
-            ),
-        )
-        for name, tokens in rows
-    ]
+def tables(trace: Trace, other: Tokenizer) -> dict[str, Sequence[Token]]:
+    """The tokens of each vocabulary, by its name."""
+    if isinstance(trace.tokenizer, IdTokenizer):
+        return {trace.tokenizer.name: trace.tokens}
+    text = cutting.written(trace).text
+    return {trace.tokenizer.name: trace.tokens, other.name: other.tokens(other.encode(text, special=False))}
 
 
-class CountView(NamedTuple):
-    """A text in several vocabularies: names [R], tokens [R] of each, and the text's bytes and characters."""
-
-    names: tuple[str, ...]
-    tokens: tuple[int, ...]
-    sizes: tuple[int, ...]
-    n_bytes: int
-    n_characters: int
-
-    @classmethod
-    def of(cls, text: str, vocabularies: Sequence[Tokenizer]) -> CountView:
-        return cls(
-            tuple(one.name for one in vocabularies),
-            tuple(len(one.encode(text, special=False)) for one in vocabularies),
-            tuple(one.n_vocab for one in vocabularies),
-            len(text.encode()),
-            len(text),
-        )
-
-    def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """For a table: name, entries, tokens, bytes per token, characters per token."""
-        return [
-            (name, f"{size:,}", f"{n:,}", f"{self.n_bytes / max(1, n):.2f}", f"{self.n_characters / max(1, n):.2f}")
-            for name, n, size in zip(self.names, self.tokens, self.sizes, strict=True)
-        ]
+def counts(text: str, tokenizer: Tokenizer) -> tuple[int, float, float]:
+    """Of a text in a vocabulary: its tokens, and how many bytes and characters there are in one."""
+    n = len(tokenizer.encode(text, special=False))
+    return n, len(text.encode()) / max(1, n), len(text) / max(1, n)

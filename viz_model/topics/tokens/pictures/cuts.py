@@ -29,16 +29,6 @@ class Cut(NamedTuple):
     shared: np.ndarray
     origin: np.ndarray
 
-    def table(self) -> tuple[list[int], list[str], list[int], list[str], list[str]]:
-        """Columns: position, label, id, bytes in hexadecimal, the characters these bytes belong to."""
-        return (
-            list(range(len(self.tokens))),
-            [token.label for token in self.tokens],
-            [token.id for token in self.tokens],
-            [token.bytes.hex(" ").upper() for token in self.tokens],
-            [make_visible(text) for text in cutting.characters(self.tokens)],
-        )
-
 
 class CutsView(NamedTuple):
     """The same text in two vocabularies, laid out in lines.
@@ -68,7 +58,7 @@ class CutsView(NamedTuple):
     @property
     def characters(self) -> list[str]:
         """For each token of the upper row the characters that its bytes belong to, made visible."""
-        return self.upper.table()[-1]
+        return [make_visible(text) for text in cutting.characters(self.upper.tokens)]
 
     def over(self, position: int) -> list[Token]:
         """The lower row's tokens that hold a byte of the upper row's token at ``position``."""

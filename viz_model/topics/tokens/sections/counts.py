@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app.texts import literal
+from viz_model.app.texts import literal, row
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.sections.beside import Beside
 
 
 def section(beside: Beside) -> None:
-    words = beside.page.words
-    vocabularies = {one.name: one for one in (beside.own, beside.other, cl100k_base())}
-    view = facts.CountView.of(beside.text, list(vocabularies.values()))
-    heads = [words(f"count_{name}") for name in ("name", "entries", "tokens", "bytes", "characters")]
-    lines = [f"| {' | '.join(heads)} |", "|---|---:|---:|---:|---:|"]
-    lines += [f"| {literal(name)} | {' | '.join(cells)} |" for name, *cells in view.rows()]
+    words, text = beside.page.words, beside.text
+    lines = [row(words(f"count_{name}") for name in ("name", "entries", "tokens", "bytes", "characters"))]
+    lines.append("|---|---:|---:|---:|---:|")
+    for one in {one.name: one for one in (beside.own, beside.other, cl100k_base())}.values():
+        n, n_bytes, n_characters = facts.counts(text, one)
+        cells = (f"{one.n_vocab:,}", f"{n:,}", f"{n_bytes:.2f}", f"{n_characters:.2f}")
+        lines.append(row((literal(one.name), *cells)))
     st.markdown("\n".join(lines))
-    st.caption(words("count_note", bytes_n=f"{view.n_bytes:,}", characters_n=f"{view.n_characters:,}"))
+    st.caption(words("count_note", bytes_n=f"{len(text.encode()):,}", characters_n=f"{len(text):,}"))

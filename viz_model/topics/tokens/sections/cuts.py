@@ -11,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens.choices import VOCABULARY
+from viz_model.topics.tokens.claims import CUTS, OTHER
 from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
 from viz_model.topics.tokens.pictures.tokens import chip
 from viz_model.topics.tokens.sections.beside import Beside
@@ -22,9 +23,12 @@ def section(beside: Beside) -> None:
         _choose(beside)
     picture, see = elements.split()
     with picture:
-        st.markdown(
-            f"**{page.words(f'finding_{facts.finding}', other=literal(beside.other.name), **facts.text_values)}**"
-        )
+        if facts.view:
+            counts = facts.view.n_shared, len(facts.view.upper.tokens)
+            finding = CUTS.says(page.t.language, counts, **facts.text_values)
+        else:
+            finding = page.words(f"finding_{facts.finding}", other=literal(beside.other.name), **facts.text_values)
+        st.markdown(f"**{finding}**")
         if facts.view:
             draw(page, facts.view, "cuts")
         elif facts.finding == "apart":
@@ -35,7 +39,8 @@ def section(beside: Beside) -> None:
         elements.see(page, **facts.text_values, **names, kind=page.words(f"about_{facts.kind}", **names))
         if facts.view:
             over = " ".join(literal(token.label) for token in facts.over)
-            elements.see(page, f"other_{facts.other}", over=over, **facts.text_values, **names)
+            elements.say(page, OTHER, (facts.shares, len(facts.over)), over=over, **facts.text_values, **names)
+            elements.see(page, "other")
 
 
 def _choose(beside: Beside) -> None:

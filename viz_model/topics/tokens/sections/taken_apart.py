@@ -32,7 +32,13 @@ def code(beside: Beside) -> None:
 
 
 def numbers(beside: Beside) -> None:
-    headings = [beside.page.words(f"column_{name}") for name in ("position", "token", "id", "bytes")]
-    for name, columns in facts.tables(beside.page.trace, beside.other):
+    words = beside.page.words
+    for name, tokens in facts.tables(beside.page.trace, beside.other).items():
         st.markdown(f"**{literal(name)}**")
-        elements.records(beside.page, f"tokens.{name}", dict(zip(headings, columns, strict=True)))
+        columns = {
+            words("column_position"): range(len(tokens)),
+            words("column_token"): [token.label for token in tokens],
+            words("column_id"): [token.id for token in tokens],
+            words("column_bytes"): [token.bytes.hex(" ").upper() for token in tokens],
+        }
+        elements.records(beside.page, f"tokens.{name}", columns)

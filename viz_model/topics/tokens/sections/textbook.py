@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import elements
+from viz_model.app import elements, runs
+from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import cl100k_base
+from viz_model.topics.tokens.claims import ROWS
 from viz_model.topics.tokens.numbers import tokens as cutting
+from viz_model.topics.tokens.numbers.rows import Rows, rows
 from viz_model.topics.tokens.pictures.use import UseView, draw_use
 from viz_model.topics.tokens.sections.beside import Beside
+
+EXAMPLES = 5
+"""Tokens that are named of those whose rows are alike."""
 
 
 def section(beside: Beside) -> None:
@@ -43,4 +50,25 @@ def section(beside: Beside) -> None:
         st.markdown("\n".join(f"| {' | '.join((name, *values))} |" for name, values in lines))
     with see:
         elements.see(page, "corpus", **facts)
+        _rows(page)
         elements.see(page, "corpus_slips", **facts)
+
+
+@cached(beside=True)
+def rows_of(model: str) -> Rows:
+    """The rows of a model's own table."""
+    return rows(runs.model(model).model)
+
+
+def _rows(page: Page) -> None:
+    """What became of the rows of the table in this model."""
+    table, token = rows_of(page.view.model), page.lm.tokenizer.token
+    shortest, median, longest = (f"{length:.2f}" for length in table.lengths)
+    facts = {
+        "model": literal(page.view.model),
+        "n_rows": f"{table.n:,}",
+        "n_alike": f"{len(table.alike):,}",
+        "examples": " ".join(literal(token(id).label) for id in table.alike[-EXAMPLES:]),
+        "length": f"{table.length:.2f}",
+    }
+    elements.say(page, ROWS, table, shortest=shortest, median=median, longest=longest, **facts)

@@ -15,6 +15,7 @@ from viz_model.app.texts import literal, row
 from viz_model.drawing.writing import percent
 from viz_model.tokenizers.tokenizer import Tokenizer, make_visible
 from viz_model.topics.tokens.choices import BY, LONGEST_WORD, STEP, STRETCH, WORD
+from viz_model.topics.tokens.claims import JOINS
 from viz_model.topics.tokens.numbers import splitting
 from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
 from viz_model.topics.tokens.sections.beside import Beside
@@ -96,11 +97,10 @@ def _joins(page: Page, tokenizer: Tokenizer, split: splitting.Split, facts: dict
         next_ = split.joins[step].at if step < n else -1
         can = [pair.rank for pair in pairs if pair.rank is not None]
         facts = {**facts, "step": str(step), "can": str(len(can)), "pairs": str(len(pairs)), "last": str(n)}
-        if next_ >= 0:
-            joined = literal(pairs[next_].left), literal(pairs[next_].right)
-            elements.see(page, "word_next", left=joined[0], right=joined[1], rank=f"{min(can):,}", **facts)
-        else:
-            elements.see(page, "word_done", **facts)
+        if can:
+            left, right = literal(pairs[next_].left), literal(pairs[next_].right)
+            facts |= {"left": left, "right": right, "rank": f"{min(can):,}"}
+        elements.say(page, JOINS, [pair.rank for pair in pairs], **facts)
         lines = [f"| {words('word_pair')} | {words('word_rank')} |", "|---|---:|"]
         by_rank = sorted(enumerate(pairs), key=lambda found: (found[1].rank is None, found[1].rank or 0, found[0]))
         for place, pair in by_rank:

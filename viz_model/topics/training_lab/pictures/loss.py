@@ -1,29 +1,37 @@
-"""Both losses by step."""
+"""Losses by step: of a run, and of a model that is trained on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from viz_model.topics.training_lab.pictures.chart import HELD_OUT, TRAIN, Chart, Line, Words
-from viz_model.topics.training_lab.pictures.run import RunView
+from viz_model.drawing import theme
+from viz_model.topics.training_lab.numbers.curves import RunView
+from viz_model.topics.training_lab.pictures.chart import HELD_OUT, TRAIN, Line, Scene, Words, scene
 
 
-def loss_chart(view: RunView, words: Words) -> Chart:
+def loss_chart(view: RunView, words: Words) -> Scene:
     """Both losses by step, with the two levels that need no understanding of the text."""
-    finite = [values[np.isfinite(values)] for values in (view.loss, view.held_loss)]
-    return Chart(
-        lines=(
-            Line(words("train"), view.steps, view.loss, TRAIN),
-            Line(words("held_out"), view.held_steps, view.held_loss, HELD_OUT, dash="3 3", marker=True),
-        ),
-        n_steps=len(view.planned),
-        title=words("loss_axis"),
-        steps_title=words("step_axis"),
-        alt=words("loss_alt"),
-        low=0.0,
-        high=1.1 * max([view.guessing, *finite[0], *finite[1]]),
-        levels=(
-            (view.guessing, words("level_guessing", value=f"{view.guessing:.1f}")),
-            (view.stuck, words("level_stuck", value=f"{view.stuck:.1f}")),
-        ),
+    lines = (
+        Line(words("train"), view.steps, view.loss, TRAIN),
+        Line(words("held_out"), view.held_steps, view.held_loss, HELD_OUT, dash="3 3", marker=True),
     )
+    levels = {name: getattr(view, name) for name in ("guessing", "frequencies")}
+    named = [(value, words(f"level_{name}", value=f"{value:.1f}")) for name, value in levels.items()]
+    return scene(lines, len(view.planned), words, "loss", 0.0, _top(lines, view.guessing), levels=named)
+
+
+def tuned_chart(steps: Sequence[int], losses: Mapping[str, Sequence[float]], n_steps: int, words: Words) -> Scene:
+    """The loss [N] of each of several texts after ``steps`` [N]."""
+    looks = ((TRAIN, ""), (HELD_OUT, "3 3"), (theme.ROLES["value"], "7 4"), (theme.ROLES["ffn"], "2 4"))
+    lines = [
+        Line(words(f"text_{name}"), np.array(steps), np.array(values), colour, dash=dash, marker=True)
+        for (name, values), (colour, dash) in zip(losses.items(), looks, strict=True)
+    ]
+    return scene(lines, n_steps, words, "tuned", 0.0, _top(lines, 1.0))
+
+
+def _top(lines: Sequence[Line], least: float) -> float:
+    """The end of an axis that begins at 0; a loss that is no number takes no room."""
+    return 1.1 * max([least, *(float(value) for line in lines for value in line.values[np.isfinite(line.values)])])

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from viz_model.drawing import theme
-from viz_model.topics.training_lab.pictures.chart import TRAIN, Chart, Line, Words
-from viz_model.topics.training_lab.pictures.run import RunView, ends, thin
+from viz_model.topics.training_lab.numbers.curves import RunView, ends, thin
+from viz_model.topics.training_lab.pictures.chart import TRAIN, Line, Scene, Words, scene
 
 
-def rate_chart(view: RunView, words: Words) -> Chart:
+def rate_chart(view: RunView, words: Words) -> Scene:
     """The learning rate of all steps, and how far the run has come on it."""
     n, grey = len(view.planned), theme.ROLES["residual"]
-    return Chart(
-        lines=(
-            Line(words("rate_planned"), ends(n), thin(view.planned), grey, dash="4 3"),
-            Line(words("rate_done"), view.steps, view.rate, TRAIN, width=3),
-        ),
-        n_steps=n,
-        title=words("rate_axis"),
-        steps_title=words("step_axis"),
-        alt=words("rate_alt"),
-        low=0.0,
-        high=1.1 * float(view.planned.max()),
-        height=230,
-        until=view.warmup,
-        until_label=words("warmup_area"),
+    lines = (
+        Line(words("rate_planned"), ends(n), thin(view.planned), grey, dash="4 3"),
+        Line(words("rate_done"), view.steps, view.rate, TRAIN, width=3),
     )
+    high = 1.1 * float(view.planned.max())
+    return scene(lines, n, words, "rate", 0.0, high, height=230, until=view.warmup)

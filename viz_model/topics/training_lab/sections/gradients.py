@@ -6,7 +6,8 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.topics.training_lab.numbers.views import run_view
+from viz_model.topics.training_lab.claims import REACH, SIZE
+from viz_model.topics.training_lab.numbers.course import Gradients
 from viz_model.topics.training_lab.sections.run import finished
 
 
@@ -14,11 +15,11 @@ def section(page: Page) -> None:
     run = finished()
     if run is None:
         return
-    view = run_view(run.experiment)
-    facts, is_deep = view.facts(), len(view.blocks) > 1
+    norms = Gradients.of(run.experiment)
     left, right = st.columns(2, gap="large")
     with left:
-        elements.see(page, "gradients" if is_deep else "gradients_one", **facts)
+        elements.see(page, "gradients" if norms.top else "gradients_one")
+        elements.say(page, SIZE, norms, **norms.facts())
     with right:
-        if is_deep:
-            elements.see(page, f"gradients_{view.verdict()}", **facts)
+        if norms.top:
+            elements.say(page, REACH, norms, **norms.facts())

@@ -8,6 +8,7 @@ from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.training_lab.sections.run import KEPT, Run, finished
+from viz_model.training import lab
 
 _N_KEPT = "training_lab.n_kept"
 
@@ -32,7 +33,7 @@ def section(page: Page) -> None:
         st.success(page.words("is_kept", model=literal(runs.label(page.view.model))))
 
 
-def _keep(page: Page, now: Run, which: str) -> None:
+def _keep(page: Page, now: Run[lab.Experiment], which: str) -> None:
     number = st.session_state.get(_N_KEPT, 0) + 1
     label = page.words(
         f"label_{which}",

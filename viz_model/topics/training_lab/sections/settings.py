@@ -24,6 +24,10 @@ def section(page: Page) -> None:
         for choice in (choices.D_MODEL, choices.N_HEADS):
             options = list(lab.CHOICES[choice.name])
             elements.control(page, choice, st.segmented_control, options, format_func=str, **few)
+        schemes = list(lab.POSITIONS)
+        elements.control(
+            page, choices.POSITION, st.selectbox, schemes, format_func=lambda name: page.words(f"position_{name}")
+        )
     with training:
         elements.control(page, choices.PEAK_RATE, st.number_input, read=choices.bounded, step=0.001, format="%.4f")
         elements.control(page, choices.WARMUP, st.toggle)
@@ -47,17 +51,5 @@ def section(page: Page) -> None:
 def chosen(page: Page) -> lab.Settings:
     """What the controls say."""
     own = page.chosen(choices.SOURCE) == "own"
-    return lab.Settings(
-        norm_at=page.chosen(choices.NORM_AT),
-        warmup=page.chosen(choices.WARMUP),
-        dropout=page.chosen(choices.DROPOUT),
-        label_smoothing=page.chosen(choices.LABEL_SMOOTHING),
-        tie_embeddings=page.chosen(choices.TIE_EMBEDDINGS),
-        peak_rate=page.chosen(choices.PEAK_RATE),
-        n_layers=page.chosen(choices.N_LAYERS),
-        d_model=page.chosen(choices.D_MODEL),
-        n_heads=page.chosen(choices.N_HEADS),
-        steps=page.chosen(choices.STEPS),
-        source=page.chosen(choices.SOURCE),
-        text=st.session_state.get(TEXT, "") if own else "",
-    )
+    said = {choice.name: page.chosen(choice) for choice in choices.SETTINGS}
+    return lab.Settings(**said, text=st.session_state.get(TEXT, "") if own else "")

@@ -1,0 +1,167 @@
+"""Claims of the page on why a token is expected."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from claim_checks import Shown
+from viz_model.runs.trace import Trace
+from viz_model.topics.attribution.claims import DECIDED, GROUPS, LENS, PARTS, PATHS, SINK
+from viz_model.topics.attribution.numbers import attribution, circuits, lens, views
+from viz_model.topics.attribution.numbers.attribution import Part
+from viz_model.topics.attribution.numbers.lens import Depths
+
+EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}
+ALREADY = Depths(depths=(0, 1, 2), own=(3, 2, 1), final=(0, 3, 4), n=4)
+
+EXAMPLES = {
+    "attribution.parts.none": ((), (1.0,)),
+    "attribution.parts.one": ((0.51, 0.49), (0.5, 0.5)),
+    "attribution.parts.two": ((0.3, 0.25, 0.25, 0.2), (0.25, 0.18, 0.17, 0.16, 0.14, 0.1)),
+    **{f"attribution.groups.{name}": (dict(EVEN, **{name: 1.5}), EVEN) for name in EVEN},
+    "attribution.lens.own": (ALREADY, ALREADY._replace(own=(2, 1, 0))),
+    "attribution.decided.last": (ALREADY._replace(final=(0, 2, 4)), ALREADY),
+    "attribution.paths.start": ((1, 1, 1), (1, 2, 1)),
+    "attribution.paths.later": ((7, 2, 1), (7, 1, 2)),
+    "attribution.sink.sink": ((0.6, 0.2), (0.6, 0.31)),
+}
+
+ELSEWHERE = ("attribution.parts.none",)
+"""Where nothing lifts a sum: ``tests/topics/attribution/test_numbers_attribution.py``."""
+
+
+def _written(trace: Trace, position: int) -> tuple[list[str], Tensor]:
+    """What each part wrote and where it arrives, [P, D]: each carried forward through every norm that follows it.
+
+    From the recorded values and the weights, with the scales that the run measured.
+    """
+    stack, config = trace.stack, trace.config
+    weights = {name: weight.detach().double() for name, weight in stack.named_parameters()}
+    groups: list[str] = []
+    rows = torch.zeros(0, config.d_model, dtype=torch.float64)
+
+    def add(group: str, vectors: Tensor) -> None:
+        nonlocal rows
+        rows = torch.cat([rows, vectors.double().reshape(-1, config.d_model)])
+        groups.extend([group] * (len(rows) - len(groups)))
+
+    def norm(site: str, gamma: Tensor, beta: Tensor | None) -> None:
+        nonlocal rows
+        centred = rows - rows.mean(-1, keepdim=True) if f"{site}.mean" in trace else rows
+        rows = centred / trace[f"{site}.scale"][position].double() * gamma
+        if beta is not None:
+            add("constant", beta)
+
+    def norm_of_stack(site: str, name: str) -> None:
+        if f"{name}.weight" in weights:
+            norm(site, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+
+    for site in ("embed.token", "embed.segment", "embed.position"):
+        if site in trace:
+            add("embedding", trace[site][position])
+    norm_of_stack("embed.norm", "embed_norm")
+    for layer in range(trace.n_layers):
+        block = f"blocks.{layer}"
+        for at in ("attn", "cross", "ffn"):
+            if f"{block}.{at}.out" not in trace:
+                continue
+            if at == "ffn":
+                add("ffn", trace[f"{block}.ffn.out"][position])
+            else:
+                add("attention", trace[f"{block}.{at}.head_out"][:, position])
+                if f"{block}.{at}.o.bias" in weights:
+                    add("constant", weights[f"{block}.{at}.o.bias"])
+            if config.norm_at == "post":
+                norm_of_stack(f"{block}.{at}.norm", f"{block}.{at}_norm")
+    norm_of_stack("final.norm", "final_norm")
+    head = {name: weight.detach().double() for name, weight in trace.model.head.named_parameters()}
+    if "dense.weight" in head:
+        rows = rows @ head["dense.weight"].T
+        add("constant", head["dense.bias"])
+        rows = rows * torch.special.ndtr(rows.sum(0))
+        norm("head.norm", head["norm.weight"], head.get("norm.bias"))
+    return groups, rows * trace.model.head.scale
+
+
+def _parts(trace: Trace, position: int, token: int, rival: int | None, claim: str) -> bool:
+    groups, rows = _written(trace, position)
+    weight, bias = trace.model.unembedding.weight.detach().double(), trace.model.unembedding.bias
+    values = (rows @ (weight[token] - (0 if rival is None else weight[rival]))).tolist()
+    if bias is not None:
+        groups, values = [*groups, "constant"], [*values, float(bias[token] - (0 if rival is None else bias[rival]))]
+    logits = trace.row("logits", position)
+    assert abs(sum(values) - float(logits[token] - (0 if rival is None else logits[rival]))) < 1e-2
+    if claim in EVEN:
+        sums = {name: sum(v for g, v in zip(groups, values, strict=True) if g == name) for name in EVEN}
+        return max(sums, key=lambda name: sums[name]) == claim
+    up = sorted((value for value in values if value > 0), reverse=True)
+    return {"none": not up, "one": up[0] > 0.5 * sum(up), "two": up[0] + up[1] > 0.5 * sum(up)}[claim]
+
+
+def _by_depth(trace: Trace, positions: Sequence[int]) -> list[Tensor]:
+    """Logits [P, V] after the embedding and after each block, by the model's own end."""
+    sites = ["embed.out", *(f"blocks.{layer}.resid.out" for layer in range(trace.config.n_layers))]
+    norm = trace.stack.final_norm or torch.nn.Identity()
+    with torch.inference_mode():
+        return [trace.model.head(norm(trace[site][list(positions)])) for site in sites]
+
+
+def _own(trace: Trace, positions: Sequence[int], claim: str) -> bool:
+    own = torch.tensor([trace.own_ids[position] for position in positions])
+    first, *_, last = ((logits.argmax(-1) == own).float().mean().item() for logits in _by_depth(trace, positions))
+    return first > 0.5 > last
+
+
+def _late(trace: Trace, positions: Sequence[int], claim: str) -> bool:
+    *_, before, last = (logits.argmax(-1) for logits in _by_depth(trace, positions))
+    return (before == last).float().mean().item() <= 0.5
+
+
+def _path(trace: Trace, position: int, token: int, claim: str) -> bool:
+    first = [logits[0].max() == logits[0, token] for logits in _by_depth(trace, [position])]
+    return all(first) if claim == "start" else bool(first[-1]) and not all(first)
+
+
+def _sink(trace: Trace, position: int, part: Part, key: int, claim: str) -> bool:
+    site, head, width = f"blocks.{part.layer}.{part.at}", part.head or 0, trace.config.d_head
+    weights = trace.head(f"{site}.pattern", head)[position]
+    o = dict(trace.stack.named_parameters())[f"{site}.o.weight"].detach()[:, head * width : (head + 1) * width]
+    lengths = (weights[:, None] * (trace.head(f"{site}.v", head) @ o.T)).norm(dim=-1)
+    share = float(lengths[key] / lengths.sum())
+    return float(weights[key]) >= 0.2 and share < 0.5 * float(weights[key])
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    """Of the last position; a decomposition is dear, so most texts are passed over."""
+    chance = zlib.crc32((trace.text or "").encode()) % 18
+    if not attribution.predicts(trace) or chance % 3:
+        return
+    position = len(trace) - 1
+    logits = trace.row("logits", position)
+    token, lowest = int(logits.argmax()), int(logits.argmin())
+    for asked in (token, trace.own_ids[position]):
+        ranks = views.paths_view(trace, position, [asked]).ranks[:, 0]
+        yield Shown(PATHS, tuple(map(int, ranks)), partial(_path, trace, position, asked))
+    if chance:
+        return
+    found = attribution.decompose(trace, position)
+    for asked, rival in ((lowest, None), (lowest, token), (token, None)):
+        answer = attribution.of_logit(trace, found, asked, rival)
+        check = partial(_parts, trace, position, asked, rival)
+        yield Shown(PARTS, answer.lifts(), check)
+        yield Shown(GROUPS, answer.by_kind(), check)
+    positions = range(max(0, position - 11), position + 1)
+    view = views.lens_view(trace, lens.look(trace, range(trace.n_layers + 1), positions), position)
+    yield Shown(LENS, view.seen, partial(_own, trace, positions))
+    yield Shown(DECIDED, view.seen, partial(_late, trace, positions))
+    for layer in range(trace.n_layers):
+        part = Part("head", layer, layer % trace.config.n_heads, "attn")
+        reads = circuits.reads(trace, found, answer, part)
+        key = reads.least
+        values = float(reads.weights[key]), float(reads.shares[key])
+        yield Shown(SINK, values, partial(_sink, trace, position, part, key))

@@ -1,0 +1,97 @@
+"""Claims of the cost page."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from claim_checks import Shown
+from viz_model.config import NoPosition
+from viz_model.model.transformer import Transformer
+from viz_model.runs.trace import Trace
+from viz_model.topics.cost.claims import MASK, ORDER, SHARE, Bytes, Power, Share
+from viz_model.topics.cost.numbers.order import Shuffled, shuffled
+from viz_model.topics.cost.pictures.shares import SharesView
+
+UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_masked=2.0)
+
+EXAMPLES = {
+    "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
+    "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
+    "cost.mask.tells": (UNMOVED._replace(bare_masked=0.5), UNMOVED),
+    "cost.power.above": (Power(2.4), Power(2.05)),
+    "cost.bytes.fewer": (Bytes(8e6, 1e6), Bytes(8e6, 7e6)),
+    "cost.share.few": (Share(0.03), Share(0.12)),
+    "cost.share.most": (Share(0.6), Share(0.4)),
+}
+
+ELSEWHERE = (
+    "cost.order.same",  # of models without positions: tests/topics/cost/test_claims.py has all of these
+    "cost.power.above",
+    "cost.bytes.fewer",
+    "cost.share.most",
+)
+
+
+@torch.inference_mode()
+def _changes(trace: Trace, claim: str) -> bool:
+    """The whole model run on both orders: by its own class, without positions by another that has its weights."""
+    side, given = trace.stack.side, list(trace.own_ids[:12])
+    order = [*range(1, len(given), 2), *range(0, len(given), 2)]
+    everything = torch.ones(len(given), len(given), dtype=torch.bool)
+    bare = Transformer(replace(trace.config, position=NoPosition(), positions=())).eval()
+    bare.load_state_dict(trace.model.state_dict(), strict=False)
+
+    def changed(model: Transformer, mask: torch.Tensor) -> float:
+        found = []
+        for ids in (given, [given[n] for n in order]):
+            pair = (trace.ids, ids) if len(trace.config.sides) > 1 and side == "decoder" else (ids,)
+            if len(trace.config.sides) > 1 and side == "encoder":
+                found.append(model.encode(torch.tensor([ids]), visible=mask).vectors[0])
+            else:
+                found.append(model.vectors(*(torch.tensor([each]) for each in pair), visible={side: mask})[0])
+        before, after = found
+        return ((after - before[order]).abs().max() / before.square().mean().sqrt()).item()
+
+    match claim:
+        case "tells":
+            return changed(bare, everything.tril()) > 5e-4
+        case "differs":
+            return changed(bare, everything) < 1e-3 < 2 * changed(trace.model, everything)
+        case _:
+            return max(changed(bare, everything), changed(trace.model, everything)) < 1e-3
+
+
+def _share(trace: Trace, claim: str) -> bool:
+    """Counted with the sizes of the weights, for stacks whose layers are all alike."""
+    n, config, stack = len(trace), trace.config, trace.stack
+    pairs = 2 * n * n * config.n_heads * config.d_head * len(stack.blocks)
+    matrices = sum(p.numel() for name, p in stack.blocks.named_parameters() if p.dim() == 2 and ".cross." not in name)
+    rest = n * matrices
+    if config.has_logits and stack.side == config.sides[-1]:
+        rest += n * trace.model.unembedding.weight.numel()
+        if config.kind == "encoder":
+            rest += n * sum(p.numel() for name, p in trace.model.head.named_parameters() if "dense" in name)
+    if config.kind == "encoder_decoder" and stack.side == "decoder":
+        source = len(trace.ids)
+        each = config.d_model * config.n_heads * config.d_head
+        rest += len(stack.blocks) * (2 * each * (n + source) + 2 * n * source * config.n_heads * config.d_head)
+    share = pairs / (pairs + rest)
+    return share < 0.105 if claim == "few" else share > 0.495
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    length = len(trace)
+    source = len(trace.ids) if len(trace.config.sides) > 1 and trace.stack.side == "decoder" else 0
+    view = SharesView.of(trace.config, trace.stack.side, length, source)
+    yield Shown(SHARE, Share(view.share("pairs", 0)), partial(_share, trace))
+    if zlib.crc32(repr(trace.own_ids).encode()) % 20:
+        return
+    change = shuffled(trace)
+    if change is not None:
+        yield Shown(ORDER, change, partial(_changes, trace))
+        yield Shown(MASK, change, partial(_changes, trace))

@@ -1,0 +1,143 @@
+"""Claims of the pages on what comes out."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import torch
+
+from claim_checks import Shown
+from viz_model.runs.generation import Decoder, Sampling, Step, steps
+from viz_model.runs.trace import Trace
+from viz_model.topics.next_token.claims import COVERED, ENDED, FELL, KEPT, REPEATS, SAME, SPARED
+from viz_model.topics.next_token.numbers import kv_cache, views
+from viz_model.topics.next_token.pictures.choice import Kept
+from viz_model.topics.next_token.pictures.repetition import RepetitionView
+from viz_model.topics.next_token.pictures.work import WorkView
+
+ALL = Kept(temperature=1.0, n_kept=100, n_vocab=100, n_zero=0)
+
+EXAMPLES = {
+    "next_token.kept.greedy": (ALL._replace(temperature=0.0, n_kept=1), ALL._replace(n_kept=1)),
+    "next_token.kept.all": (ALL, ALL._replace(n_zero=1)),
+    "next_token.kept.vanish": (ALL._replace(n_zero=3), ALL._replace(n_kept=99)),
+    "next_token.covered.first": (1, 2),
+    "next_token.fell.greedy": (1, 2),
+    "next_token.ended.ended": (True, False),
+    "next_token.same.all": ((4, 4), (3, 4)),
+    "next_token.repeats.rises": ((0.2, 0.3, None), (0.2, 0.3, 0.1)),
+    "next_token.spared.some": ((9, 20), (20, 20)),
+    "next_token.times.longer": ((0.001, 0.0012), (0.001, 0.00105)),
+}
+
+ELSEWHERE = ("next_token.times.longer",)
+"""Times are measured: ``tests/topics/next_token/test_numbers_kv_cache.py``."""
+
+SAMPLINGS = (
+    Sampling(top_p=0.9),
+    Sampling(top_p=1.0),
+    Sampling(temperature=0.05, top_p=1.0),
+    Sampling(temperature=0.0),
+    Sampling(top_k=5),
+)
+DRAWN = 24
+
+
+def _kept(trace: Trace, sampling: Sampling, claim: str) -> bool:
+    if claim == "greedy":
+        return sampling.temperature == 0
+    logits = trace.row("logits", -1).double()
+    probs = ((logits - logits.max()) / sampling.temperature).softmax(-1).float()
+    is_open = sampling.top_k is None and sampling.top_p in (None, 1.0)
+    return is_open and bool((probs > 0).all()) == (claim == "all")
+
+
+def _first(trace: Trace, position: int, mask_id: int, claim: str) -> bool:
+    ids = torch.tensor([[mask_id if n == position else id for n, id in enumerate(trace.ids)]])
+    with torch.inference_mode():
+        return int(trace.model(ids)[0, position].argmax()) == trace.ids[position]
+
+
+def _after(trace: Trace, ids: Sequence[int]) -> torch.Tensor:
+    """The logits after ``ids``, read all at once and without a cache."""
+    with torch.inference_mode():
+        if len(trace.config.sides) == 1:
+            return trace.model(torch.tensor([ids]))[0, -1]
+        return trace.model.decode(torch.tensor([ids]), trace.model.encode(torch.tensor([trace.ids])))[0, -1]
+
+
+def _fell(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
+    *before, last = (step.token.id for step in drawn)
+    return int(_after(trace, [*trace.own_ids, *before]).argmax()) == last
+
+
+def _same(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
+    ids = [step.token.id for step in drawn]
+    return all(int(_after(trace, [*trace.own_ids, *ids[:n]]).argmax()) == id for n, id in enumerate(ids))
+
+
+def _rises(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
+    ids = [*trace.own_ids, *(step.token.id for step in drawn)]
+    by_times: dict[int, list[float]] = {1: [], 2: [], 3: []}
+    for n, step in enumerate(drawn, len(trace.own_ids) + 1):
+        ending = ids[max(0, n - 4) : n]
+        times = sum(ids[m - 4 : m] == ending for m in range(4, n + 1))
+        by_times[max(1, min(3, times))].append(step.probability)
+    new, *again = (sum(probs) / len(probs) for probs in by_times.values() if probs)
+    return bool(by_times[1]) and bool(again) and all(mean > new for mean in again)
+
+
+def _spared(n: int, context: int, claim: str) -> bool:
+    """Without a cache the text is read again for each of ten tokens; with one, each token once."""
+    return n + 9 < sum(n + step for step in range(10)) and n + 9 <= context
+
+
+def _drawn(trace: Trace, sampling: Sampling) -> tuple[Step, ...]:
+    source = trace.ids if len(trace.config.sides) > 1 else None
+    going = steps(Decoder(trace.model, trace.own_ids, source), trace.tokenizer, sampling, 0)
+    found: list[Step] = []
+    for step in itertools.islice(going, DRAWN):
+        found.append(step)
+        if step.token.id == trace.tokenizer.end_of_text:
+            break
+    return tuple(found)
+
+
+def _ended(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
+    return trace.tokenizer.controls >= {drawn[-1].token.id}
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    """Drawing is dear, so most texts are passed over."""
+    chance = zlib.crc32((trace.text or "").encode()) % 40
+    if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
+        return
+    for sampling in SAMPLINGS:
+        yield Shown(KEPT, views.choice_view(trace, -1, sampling).counts, partial(_kept, trace, sampling))
+    if trace.config.kind == "encoder":
+        mask_id, position = trace.tokenizer.mask_id, len(trace) // 2
+        assert mask_id is not None
+        ids = [mask_id if n == position else id for n, id in enumerate(trace.ids)]
+        with torch.inference_mode():
+            logits = trace.model(torch.tensor([ids]))[0, position]
+        rank = 1 + int((logits > logits[trace.ids[position]]).sum())
+        yield Shown(COVERED, rank, partial(_first, trace, position, mask_id))
+        return
+    reads = kv_cache.reads(trace.config.n_context, len(trace), 10)
+    work = WorkView.of(reads, len(trace))
+    if len(trace) + 9 <= trace.config.n_context:
+        check = partial(_spared, len(trace), trace.config.n_context)
+        yield Shown(SPARED, (work.with_cache, work.without_cache), check)
+    if chance or len(trace) + DRAWN > trace.config.n_context:
+        return
+    greedy = _drawn(trace, Sampling(temperature=0.0))
+    for sampling in (Sampling(temperature=0.0), Sampling(temperature=0.05), Sampling()):
+        drawn = _drawn(trace, sampling)
+        yield Shown(ENDED, drawn[-1].token.id == trace.tokenizer.end_of_text, partial(_ended, trace, drawn))
+        yield Shown(FELL, drawn[-1].rank + 1, partial(_fell, trace, drawn))
+        same = next((n for n, (a, b) in enumerate(zip(drawn, greedy, strict=False)) if a.token != b.token), len(greedy))
+        yield Shown(SAME, (same, len(greedy)), partial(_same, trace, drawn))
+        yield Shown(REPEATS, RepetitionView.of(trace.own_ids, drawn).means, partial(_rises, trace, drawn))

@@ -1,0 +1,138 @@
+"""Claims of the position page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model import config
+from viz_model.runs.trace import Trace
+from viz_model.topics.position import numbers
+from viz_model.topics.position.claims import (
+    ALIKE,
+    BEYOND,
+    BIAS,
+    MOVED,
+    ORDER,
+    REACH,
+    SLOWEST,
+    UNMET,
+    Beyond,
+    Diagonals,
+    Moved,
+    Spread,
+)
+from viz_model.topics.position.numbers import OrderEffect, Reach, Turns, views
+from viz_model.topics.position.numbers import attention_views as attention
+
+STILL, STIRRED = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4])
+
+
+def _order(own: np.ndarray, bare: np.ndarray = STILL) -> OrderEffect:
+    return OrderEffect((1, 0, 2), own, bare)
+
+
+EXAMPLES = {
+    "position.order.none": (_order(STILL), _order(STIRRED)),
+    "position.order.later": (_order(STIRRED), _order(STIRRED, STIRRED)),
+    "position.order.at_once": (_order(np.full(3, 0.2)), _order(np.full(3, 0.2), STIRRED)),
+    "position.alike.distance": (Spread(1e-6), Spread(0.02)),
+    "position.slowest.flat": (Turns(40, 96, 0.004), Turns(96, 96, 1.2)),
+    "position.unmet.some": (Turns(9, 16, 0.007), Turns(16, 16, 1.5)),
+    "position.moved.stays": (Moved(2e-5, 9.0), Moved(0.1, 9.0)),
+    "position.reach.nearer": (Reach(1.5, 6.0), Reach(6.0, 1.5)),
+    "position.bias.distance": (Diagonals(0.0), Diagonals(0.3)),
+    "position.beyond.worse": (Beyond(3.4, 5.8), Beyond(3.4, 3.45)),
+    "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
+}
+
+# Of models without positions, of schemes that no bundled model has, and of texts that are read on demand:
+# tests/topics/position/test_claims.py has all of these.
+ELSEWHERE = (
+    "position.order.none",
+    "position.order.later",
+    "position.order.at_once",
+    "position.beyond.worse",
+    "position.beyond.same",
+)
+
+BASE = 10_000.0
+
+
+def _alike(trace: Trace, claim: str) -> bool:
+    """Every pair of rows of this text, by its dot product and lengths, pair by pair."""
+    rows = trace["embed.position"].double()
+    cosine = torch.nn.functional.cosine_similarity(rows[:, None], rows[None], dim=-1)
+    return all(float(np.ptp(np.diagonal(cosine.numpy(), n))) < 2e-4 for n in range(len(rows)))
+
+
+def _flat(trace: Trace, claim: str) -> bool:
+    """The slowest wave at the last position of the context."""
+    width, last = trace.config.d_model, trace.config.n_context - 1
+    angle = last / BASE ** ((width - 2) / width)
+    return 0 <= math.sin(angle) < 0.32 and math.cos(angle) > 0.95
+
+
+def _unmet(trace: Trace, claim: str) -> bool:
+    """A whole turn of the slowest pair does not fit into the context."""
+    width = trace.config.d_head
+    return trace.config.n_context / BASE ** ((width - 2) / width) < 2 * math.pi
+
+
+def _stays(trace: Trace, layer: int, head: int, shift: int, claim: str) -> bool:
+    """Turned again in double precision, as complex numbers."""
+    q, k = (trace.head(f"blocks.{layer}.attn.{letter}_normed", head).double().numpy() for letter in "qk")
+    half = q.shape[-1] // 2
+    turns = BASE ** (-np.arange(half) / half)
+    at = np.arange(shift, shift + len(q))[:, None] * turns
+    q, k = ((x[:, :half] + 1j * x[:, half:]) * np.exp(1j * at) for x in (q, k))
+    scores = (q @ k.conj().T).real / math.sqrt(2 * half)
+    recorded = trace.head(f"blocks.{layer}.attn.scores", head).numpy()
+    return bool(np.abs(scores - recorded).max() < 2e-4 * max(1.0, np.abs(recorded).max()))
+
+
+def _nearer(trace: Trace, layer: int, claim: str) -> bool:
+    pattern = trace[f"blocks.{layer}.attn.pattern"].tolist()
+    falls = [2.0 ** (-2 * (h + 1)) for h in range(4)] + [0.5, 0.125]
+    means = [
+        np.mean([sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(pattern[head])])
+        for head in (falls.index(max(falls)), falls.index(min(falls)))
+    ]
+    return bool(means[0] < means[1])
+
+
+def _diagonals(trace: Trace, layer: int, claim: str) -> bool:
+    bias = trace[f"blocks.{layer}.attn.bias"]
+    return all(bias.diagonal(n, 1, 2).std(-1, correction=0).max() < 1e-4 for n in range(bias.shape[-1]))
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    match trace.config.position:
+        case config.Sinusoidal():
+            yield Shown(SLOWEST, numbers.turns(trace.config), partial(_flat, trace))
+            yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))
+        case config.Learned():
+            yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))
+        case config.Rope():
+            found = numbers.frequencies(trace, 0)
+            turns = Turns(found.turning(trace.config.n_context), len(found.used), 0.0)
+            yield Shown(UNMET, turns, partial(_unmet, trace))
+            for layer in range(trace.n_layers):
+                view = attention.shift_view(trace, layer, 1, len(trace) - 1, 0, 0, 700)
+                yield Shown(MOVED, Moved(view.largest, view.score), partial(_stays, trace, layer, 1, 700))
+        case config.Alibi():
+            for layer in range(trace.n_layers):
+                yield Shown(REACH, numbers.reach(trace, layer), partial(_nearer, trace, layer))
+        case _:
+            pass
+    if "blocks.0.attn.bias" in trace:
+        change = numbers.along_diagonals(trace["blocks.0.attn.bias"].numpy())
+        yield Shown(BIAS, Diagonals(change), partial(_diagonals, trace, 0))
+
+
+__all__ = ["BEYOND", "ELSEWHERE", "EXAMPLES", "ORDER", "shown"]

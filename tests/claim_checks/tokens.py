@@ -1,0 +1,77 @@
+"""Claims of the tokens page."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import torch
+
+from claim_checks import Shown
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import ByteLevel, Token, cl100k_base
+from viz_model.topics.tokens.claims import CUTS, JOINS, OTHER, ROWS
+from viz_model.topics.tokens.numbers import facts, splitting
+from viz_model.topics.tokens.numbers.rows import Rows, rows
+
+TABLE = Rows(n=1000, alike=tuple(range(11)), length=3.0, lengths=(0.5, 0.7, 3.0), shared=True)
+
+EXAMPLES = {
+    "tokens.cuts.all": ((6, 6), (5, 6)),
+    "tokens.cuts.none": ((0, 6), (1, 6)),
+    "tokens.other.same": ((True, 1), (False, 1)),
+    "tokens.other.cut": ((False, 2), (False, 0)),
+    "tokens.joins.next": ((None, 300), (None, None)),
+    "tokens.rows.alike": (TABLE, TABLE._replace(shared=False)),
+}
+
+
+def _spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    edges = [0, *itertools.accumulate(len(token.bytes) for token in tokens)]
+    return list(itertools.pairwise(edges))
+
+
+def _cuts(ours: Sequence[Token], theirs: Sequence[Token], claim: str) -> bool:
+    both = {*_spans(ours)} & {*_spans(theirs)}
+    return both == {*_spans(ours)} if claim == "all" else not both
+
+
+def _token(ours: Sequence[Token], theirs: Sequence[Token], place: int, claim: str) -> bool:
+    start, stop = _spans(ours)[place]
+    if claim == "same":
+        return (start, stop) in _spans(theirs)
+    return (start, stop) not in _spans(theirs) and any(a < stop and start < b for a, b in _spans(theirs))
+
+
+def _joins(parts: Sequence[bytes], known: frozenset[bytes], claim: str) -> bool:
+    return any(a + b in known for a, b in itertools.pairwise(parts))
+
+
+def _rows(trace: Trace, claim: str) -> bool:
+    weight, model = trace.model.embedding.weight.detach(), trace.model
+    alike = torch.tensor(rows(model).alike)
+    cosines = torch.cosine_similarity(weight[alike][:, None], weight[alike][None], dim=-1)
+    shares = model.unembedding.weight.data_ptr() == weight.data_ptr()
+    return shares and len(alike) > 0.01 * len(weight) and bool((cosines >= 0.9899).all(-1).any())
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    found = facts.facts(trace, cl100k_base(), len(trace) // 2)
+    if found.view is not None:
+        upper = found.view.upper.tokens
+        text = b"".join(token.bytes for token in upper).decode(errors="ignore")
+        theirs = cl100k_base().tokens(cl100k_base().encode(text, special=False))
+        yield Shown(CUTS, (found.view.n_shared, len(upper)), partial(_cuts, upper, theirs))
+        if found.view.selected is not None:
+            check = partial(_token, upper, theirs, found.view.selected)
+            yield Shown(OTHER, (found.shares, len(found.over)), check)
+    tokenizer = trace.tokenizer
+    if isinstance(tokenizer, ByteLevel) and trace.text:
+        known = frozenset(tokenizer.encoding._mergeable_ranks)
+        for split in splitting.splits(tokenizer, trace.text[:40])[:2]:
+            for step in (0, len(split.joins)):
+                ranks = [pair.rank for pair in split.pairs(step)]
+                yield Shown(JOINS, ranks, partial(_joins, split.parts(step), known))
+    if trace.text == "the " * 5:
+        yield Shown(ROWS, rows(trace.model), partial(_rows, trace))

@@ -1,0 +1,63 @@
+"""What was expected of every token of the text, against the one that stands there."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements, frame, runs
+from viz_model.app.cache import cached
+from viz_model.app.texts import literal
+from viz_model.topics.next_token.numbers import masked
+from viz_model.topics.next_token.numbers.views import arrivals_view, covered_view
+from viz_model.topics.next_token.pictures.arrivals import ArrivalsView, draw_arrivals
+from viz_model.topics.next_token.sections.asked import Asked
+from viz_model.topics.next_token.sections.covered import covered
+
+
+@cached()
+def _following(run: runs.RunKey) -> ArrivalsView:
+    return arrivals_view(runs.trace(run).at("decoder"))
+
+
+def following(asked: Asked) -> None:
+    """Each token as the one before it expected it."""
+    page, has_source = asked.page, len(asked.page.lm.config.sides) > 1
+    if len(page.trace) == 1:
+        start = frame.start(page.trace, page.t)
+        st.info(page.words("one_token_target" if has_source else "one_token", start=start))
+        return
+    came = _following(page.run_key)
+    st.subheader(page.words("arrivals_title", **came.facts()), anchor=False)
+    elements.see(page, "arrivals_target" if has_source else "arrivals_text")
+    _draw(asked, came, page.token + 1)
+
+
+def in_place(asked: Asked) -> None:
+    """Each token covered alone."""
+    page = asked.page
+    st.info(page.words("no_drawing"), icon=":material/info:")
+    if asked.how == "visible":
+        return
+    part, n_written = masked.part(page.trace, page.token), len(masked.written(page.trace))
+    found = covered(page.run_key, part.start, part.stop)
+    if not len(found.positions):
+        return
+    came = covered_view(page.trace, found)
+    facts = {**came.facts(), "mask": asked.facts["mask"], "n_written": str(n_written)}
+    st.subheader(page.words("arrivals_title", **facts), anchor=False)
+    _draw(asked, came, page.token)
+    if len(part) < n_written:
+        elements.see(page, "part", **facts)
+    if page.lm.tokenizer.mask_id in page.trace.ids[part.start : part.stop]:
+        elements.see(page, "left_out", **facts)
+
+
+def _draw(asked: Asked, came: ArrivalsView, selected: int) -> None:
+    """As a picture and as a table."""
+    page, words = asked.page, asked.shared.words
+    parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
+    names = {part: page.words(f"arrivals_{part}") for part in parts}
+    elements.figure(page, draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
+    elements.see(page, "arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts())
+    with st.expander(words("arrivals_table")):
+        elements.records(page, "arrivals", {words(f"column_{name}"): at for name, at in came.columns().items()})
