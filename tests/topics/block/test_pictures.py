@@ -162,6 +162,11 @@ def test_trend_compares_the_ends(last: float, trend: str) -> None:
     assert TREND.of(seen(rows)).name == trend
 
 
+def test_without_additions_the_stream_of_a_fresh_model_gets_shorter() -> None:
+    view = views.lengths_view(of(residual=False), 1, 0)
+    assert TREND.of(view).name == "shrink" and view.typical[-1] < view.typical[0]
+
+
 def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
     assert TREND.of(view) is TREND.plain and view.facts["last"] == "1.1"

@@ -42,6 +42,12 @@ def test_32_bits_inside_help_where_much_is_added_up() -> None:
     assert errors.half >= 1 > errors.mixed  # 300² is infinite in 16 bits, so that all becomes 0
 
 
+def test_a_single_token_has_one_chunk() -> None:
+    config_ = next(config_ for config_ in variants() if config_.kind == "decoder")
+    chunks = real_code.chunks(language_model(config_).trace(ids=[5]), 0)
+    assert len(chunks) == 1 and CHUNKED.of(chunks[0].apart).name == "equal"
+
+
 def test_sums_of_16_bits_are_rounded_at_every_step() -> None:
     ones = np.ones(4000, np.float16)
     assert real_code._added_up(ones)[0] == 2048  # where one more is lost

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.app import texts
-from viz_model.topics.embedding.claims import CONTEXTUAL, OWN
-from viz_model.topics.embedding.numbers import context, geometry
+from viz_model.topics.embedding.claims import CONTEXTUAL, NEAR, OWN
+from viz_model.topics.embedding.numbers import context, geometry, views
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,15 @@ def test_a_decoder_knows_nothing_of_what_follows(story: vm.LanguageModel) -> Non
     encoder = vm.load("story-bert")
     first, second = (encoder.trace(text) for text in ("The cat sat on the mat.", "The cat saw a dog."))
     assert CONTEXTUAL.of(context.two_sentences(first, second, (2, 2))).name != "never"
+
+
+def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) -> None:
+    table = geometry(story.model.embedding.weight.detach().numpy())
+    found = views.neighbours_view(story.trace("🙂"), table, 0)
+    rows = torch.from_numpy(table.table)
+    cosines = F.cosine_similarity(rows, rows[found.id][None], dim=1)
+    cosines[found.id] = -1
+    assert NEAR.of(found).name == "parallel" and cosines.max().item() > 0.9
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
