@@ -51,8 +51,8 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
                 written = view[f"{at}{sublayer}.out"]
                 added = stream + written if trace.config.residual else written
                 norm = getattr(view.stack.block(i), f"{sublayer}_norm")
-                close(view[f"{at}{sublayer}.norm.out"], norm(stream if trace.config.norm_at == "pre" else added))
-                expected = added if trace.config.norm_at == "pre" else view[f"{at}{sublayer}.norm.out"]
+                close(view[f"{at}{sublayer}.norm.out"], norm(stream if view.norm_at == "pre" else added))
+                expected = added if view.norm_at == "pre" else view[f"{at}{sublayer}.norm.out"]
                 assert torch.equal(view[f"{at}resid.{after}"], expected)
                 stream = view[f"{at}resid.{after}"]
             if isinstance(trace.config.ffn, Gated):

@@ -74,6 +74,8 @@ def test_sizes_are_bounded(field: str) -> None:
         ("norm", LayerNorm(eps="1e-5")),  # type: ignore[arg-type]
         ("norm_at", "before"),
         ("norm_at", ["pre"]),
+        ("encoder_norm_at", "post"),
+        ("encoder_norm_at", "both"),
         ("position", None),
         ("position", Sinusoidal(base=0.0)),
         ("position", Sinusoidal(base=float("inf"))),

@@ -104,6 +104,16 @@ def _variants() -> tuple[ModelConfig, ...]:
     return tuple(found)
 
 
+def mixed_norms() -> list[ModelConfig]:
+    """Encoder–decoders whose stacks have their norms at different places."""
+    places: tuple[config.NormAt, ...] = ("pre", "post")
+    extras: tuple[dict[str, Any], ...] = ({}, {"norm": config.RMSNorm(), "tie_embeddings": False})
+    return [
+        tiny_config(kind="encoder_decoder", norm_at=at, encoder_norm_at=other, n_encoder_layers=3, start_id=0, **more)
+        for at, other, more in zip(places, reversed(places), extras, strict=True)
+    ]
+
+
 def options(config_: ModelConfig) -> dict[str, Any]:
     """What a config chooses, by the choice's name: of a part its type, of its heads who shares keys and values."""
     chosen = {field.name: getattr(config_, field.name) for field in dataclasses.fields(config_)}
@@ -152,7 +162,7 @@ def describe(config_: ModelConfig) -> str:
     """A name for a test's parameter."""
     parts = (
         config_.kind,
-        config_.norm_at,
+        "-".join(filter(None, (config_.encoder_norm_at, config_.norm_at))),
         *(type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)),
         *([] if config_.residual else ["alone"]),
     )

@@ -26,6 +26,9 @@ Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
 Side: TypeAlias = Literal["encoder", "decoder"]
 """One stack of blocks. A model of one stack has one side; an encoder–decoder has both."""
 
+NormAt: TypeAlias = Literal["pre", "post"]
+"""Where the norm stands: before each sub-layer, or after each addition."""
+
 _SIDES: dict[Kind, tuple[Side, ...]] = {
     "decoder": ("decoder",),
     "encoder": ("encoder",),
@@ -345,7 +348,9 @@ class ModelConfig:
     d_head: int = 0
     """K, the width of one head's query, key and value; 0 becomes D/H."""
     norm: Norm = LayerNorm()
-    norm_at: Literal["pre", "post"] = "pre"
+    norm_at: NormAt = "pre"
+    encoder_norm_at: NormAt | None = None
+    """Where it stands in the encoder of an encoder–decoder, if elsewhere than in its decoder: :meth:`norm_place`."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -414,6 +419,8 @@ class ModelConfig:
             raise ConfigError(f"positions: {wrong[0].label}: what is added to the embedding is alike for all layers")
         if self.kind != "encoder" and not isinstance(self.head, LanguageHead):
             raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
+        if self.encoder_norm_at is not None and self.kind != "encoder_decoder":
+            raise ConfigError(f"encoder_norm_at: a {self.kind} has one stack, whose place of the norm is norm_at")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 
@@ -425,6 +432,11 @@ class ModelConfig:
     def depth(self, side: Side) -> int:
         """The number of blocks in a stack."""
         return self.n_encoder_layers if self.kind == "encoder_decoder" and side == "encoder" else self.n_layers
+
+    def norm_place(self, side: Side) -> NormAt:
+        """Where the norm stands in the blocks of a stack."""
+        is_pair = self.kind == "encoder_decoder" and side == "encoder"
+        return (self.encoder_norm_at or self.norm_at) if is_pair else self.norm_at
 
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbours need not have. The encoder of a pair has the same in all."""

@@ -19,7 +19,7 @@ from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.claims import Reach, Shift
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures.guesses import GuessesView
-from viz_model.topics.norm_placement.numbers import twins
+from viz_model.topics.block.numbers import stream
 
 
 def _view(divergence: float, best: tuple[int, int]) -> GuessesView:
@@ -132,7 +132,7 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                     partial(operator.eq, "loses" if now < was / 2 else "keeps"),
                 )
             case edits.NoResidual():
-                cosines = [float(twins.stream_similarity(run)[-1]) for run in (trace, after)]
+                cosines = [float(stream.stream_similarity(run)[-1]) for run in (trace, after)]
                 was, now = (_cosine(run) for run in (trace, after))
                 right = "alike" if now - was > 0.05 else "apart" if now - was < -0.05 else "same"
                 yield Shown(claims.RESIDUAL, Shift(*cosines), partial(operator.eq, right))

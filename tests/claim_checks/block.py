@@ -60,10 +60,9 @@ EXAMPLES = {
     "block.chunks.rounding": (1e-6, 0.01),
 }
 
-ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.chunks.equal")
-"""The stories are the same for every text: tests/topics/block/test_memory.py reads them. No bundled model's stream gets
-shorter, and few texts are of one token: test_pictures.py and test_real_code.py have such runs.
-"""
+ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink")
+"""The stories are the same for every text, and no bundled model's stream gets shorter: test_memory.py and test_pictures.py
+of tests/topics/block have such runs."""
 
 
 def _length(vector: torch.Tensor) -> float:

@@ -10,7 +10,17 @@ import pytest
 import tiers
 import torch
 from identities import check_identities, value_or_0, views
-from tiny_models import close, describe, language_model, random_model, run_both, traced, variants, without_a_part
+from tiny_models import (
+    close,
+    describe,
+    language_model,
+    mixed_norms,
+    random_model,
+    run_both,
+    traced,
+    variants,
+    without_a_part,
+)
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
@@ -20,7 +30,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
-EVERY = [*variants(), *without_a_part()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms()]
 
 
 def every(test: Callable[..., None]) -> Callable[..., None]:

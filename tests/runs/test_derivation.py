@@ -13,7 +13,7 @@ import bundled_models
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
+from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, traced, variants
 
 import viz_model as vm
 from viz_model import config
@@ -101,7 +101,7 @@ def check_origins(derivation: Derivation, values: Callable[[str], torch.Tensor],
     assert used == set(range(len(derivation.steps) - 1)), f"{derivation.cell}: a step leads nowhere"
 
 
-@pytest.mark.parametrize("config_", variants(), ids=describe)
+@pytest.mark.parametrize("config_", [*variants(), *mixed_norms()], ids=describe)
 def test_every_site_of_every_variant(config_: ModelConfig) -> None:
     numbers = torch.Generator().manual_seed(1)
     segments = [n % 2 for n in range(7)] if config_.n_segments else None

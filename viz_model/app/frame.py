@@ -388,7 +388,7 @@ def machine_map(here: str, view: ViewState, lm: vm.LanguageModel, t: Texts) -> N
         ends = ["logits", "softmax"] if config.has_logits else ["vectors"]
     data = {
         "here": here,
-        "norm_at": config.norm_at,
+        "norm_at": config.norm_place(side),
         "position_at": _position_at(config),
         "embedding_norm": config.embedding_norm,
         "cross": len(config.sides) > 1 and side == "decoder",

@@ -157,9 +157,9 @@ class PostNormNoResidual(PostNorm):
         return part.stream("out", part.norm("ffn", part.feed_forward(x)))
 
 
-def kind(config: ModelConfig) -> type[Block]:
-    """The class of a model's blocks."""
-    match config.norm_at, config.residual:
+def kind(config: ModelConfig, side: Side) -> type[Block]:
+    """The class of a stack's blocks."""
+    match config.norm_place(side), config.residual:
         case "pre", True:
             return PreNorm
         case "post", True:
@@ -168,7 +168,7 @@ def kind(config: ModelConfig) -> type[Block]:
             return PreNormNoResidual
         case "post", False:
             return PostNormNoResidual
-    raise AssertionError(config.norm_at)
+    raise AssertionError(config.norm_place(side))
 
 
 @dataclass(frozen=True)

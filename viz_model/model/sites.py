@@ -53,7 +53,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
     prefix = f"{side}." if len(config.sides) > 1 else ""
     at = Scope(sizes=outside.sizes, sites=outside.sites, prefix=prefix, module=f"{side}.", stack=prefix)
     x = inputs.declare(config, side, at)
-    kind, schemes = block.kind(config), (config.position, *block.other_positions(config, side))
+    kind, schemes = block.kind(config, side), (config.position, *block.other_positions(config, side))
     for i in range(config.depth(side)):
         layer = config.layer(side, i)
         which = schemes.index(layer.position)
@@ -61,7 +61,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
         here = at.block(i)
         part = block.Parts(config, side, layer, here, scheme, source if block.crosses(config, side) else None)
         x = kind.declare(part, part.stream("in", x))
-    if config.norm_at == "pre":
+    if config.norm_place(side) == "pre":
         x = norms.declare(config.norm, at.at("final.norm", "final_norm"), x, (at.index("T"), at.index("D")))
     return x
 
@@ -95,7 +95,8 @@ def recorded(config: ModelConfig) -> frozenset[str]:
 def leaving(config: ModelConfig, side: Side) -> str:
     """The full name of the vectors [T, D] that leave a stack, which the output or a decoder reads."""
     prefix = f"{side}." if len(config.sides) > 1 else ""
-    return prefix + ("final.norm.out" if config.norm_at == "pre" else f"blocks.{config.depth(side) - 1}.resid.out")
+    last = f"blocks.{config.depth(side) - 1}.resid.out"
+    return prefix + ("final.norm.out" if config.norm_place(side) == "pre" else last)
 
 
 def scored(at: str, config: ModelConfig) -> tuple[str, str]:

@@ -35,9 +35,10 @@ class Stack(nn.Module):
         self.other_positions = nn.ModuleList(positions.build(other, config, side) for other in others)
         self.segment = inputs.segments(config)
         self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
-        kind = block.kind(config)
+        kind = block.kind(config, side)
         self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
-        self.final_norm = norms.build(config.norm, config.d_model) if config.norm_at == "pre" else None
+        is_pre = config.norm_place(side) == "pre"
+        self.final_norm = norms.build(config.norm, config.d_model) if is_pre else None
 
     def arrange(self, config: ModelConfig) -> None:
         """Note what the config says of each layer: its window, and which of the stack's position schemes it has."""

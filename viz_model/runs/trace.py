@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
 from viz_model.model.sites import Site
@@ -115,6 +115,11 @@ class Trace:
     def n_layers(self) -> int:
         """The number of blocks of :attr:`stack`."""
         return len(self.stack.blocks)
+
+    @property
+    def norm_at(self) -> NormAt:
+        """Where the norm stands in the blocks of :attr:`stack`."""
+        return self.config.norm_place(self.stack.side)
 
     @property
     def leaving(self) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import describe, random_model, tiny_config, variants
+from tiny_models import describe, mixed_norms, random_model, tiny_config, variants
 
+import viz_model as vm
 from viz_model.config import Dense, Gated, ModelConfig, RMSNorm
 from viz_model.model.transformer import Transformer
-from viz_model.topics.architectures.numbers import parameters
+from viz_model.topics.architectures import claims
+from viz_model.topics.architectures.numbers import parameters, views
+from viz_model.topics.architectures.numbers.architectures import described
 from viz_model.topics.architectures.numbers.references import REFERENCES
+from viz_model.topics.architectures.pictures.scale import draw_scale
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)
@@ -119,3 +123,23 @@ def test_a_norm_without_shift_has_half_the_parameters() -> None:
 def test_a_parameter_of_no_part_is_refused() -> None:
     with pytest.raises(KeyError):
         parameters.part("blocks.0.gate.weight")
+
+
+def test_the_largest_published_model_as_its_paper_states_it() -> None:
+    """Brown et al. 2020, table 2.1: 96 layers of 12,288, 96 heads of 128, 175.0 billion parameters."""
+    view = views.whole_models(vm.load("story-pre-ln"))
+    config = next(row.config for row in REFERENCES if row.name == "GPT-3 (2020)")
+    assert (config.n_layers, config.d_model, config.n_heads, config.d_head) == (96, 12_288, 96, 128)
+    counts = view.counts[view.names.index("GPT-3 (2020)")]
+    assert counts.sum() == pytest.approx(175e9, rel=0.005)
+    assert claims.LARGEST.of(float(counts.max() / counts.sum())).name == "half"
+    assert claims.VOCABULARY.of(claims.Vocabulary(*view.vocabulary())).name == "falls"
+    scale = views.scale_view(vm.load("story-pre-ln"), vm.load("translate-t5"))
+    assert scale.parameters[0] == view.counts[0].sum() and scale.blocks[scale.names.index("GPT-2 small (2019)")] == 12
+    drawn = draw_scale(scale, lambda key, **values: key)
+    assert [point.x[0] for point in drawn.data] == scale.parameters.tolist()
+
+
+def test_the_norms_of_two_stacks_are_one_row_of_the_table() -> None:
+    parts = {part.name: part for part in described(mixed_norms()[0])}
+    assert (parts["norm_at"].said, parts["final_norm"].said) == ("post_pre", "yes")

@@ -25,8 +25,8 @@ def alone(trace: Trace, layer: int, id: int) -> torch.Tensor:
     stack = trace.stack
     x = x if stack.embed_norm is None else stack.embed_norm(x)
     block = stack.block(layer)
-    norm = block.ffn_norm if trace.config.norm_at == "pre" else block.attn_norm
-    if trace.config.norm_at == "post" and block.cross is not None:
+    norm = block.ffn_norm if trace.norm_at == "pre" else block.attn_norm
+    if trace.norm_at == "post" and block.cross is not None:
         norm = block.cross_norm
     return norm(x)[0]
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page
 from streamlit.testing.v1 import AppTest
-from tiny_models import describe, language_model, variants
+from tiny_models import describe, language_model, mixed_norms, variants
 
+import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.topics.block.numbers import depth
+from viz_model.topics.norm_placement.numbers.last_norm import last_norm
+from viz_model.topics.norm_placement.numbers.readings import readings
 from viz_model.training import experiments
 
 TEXT = "the cat and the dog ran"
-MODELS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::13]]
+MODELS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in [*variants()[::13], mixed_norms()[0]]]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +33,9 @@ def few_fresh_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def said(app: AppTest) -> str:
-    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.subheader, *app.info))
+    return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.subheader, *app.info)) + "".join(
+        part.label for part in app.expander
+    )
 
 
 @pytest.mark.parametrize("config", MODELS, ids=describe)
@@ -65,6 +71,21 @@ def test_a_large_model_is_drawn_anew_only_when_asked(monkeypatch: pytest.MonkeyP
 def test_the_twins_are_compared_before_and_after_training() -> None:
     app = open_page("norm_placement", {"model": "story-pre-ln", "text": TEXT, "lang": "en"})
     words = said(app)
-    assert "the same two models before their first step" in words and "How the twins were trained" in words
-    assert "its logits run from" in words
+    assert "The same models before their first step" in words and "How the twins were trained" in words
+    # What may be said follows from this run's numbers.
+    traces = {place: vm.load(f"story-{place}-ln").trace(TEXT) for place in ("pre", "post")}
+    for place, trace in traces.items():
+        found, name = readings(trace), {"pre": "Pre-LN", "post": "Post-LN"}[place]
+        early, late = (f"{share:.0%}" for share in found.halves())
+        assert words.count(f"{early}") and words.count(f"{late}")
+        ends = [f"{np.median(found.before, 1)[n]:.1f}" for n in (0, -1)]
+        assert f"**{name}**: before the norms the stream ends" in words and f"({ends[0]} → {ends[1]})" in words
+        last = last_norm(trace)
+        assert f"divided by σ alone it is another at none of the {len(trace)} positions" in words
+        assert f"with all of it at {last.changed('both')}" in words
+    assert "can change no first choice" in words and "same say" not in words
+    assert "Without warm-up, Post-LN's gradient is" in words
+    assert "A Pre-LN encoder with a Post-LN decoder" in words
+    app.button_group(key="norm_placement.mixed").set_value("post_pre").run()
+    assert not app.exception and "The Post-LN encoder" in said(app) and "The Pre-LN decoder" in said(app)
     assert "set aside" in str([part.get("name") for figure in figures(app) for part in figure["data"]])

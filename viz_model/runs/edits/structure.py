@@ -16,7 +16,6 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import attention, block, norms, positions
 from viz_model.model.attention import Attention
-from viz_model.model.block import Block
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits.base import Edit, Run
 
@@ -113,8 +112,8 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
             new.arrange(config_)
             if config_.position != old.position:
                 new.position = positions.build(config_.position, config_, new.side)
-        case Block():
-            new.__class__ = block.kind(config_)  # type: ignore[assignment]
+            for each in new.blocks:
+                each.__class__ = block.kind(config_, new.side)
         case Attention():
             new.scale = attention.scale(config_)
     return new

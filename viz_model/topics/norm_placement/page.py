@@ -5,14 +5,14 @@ Then what the place of the norm does in any model: before its first step, and in
 
 from viz_model.app.topic import Layout, Tabs, Topic, show
 from viz_model.topics.norm_placement import choices
-from viz_model.topics.norm_placement.sections import sentence, start, taken_apart, training, two_blocks, warmup
+from viz_model.topics.norm_placement.sections import mixed, sentence, start, taken_apart, training, two_blocks, warmup
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 
 TOPIC = Topic(
     name="norm_placement",
     layout=Layout(
         of=Comparison.of,
-        sections=(two_blocks.section, sentence.section, start.section, warmup.section, training.section),
+        sections=(two_blocks.section, sentence.section, start.section, warmup.section, training.section, mixed.section),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         question=taken_apart.question,
     ),

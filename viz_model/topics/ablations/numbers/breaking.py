@@ -22,7 +22,7 @@ from viz_model.runs.edits import Edit, NoMask, NoPosition, PatchResidual, Shuffl
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import masks
-from viz_model.topics.norm_placement.numbers import twins
+from viz_model.topics.block.numbers import stream
 
 TURNED = 0.01
 """1 − cosine from which on a vector counts as another one, where there are no logits to compare."""
@@ -171,9 +171,9 @@ def hides(trace: Trace) -> bool:
 def lengths_by_depth(trace: Trace) -> np.ndarray:
     """Median length of the stream at each depth, [S].
 
-    The depths are those of :func:`viz_model.topics.norm_placement.numbers.twins.stream_sites`.
+    The depths are those of :func:`viz_model.topics.block.numbers.stream.stream_sites`.
     """
-    return np.median(twins.stream_norms(trace), axis=-1)
+    return np.median(stream.stream_norms(trace), axis=-1)
 
 
 class Spread(NamedTuple):

@@ -21,7 +21,7 @@ from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.pictures import series
-from viz_model.topics.norm_placement.numbers import twins
+from viz_model.topics.block.numbers import stream
 
 AT_ONCE = 2e9
 """Multiplications of several runs that are made unasked: about two seconds on one slow core."""
@@ -34,7 +34,7 @@ _ALLOWED = "ablations.allowed"
 _MEASURES: dict[str, Callable[..., np.ndarray]] = {
     "previous": breaking.previous_shares,
     "future": breaking.future_shares,
-    "similarity": twins.stream_similarity,
+    "similarity": stream.stream_similarity,
     "lengths": breaking.lengths_by_depth,
     "row": breaking.mean_row,
 }

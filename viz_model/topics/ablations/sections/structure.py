@@ -10,8 +10,8 @@ from viz_model.topics.ablations.claims import Shift
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.sections.experiment import Facts, Measure, left_out
 from viz_model.topics.ablations.sections.lab import Lab
+from viz_model.topics.block.numbers import stream
 from viz_model.topics.block.pictures import depth
-from viz_model.topics.norm_placement.numbers import twins
 
 MOST_HEADS = 16
 
@@ -91,7 +91,7 @@ def _open(lab: Lab) -> edits.NoMask:
 
 
 def _depths(lab: Lab) -> tuple[str, ...]:
-    return tuple(map(depth.short, twins.stream_sites(lab.plain)))
+    return tuple(map(depth.short, stream.stream_sites(lab.plain)))
 
 
 def _ask_residual(lab: Lab) -> Facts:

@@ -66,7 +66,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("embedding_norm", "embedding", _yes(config.embedding_norm)),
         _layers(config),
         _variant("norm", "block", config.norm),
-        Part("norm_at", "norm_placement", config.norm_at),
+        Part("norm_at", "norm_placement", _norm_at(config)),
         Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
         Part("attention_bias", "attention", _yes(config.attention_bias)),
@@ -76,12 +76,17 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
         Part("hidden", "block", "hidden", {"n": f"{config.d_ffn:,}", "times": f"{config.d_ffn / config.d_model:.3g}"}),
         Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
-        Part("final_norm", "norm_placement", _yes(config.norm_at == "pre")),
+        Part("final_norm", "norm_placement", _yes("pre" in map(config.norm_place, config.sides))),
         _variant("head", "next_token", config.head),
         Part("tied", "next_token", _tied(config)),
         Part("head_scale", "next_token", _head(config, "scale", False)),
         Part("head_bias", "next_token", _head(config, "bias", True)),
     )
+
+
+def _norm_at(config: ModelConfig) -> str:
+    """Where the norms stand, of all stacks: "pre", "post", or "pre_post" where the encoder is Pre-LN alone."""
+    return "_".join(dict.fromkeys(map(config.norm_place, config.sides)))
 
 
 _TUNED = ("position", "norm", "kv_heads")

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.runs import measures
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations.numbers import change
 
@@ -115,10 +116,7 @@ def predictions(before: Trace, after: Trace, k: int = 5) -> Predictions:
         probs = logs.exp()
         ids = probs.topk(k).indices  # [2, t, k]
         of = [probs.gather(-1, each.expand(2, *each.shape)).permute(1, 2, 0) for each in ids]  # [t, k, 2] of each
-        # A token of probability 0 costs nothing; 0 · −∞ would be no number.
-        entropies = -torch.where(probs > 0, probs * logs, 0).sum(-1).T  # [t, 2]
-        divergence = torch.where(probs[0] > 0, probs[0] * (logs[0] - logs[1]), 0).sum(-1).clamp(min=0)
-        found.append((*ids, *of, divergence / math.log(2), entropies / math.log(2)))
+        found.append((*ids, *of, measures.divergence(*logs), measures.entropy(logs).T))
     return Predictions(*(torch.cat(parts).numpy() for parts in zip(*found, strict=True)))
 
 

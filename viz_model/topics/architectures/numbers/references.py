@@ -64,6 +64,12 @@ _GPT2 = ModelConfig(
     scale_embedding=False,
 )
 
+# The feed-forward layer is 4 · D wide, tokens and normalisation are GPT-2's (section 2.1). Every other layer's
+# attention is locally banded, which changes no parameter.
+_GPT3 = dataclasses.replace(
+    _GPT2, n_context=2048, n_layers=96, d_model=12_288, n_heads=96, n_kv_heads=96, d_head=128, d_ffn=4 * 12_288
+)
+
 _BERT = ModelConfig(
     kind="encoder",
     n_vocab=30_522,
@@ -122,6 +128,7 @@ REFERENCES = (
     Reference("Transformer big (2017)", _BIG, "Vaswani et al. 2017, table 3", "213 M"),
     Reference("BERT base (2018)", _BERT, "Devlin et al. 2019, section 3; google-bert/bert-base-uncased", "110 M"),
     Reference("GPT-2 small (2019)", _GPT2, "Radford et al. 2019; openai-community/gpt2", "124 M"),
+    Reference("GPT-3 (2020)", _GPT3, "Brown et al. 2020, table 2.1", "175 B"),
     Reference("T5 small (2020)", _T5, "Raffel et al. 2020, section 3.7; google-t5/t5-small", "60 M"),
     Reference("Qwen3-14B (2025)", _QWEN3, "Yang et al. 2025, table 1; Qwen/Qwen3-14B", "14.8 B"),
 )

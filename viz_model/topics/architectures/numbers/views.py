@@ -17,6 +17,7 @@ from viz_model.topics.architectures.numbers.references import REFERENCES
 from viz_model.topics.architectures.pictures.cache import CacheView
 from viz_model.topics.architectures.pictures.depth import DepthView
 from viz_model.topics.architectures.pictures.predictions import ChoicesView
+from viz_model.topics.architectures.pictures.scale import ScaleView
 from viz_model.topics.architectures.pictures.where import WhereView
 
 
@@ -85,6 +86,15 @@ def whole_models(*lms: LanguageModel) -> WhereView:
     """Parameters of whole models: those given, then the published ones."""
     here = [(lm.name, None, True, parameters.count(lm.model)) for lm in lms]
     return _where([*here, *((ref.name, None, False, parameters.of_config(ref.config)) for ref in REFERENCES)])
+
+
+def scale_view(*lms: LanguageModel) -> ScaleView:
+    """Of the models given, then of the published ones."""
+    models = [*((lm.name, lm.config) for lm in lms), *((ref.name, ref.config) for ref in REFERENCES)]
+    names, configs = zip(*models, strict=True)
+    depths = [max(config.depth(side) for side in config.sides) for config in configs]
+    sizes = [sum(parameters.of_config(config).values()) for config in configs]
+    return ScaleView(names, np.array(depths), np.array(sizes, dtype=np.int64))
 
 
 def one_block(*lms: LanguageModel, layer: int = 0) -> WhereView:

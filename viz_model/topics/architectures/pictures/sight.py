@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.config import Kind
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import axes, sheet, squares, theme, writing
 from viz_model.topics.architectures.numbers import architectures
 from viz_model.topics.architectures.pictures.common import SMALL, Words
 
@@ -36,61 +36,30 @@ class SightView(NamedTuple):
         return cls(kind, cells, source + target, len(source))
 
 
-_SIGHT = (("residual", 0.16), ("pattern", 0.75), ("query", 0.75))
+_SIGHT = ((theme.ROLES["residual"], 0.16, ""), (theme.ROLES["pattern"], 0.75, "•"), (theme.ROLES["query"], 0.75, "×"))
+"""Colour, strength and sign of what is hidden, seen, and seen across."""
 
 
 def draw_sight(view: SightView, words: Words) -> go.Figure:
     """A cell for every query (row) and key (column): hidden, seen, or seen across from the encoder."""
-    said = [theme.plain(words(f"sight_{name}")) for name in ("hidden", "seen", "across")]
-    colours = [theme.rgba(theme.ROLES[role], alpha) for role, alpha in _SIGHT]
-    stops = [[edge, colour] for n, colour in enumerate(colours) for edge in (n / 3, (n + 1) / 3)]
-    index = list(range(len(view.labels)))
-    figure = sheet.Sheet(
-        sheet.heatmap(
-            z=view.cells.astype(np.uint8),
-            x=index,
-            y=index,
-            zmin=-0.5,
-            zmax=2.5,
-            colorscale=stops,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            customdata=[[f"{_at(view, q)} → {_at(view, k)}: {said[view.cells[q, k]]}" for k in index] for q in index],
-            hovertemplate="%{customdata}<extra></extra>",
-        )
-    )
-    signs = [(q, k, "×" if view.cells[q, k] == architectures.SEEN_ACROSS else "•") for q, k in np.argwhere(view.cells)]
-    figure.add_trace(
-        sheet.scatter(
-            x=[k for _, k, _ in signs],
-            y=[q for q, _, _ in signs],
-            mode="text",
-            text=[sign for _, _, sign in signs],
-            textfont={"size": 12, "color": "#ffffff"},
-            hoverinfo="skip",
-        )
-    )
-    if view.split < len(view.labels):
-        edge, end = view.split - 0.5, len(index) - 0.5
-        line = {"color": theme.ROLES["residual"], "width": 2}
-        figure.add_shape(type="line", x0=edge, x1=edge, y0=-0.5, y1=end, line=line)
-        figure.add_shape(type="line", x0=-0.5, x1=end, y0=edge, y1=edge, line=line)
-        for middle, name in (((edge - 0.5) / 2, "source"), ((edge + end) / 2, "target")):
-            figure.add_annotation(
-                x=middle,
-                y=-0.5,
-                text=theme.plain(words(f"sight_{name}")),
-                showarrow=False,
-                yanchor="bottom",
-                font={"size": SMALL},
-            )
-    theme.layout(figure, height=320, margin={"t": 24})
-    names = theme.ticks(view.labels, 18)
-    figure.update_xaxes(side="bottom", tickangle=-60, fixedrange=True, tickfont={"size": 11}, **names)
-    figure.update_yaxes(autorange="reversed", fixedrange=True, tickfont={"size": 11}, **names)
-    return figure.drawn()
-
-
-def _at(view: SightView, position: int) -> str:
-    return theme.plain(view.labels[position])
+    figure, n = sheet.Sheet(), len(view.labels)
+    kinds = [words(f"sight_{name}") for name in ("hidden", "seen", "across")]
+    fills = [theme.rgba(colour, alpha) for colour, alpha, _ in _SIGHT]
+    stops = [[edge, fill] for k, fill in enumerate(fills) for edge in (k / 3, (k + 1) / 3)]
+    at = [(q, k, int(view.cells[q, k])) for q, k in np.ndindex(view.cells.shape)]
+    hovers = [f"{theme.plain(view.labels[q])} → {theme.plain(view.labels[k])}: {kinds[seen]}" for q, k, seen in at]
+    signs = [_SIGHT[seen][2] for _, _, seen in at]
+    look: dict[str, Any] = {"colorscale": stops, "zmin": -0.5, "zmax": 2.5}
+    squares.squares(figure, view.cells.astype(float), signs, hovers, top=1.0, **look)
+    figure.traces[-1]["textfont"] = {"size": 12, "color": "#ffffff"}
+    if view.split < n:
+        edge = view.split - 0.5
+        for corner in ((edge, edge, -0.5, n - 0.5), (-0.5, n - 0.5, edge, edge)):
+            x0, x1, y0, y1 = corner
+            figure.add_shape(type="line", x0=x0, x1=x1, y0=y0, y1=y1, line={**theme.LINE, "width": 2})
+        for middle, name in (((edge - 0.5) / 2, "source"), ((edge + n - 0.5) / 2, "target")):
+            writing.note(figure, words(f"sight_{name}"), middle, -0.5, size=SMALL, yanchor="bottom")
+    small: dict[str, Any] = {"tickfont": {"size": 11}, "most": 18, "longest": 14}
+    axes.columns(figure, view.labels, tickangle=-60, **small)
+    axes.rows(figure, view.labels, edge=0.5, **small)
+    return theme.finished(figure, height=320, margin={"t": 24})

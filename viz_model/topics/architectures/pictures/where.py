@@ -37,13 +37,18 @@ class WhereView(NamedTuple):
     def share(self, row: int, part: str) -> float:
         return float(self.shares[row, parameters.PARTS.index(part)])
 
+    def vocabulary(self) -> tuple[float, float]:
+        """The share of embedding and head in the smallest row and in the largest."""
+        smallest, largest = (int(pick(self.counts.sum(1))) for pick in (np.argmin, np.argmax))
+        return tuple(self.share(row, "embedding") + self.share(row, "head") for row in (smallest, largest))  # type: ignore[return-value]
+
     def facts(self, row: int, words: Words) -> dict[str, str]:
         """For prose: a row's total, its largest part, and what attention and feed-forward hold."""
         largest = parameters.PARTS[int(self.counts[row].argmax())]
         return {
             "total": short(int(self.counts[row].sum())),
             "largest": words(f"where_{largest}"),
-            "largest_share": f"{self.share(row, largest):.0%}",
+            "share": f"{self.shares[row].max():.0%}",
             "ffn": f"{self.share(row, 'ffn'):.0%}",
             "attention": f"{self.share(row, 'attention') + self.share(row, 'cross'):.0%}",
         }

@@ -10,6 +10,7 @@ from viz_model.app import components, elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
+from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
 from viz_model.topics.architectures.pictures.depth import draw_depth
@@ -35,6 +36,10 @@ def section(pair: Pair) -> None:
     st.markdown(f"#### {page.words('depth_title', **pair.names, **depth.facts())}")
     elements.figure(page, draw_depth(depth, page.words), "depth", page.words("depth_alt"))
     elements.source(page, "embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
+    for one, mean in zip(pair.both, depth.mean, strict=True):
+        ends = claims.Lengths(float(mean[0]), float(mean[-1]))
+        said = {name: f"{length:.3g}" for name, length in ends._asdict().items()}
+        elements.say(page, claims.STREAM, ends, model=one.name, **said)
     elements.see(page, "depth")
 
 
@@ -86,7 +91,7 @@ def _head(page: Page, key: str, one: Beside, which: int) -> None:
     token = literal(one.trace.tokens[one.token].label)
     seen = views.most_looked_at(one.trace, one.layer, one.head, one.token)
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
-    st.markdown(f"#### {page.words('head_title', **facts, **look)}")
+    st.markdown(f"#### {claims.LOOK.says(page.t.language, seen.weight, **facts, **look)}")
     own = which == 0 and not page.trace.edits
     elements.figure(page, draw_pattern(view), key, page.words("head_alt", model=one.lm.name), own=own)
     st.caption(page.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))

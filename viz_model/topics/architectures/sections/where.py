@@ -5,8 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import components, elements
+from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TREE
 from viz_model.topics.architectures.numbers import parameters, views
+from viz_model.topics.architectures.pictures.common import short
+from viz_model.topics.architectures.pictures.scale import draw_scale
 from viz_model.topics.architectures.pictures.tree import tree_scene
 from viz_model.topics.architectures.pictures.where import draw_where
 from viz_model.topics.architectures.sections.beside import Pair
@@ -17,14 +20,33 @@ def section(pair: Pair) -> None:
     st.subheader(words("where_title"), anchor=False)
     blocks, whole = views.one_block(*pair.lms, layer=own.layer), views.whole_models(*pair.lms)
     first, second = st.columns(2, gap="large")
-    for place, name, view, row in (
-        (first, "blocks", blocks, own.lm.config.sides.index(own.side)),
-        (second, "models", whole, 0),
-    ):
-        with place:
-            elements.see(page, f"where_{name}", **pair.names, **view.facts(row, words))
-            elements.figure(page, draw_where(view, words), f"where_{name}", words(f"where_{name}_alt"))
+    row = own.lm.config.sides.index(own.side)
+    with first:
+        elements.see(page, "where_blocks", **pair.names, **blocks.facts(row, words))
+        elements.figure(page, draw_where(blocks, words), "where_blocks", words("where_blocks_alt"))
+    with second:
+        elements.say(page, claims.LARGEST, float(whole.shares[0].max()), **pair.names, **whole.facts(0, words))
+        ends = claims.Vocabulary(*whole.vocabulary())
+        elements.say(page, claims.VOCABULARY, ends, small=f"{ends.smallest:.0%}", large=f"{ends.largest:.1%}")
+        elements.figure(page, draw_where(whole, words), "where_models", words("where_models_alt"))
     st.caption(words("published"))
+    _scale(pair)
+
+
+def _scale(pair: Pair) -> None:
+    """How large published models are beside the two that are here."""
+    page, view = pair.page, views.scale_view(*pair.lms)
+    known = dict(zip(view.names, zip(view.blocks.tolist(), view.parameters.tolist(), strict=True), strict=True))
+    facts = {"blocks": known[pair.own.lm.name][0], "total": short(known[pair.own.lm.name][1])}
+    for key, name in (("gpt2", "GPT-2 small (2019)"), ("gpt3", "GPT-3 (2020)"), ("qwen3", "Qwen3-14B (2025)")):
+        facts |= {f"{key}_blocks": known[name][0], key: f"{known[name][1]:,}"}
+    times = known["GPT-3 (2020)"][1] / known[pair.own.lm.name][1]
+    picture, see = elements.split()
+    with picture:
+        st.markdown(f"#### {page.words('scale_title')}")
+        elements.figure(page, draw_scale(view, page.words), "scale", page.words("scale_alt"))
+    with see:
+        elements.see(page, "scale", **pair.names, **facts, times=f"{times:,.0f}")
 
 
 def tree(pair: Pair) -> None:

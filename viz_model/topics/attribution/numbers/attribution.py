@@ -172,7 +172,7 @@ def decompose(trace: Trace, position: int) -> Decomposition:
         raise IndexError(f"position {position}: the trace has {len(trace)}")
     position %= len(trace)
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
-    pre = trace.config.norm_at == "pre"
+    pre = trace.norm_at == "pre"
     kinds: tuple[Kind, ...] = ("token", "segment", "position")
     for kind in kinds:
         if f"embed.{kind}" in known:

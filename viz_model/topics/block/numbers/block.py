@@ -92,7 +92,7 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
     A model without the additions has no sums: what a sub-layer writes goes on alone.
     """
     at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
-    is_pre, textbook_norm = trace.config.norm_at == "pre", f"{at}attn.norm.mean" in trace
+    is_pre, textbook_norm = trace.norm_at == "pre", f"{at}attn.norm.mean" in trace
     steps: list[Step] = []
     sums: list[Sum] = []
 

@@ -73,7 +73,7 @@ def alone(trace: Trace, layer: int) -> Tensor:
     if trace.stack.embed_norm is not None:
         rows = trace.stack.embed_norm(rows)
     before: Norm = block.ffn_norm
-    if trace.config.norm_at == "post":
+    if trace.norm_at == "post":
         before = block.attn_norm if block.cross is None else block.cross_norm
     return before(rows)
 

@@ -31,7 +31,7 @@ def strips_view(trace: Trace, layer: int, token: int) -> StripsView:
     return StripsView(
         steps,
         sums,
-        trace.config.norm_at,
+        trace.norm_at,
         block.norm_name(trace),
         min(limit, most or limit),
         token,
@@ -42,7 +42,7 @@ def strips_view(trace: Trace, layer: int, token: int) -> StripsView:
 
 def lengths_view(trace: Trace, layer: int, token: int, lengths: np.ndarray | None = None) -> LengthsView:
     """``lengths``, where they are known already, are those of
-    :func:`viz_model.topics.norm_placement.numbers.twins.stream_norms`.
+    :func:`viz_model.topics.block.numbers.stream.stream_norms`.
     """
     return LengthsView(
         sites=stream.stream_sites(trace),
@@ -51,7 +51,7 @@ def lengths_view(trace: Trace, layer: int, token: int, lengths: np.ndarray | Non
         token=token,
         layer=layer,
         # Where norms bring nothing on the stream to a length, it makes no difference where they stand.
-        norm_at=trace.config.norm_at if block.sets_length(trace) else "pre",
+        norm_at=trace.norm_at if block.sets_length(trace) else "pre",
     )
 
 

@@ -38,7 +38,7 @@ def _cells(weights: Weights) -> dict[str, Cells]:
 
 def sum(weights: Weights) -> None:
     """The stream before, what is added, and the stream after; and how much each head writes."""
-    page, norm_at = weights.page, weights.page.lm.config.norm_at
+    page, norm_at = weights.page, weights.page.trace.norm_at
     written = cross.written(page.trace, page.view.layer, page.token)
     names = weights.labels("sum", sums.WORDS)
     after = "after" if norm_at == "pre" else "after_norm"

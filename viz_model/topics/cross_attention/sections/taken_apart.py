@@ -38,7 +38,7 @@ def hand(weights: Weights) -> None:
         "hand_scaled" if config.scale_scores else "hand_unscaled",
         "hand_softmax",
         "hand_biased" if config.attention_bias else "hand_unbiased",
-        f"hand_{config.norm_at}",
+        f"hand_{page.trace.norm_at}",
         "hand_check",
     ]
     for section in filter(None, sections):

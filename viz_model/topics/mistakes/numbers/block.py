@@ -86,7 +86,7 @@ BUGS = (
         reads="x",
         facts=_lengths,
         changed=_with_addition,
-        function=lambda place: f"{place.trace.config.norm_at}_ln",
+        function=lambda place: f"{place.trace.norm_at}_ln",
     ),
     Bug(
         "add",

@@ -67,7 +67,7 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
         "waves": lambda at: getattr(at.trace.config.position, "layout", "") == "interleaved",
         "layer_norm": _is_affine_norm,
         "added": _has_norms_and_additions,
-        "pre": lambda at: at.trace.config.norm_at == "pre",
+        "pre": lambda at: at.trace.norm_at == "pre",
         "predicts": lambda at: "logits" in at.trace and at.trace.stack.side == "decoder",
         "tied": lambda at: "logits" in at.trace and at.trace.config.tie_embeddings,
     }

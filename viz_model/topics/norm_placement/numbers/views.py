@@ -9,11 +9,9 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block
-from viz_model.topics.norm_placement.numbers import twins
+from viz_model.topics.norm_placement.numbers.last_norm import LastNorm
 from viz_model.topics.norm_placement.pictures.blocks import BlockView, Branch
-from viz_model.topics.norm_placement.pictures.depth import DepthView
-from viz_model.topics.norm_placement.pictures.final import FinalView
-from viz_model.topics.norm_placement.pictures.look import Numbers
+from viz_model.topics.norm_placement.pictures.last_norm import LastNormView
 from viz_model.topics.norm_placement.pictures.predictions import PredictionsView
 
 
@@ -31,43 +29,10 @@ def block_view(trace: Trace, layer: int, token: int) -> BlockView:
     )
 
 
-def depth_view(
-    traces: Mapping[str, Trace],
-    token: int,
-    untrained: Numbers | None = None,
-    known: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
-) -> DepthView:
-    """``known`` are lengths and similarities of a trace by side, where they are known already."""
-    some = next(iter(traces.values()))
-    known = known or {side: (twins.stream_norms(t), twins.stream_similarity(t)) for side, t in traces.items()}
-    norms = {side: lengths for side, (lengths, _) in known.items()}
-    return DepthView(
-        sites=twins.stream_sites(some),
-        middle={side: np.median(values, axis=1) for side, values in norms.items()},
-        token={side: values[:, token] for side, values in norms.items()},
-        similarity={side: alike for side, (_, alike) in known.items()},
-        label=some.tokens[token].label,
-        level=some.config.d_model**0.5 if block.sets_length(some) else None,
-        untrained=untrained or {},
-    )
-
-
 def predictions_of_twins(traces: Mapping[str, Trace], position: int, k: int = 5) -> PredictionsView:
     """What each twin expects after ``position``."""
-    return _predictions(
-        traces["pre"],
-        {side: trace.row("logits", position).softmax(-1).numpy() for side, trace in traces.items()},
-        k,
-    )
-
-
-def predictions_without_final_norm(trace: Trace, position: int, k: int = 5) -> PredictionsView:
-    """A Pre-LN model "with" its final norm and "without": the same stream, unembedded as it is."""
-    bare = twins.logits_without_final_norm(trace, position).softmax(-1).numpy()
-    return _predictions(trace, {"with": trace.row("logits", position).softmax(-1).numpy(), "without": bare}, k)
-
-
-def _predictions(trace: Trace, probs: Mapping[str, np.ndarray], k: int) -> PredictionsView:
+    trace = traces["pre"]
+    probs = {side: run.row("logits", position).softmax(-1).numpy() for side, run in traces.items()}
     first, second = probs.values()
     chosen = {int(id) for p in probs.values() for id in np.argsort(-p, kind="stable")[:k]}
     order = sorted(chosen, key=lambda id: (-max(first[id], second[id]), id))
@@ -82,20 +47,10 @@ def _predictions(trace: Trace, probs: Mapping[str, np.ndarray], k: int) -> Predi
     )
 
 
-def logit_ranges(trace: Trace, position: int) -> dict[str, str]:
-    """For prose: the least and the largest logit at a position, with the final norm and without."""
-    bare = twins.logits_without_final_norm(trace, position)
-    found = {"with": trace.row("logits", position), "without": bare}
-    return {
-        f"{name}_{end}": f"{value:.1f}"
-        for name, logits in found.items()
-        for end, value in (("least", logits.min().item()), ("largest", logits.max().item()))
-    }
-
-
-def final_view(trace: Trace, token: int) -> FinalView:
-    before, after = twins.final_lengths(trace)
-    return FinalView(tuple(token.label for token in trace.tokens), before, after, token)
+def last_norm_view(trace: Trace, found: LastNorm, token: int) -> LastNormView:
+    """Of the token that is looked at, with the names of its first choices."""
+    ids = [] if found.top is None else found.top[:, token].tolist()
+    return LastNormView.of(found, token, [trace.tokenizer.token(id).label for id in ids])
 
 
 def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, dict[str, str]]:

@@ -46,13 +46,6 @@ class BlockView(NamedTuple):
         return self.branches[-1].after
 
 
-def lengths(views: Mapping[str, BlockView]) -> dict[str, str]:
-    """For prose: ``pre_entering`` … ``post_out``."""
-    return {
-        f"{side}_{name}": f"{getattr(view, name):.1f}" for side, view in views.items() for name in ("entering", "out")
-    }
-
-
 def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> go.Figure:
     """Both blocks from bottom to top, the stream as thick as the token's vector is long.
 

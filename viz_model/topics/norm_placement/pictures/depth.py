@@ -1,8 +1,9 @@
-"""The residual stream by depth: how long its vectors are, and how alike."""
+"""The residual stream by depth: how long its vectors are, whose work they are, and how alike."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,111 +11,121 @@ import plotly.graph_objects as go
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.pictures import depth
-from viz_model.topics.norm_placement.pictures.look import HEIGHT, MARGIN, NAMES, Numbers, ratio, stream, style
+from viz_model.topics.norm_placement.numbers.readings import Readings
+from viz_model.topics.norm_placement.pictures.look import COLOURS, HEIGHT, MARGIN, NAMES, ratio, stream, style
+
+Words = Mapping[str, str]
 
 
 class DepthView(NamedTuple):
-    """The residual stream at S depths.
+    """The residual stream at S depths, by place of the norm.
 
-    ``middle`` is the median of ‖r‖ over the tokens, ``token`` that of the selected one, ``similarity``
-    the mean cosine of the tokens' pairs (NaN where there is no pair): each [S] a model.
-    ``untrained`` is that of the same models with weights as drawn, before any training, where it was
-    measured. ``level`` is √D, the length that a norm with γ = 1 and no shift gives every vector;
-    None where the norms bring vectors to no length.
+    Attributes:
+        readings: of each model on the text.
+        untrained: of the same models with weights as drawn, before any training, where they were measured.
+        token: the position that is looked at, if one is.
+        level: √D, the length that division by σ gives; None where the norms bring vectors to no length.
     """
 
-    sites: tuple[str, ...]
-    middle: Numbers
-    token: Numbers
-    similarity: Numbers
-    label: str
+    readings: Mapping[str, Readings]
+    untrained: Mapping[str, Readings]
+    token: int | None
     level: float | None
-    untrained: Numbers
 
-    def trend(self, side: str) -> Literal["grows", "level", "shrinks"]:
-        """Level: ends within a fifth of the length it began with."""
-        change = self._growth(side)
-        return "grows" if change > 1.2 else "shrinks" if change < 1 / 1.2 else "level"
-
-    def _growth(self, side: str) -> float:
-        return float(self.middle[side][-1] / (self.middle[side][0] or 1.0))
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return next(iter(self.readings.values())).sites
 
     @property
     def is_wide(self) -> bool:
         """Whether the lengths need a logarithmic scale."""
-        return depth.is_wide(self.lengths)
+        return depth.is_wide(self._lengths)
 
     @property
-    def lengths(self) -> np.ndarray:
-        """All that are drawn."""
-        level = [] if self.level is None else [np.array([self.level])]
-        return np.concatenate([*self.middle.values(), *self.token.values(), *level])
+    def _lengths(self) -> np.ndarray:
+        medians = [np.median(lengths, 1) for found in self.readings.values() for lengths in (found.before, found.after)]
+        return np.concatenate([*medians, *(found.before[:, self.token].ravel() for found in self.readings.values())])
 
-    def facts(self) -> dict[str, str]:
-        """For prose: how much longer the stream gets, and how alike its tokens end.
-
-        The values of keys in ``_word`` name a text.
-        """
-        said: dict[str, str] = {} if self.level is None else {"level": f"{self.level:.1f}"}
-        for side, middle in self.middle.items():
-            alike = self.similarity[side]
-            said |= {
-                f"{side}_first": f"{middle[0]:.1f}",
-                f"{side}_last": f"{middle[-1]:.1f}",
-                f"{side}_growth": ratio(self._growth(side)),
-                f"{side}_trend_word": f"trend_{self.trend(side)}",
-                f"{side}_alike_first": f"{alike[0]:.2f}",
-                f"{side}_alike_peak": f"{alike.max():.2f}",
-                f"{side}_alike": f"{alike[-1]:.2f}",
-            }
-        for side, fresh in self.untrained.items():
-            said |= {f"{side}_fresh_first": f"{fresh[0]:.2f}", f"{side}_fresh": f"{fresh[-1]:.2f}"}
-        if len(self.middle) < 2:
-            return said
-        more = "pre" if self.similarity["pre"][-1] >= self.similarity["post"][-1] else "post"
-        less = "post" if more == "pre" else "pre"
-        return said | {
-            "more": NAMES[more],
-            "less": NAMES[less],
-            "more_alike": said[f"{more}_alike"],
-            "less_alike": said[f"{less}_alike"],
+    def facts(self, place: str) -> dict[str, str]:
+        """For prose: medians over the tokens at both ends."""
+        found, fresh = self.readings[place], self.untrained.get(place)
+        before, after = np.median(found.before, 1), np.median(found.after, 1)
+        shares = np.median(found.share[1:], axis=1)
+        return {
+            "level": "" if self.level is None else f"{self.level:.1f}",
+            "first": f"{before[0]:.1f}",
+            "last": f"{before[-1]:.1f}",
+            "growth": f"×{ratio(float(before[-1] / (before[0] or 1.0)))}",
+            "read_first": f"{after[0]:.1f}",
+            "read_last": f"{after[-1]:.1f}",
+            "shares": f"{shares.min():.0%}–{shares.max():.0%}".replace("-0%", "0%"),
+            "alike": f"{found.alike[-1]:.2f}",
+            "alike_before": f"{found.alike_before[-1]:.2f}",
+            "alike_first": f"{found.alike[0]:.2f}",
+            "alike_fresh": f"{fresh.alike[-1]:.2f}" if fresh else "",
         }
 
-    def table(self) -> np.ndarray:
-        """[S, 3 or 4 a model]: median length, the token's length, the similarity and the untrained one."""
-        kinds = [self.middle, self.token, self.similarity, *([self.untrained] if self.untrained else [])]
-        return np.stack([values[side] for side in self.middle for values in kinds], axis=1)
+    def table(self) -> dict[str, np.ndarray]:
+        """[S] a column: medians over the tokens, the token that is looked at, and how alike the tokens are."""
+        columns: dict[str, np.ndarray] = {}
+        for place, found in self.readings.items():
+            columns |= {
+                f"{place}.before": np.median(found.before, 1),
+                f"{place}.token": found.before[:, self.token].reshape(len(found.sites)),
+                f"{place}.after": np.median(found.after, 1),
+                f"{place}.share": np.median(found.share, 1),
+                f"{place}.alike_before": found.alike_before,
+                f"{place}.alike": found.alike,
+            }
+            if place in self.untrained:
+                columns[f"{place}.untrained"] = self.untrained[place].alike
+        return columns
 
 
-def draw_norms(view: DepthView, axis: str) -> go.Figure:
-    """‖r‖ by depth: the median over the tokens in full lines, the selected token dotted."""
-    figure = Sheet()
-    for place in view.middle:
-        _line(figure, view, place, view.middle[place], NAMES[place], ".2f")
-        name = f"{NAMES[place]}, {theme.shorten(view.label)}"
-        _line(figure, view, place, view.token[place], name, ".2f", dotted=True, showlegend=False)
-    if view.level is not None:
-        dashed = curves.Style(theme.ROLES["norm"], "dash", width=1)
-        curves.level(figure, view.level, f"√D = {view.level:.1f}", dashed)
-    stream(figure, view.sites)
-    axes.upward(figure, axis, grid=True, **depth.scale(view.lengths))
-    return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
+def draw_lengths(view: DepthView, axis: str, words: Words, label: str = "") -> go.Figure:
+    """‖r‖ by depth, medians: full as the addition leaves it, dotted as the next reader gets it; points for a token.
 
-
-def draw_similarity(view: DepthView, axis: str, untrained: str) -> go.Figure:
-    """Mean cosine between different tokens by depth, on the scale from none to complete collapse.
-
-    Dotted, and named ``untrained``: before any training.
+    ``words`` has "after"; ``label`` is the token's.
     """
     figure = Sheet()
-    for place in view.similarity:
-        _line(figure, view, place, view.similarity[place], NAMES[place], ".3f")
-    for place, values in view.untrained.items():
-        _line(figure, view, place, values, f"{NAMES[place]}, {untrained}", ".3f", dotted=True)
-    drawn = (*view.similarity.values(), *view.untrained.values())
-    lowest = min(0.0, *(float(np.nanmin(values)) for values in drawn))
+    for place, found in view.readings.items():
+        _line(figure, view, place, np.median(found.before, 1), NAMES[place])
+        _line(figure, view, place, np.median(found.after, 1), f"{NAMES[place]}, {words['after']}", dotted=True)
+        if view.token is not None:
+            ring, hover, name = {"color": COLOURS[place], "width": 1}, "<b>%{y:.2f}</b>", f"{NAMES[place]}, {label}"
+            where, lengths = list(range(len(view.sites))), found.before[:, view.token]
+            curves.points(figure, where, lengths, "#fff", size=5, ring=ring, hover=hover, extra=name)
+    if view.level is not None:
+        curves.level(figure, view.level, f"√D = {view.level:.1f}", curves.Style(theme.ROLES["norm"], "dash", width=1))
+    return _finished(figure, view, axis, **depth.scale(view._lengths))
+
+
+def draw_shares(view: DepthView, axis: str) -> go.Figure:
+    """The share of what the next reader gets that each sub-layer has just added: the median over the tokens."""
+    figure = Sheet()
+    for place, found in view.readings.items():
+        _line(figure, view, place, np.median(found.share, 1), NAMES[place], digits=".0%")
+    axes.zero(figure, "y")
+    return _finished(figure, view, axis, tickformat=".0%")
+
+
+def draw_similarity(view: DepthView, axis: str, words: Words) -> go.Figure:
+    """Mean cosine between different tokens by depth, on the scale from none to complete collapse.
+
+    Dotted, and named ``words["untrained"]``: before any training.
+    """
+    figure = Sheet()
+    for place, found in view.readings.items():
+        _line(figure, view, place, found.alike, NAMES[place], digits=".3f")
+    for place, found in view.untrained.items():
+        _line(figure, view, place, found.alike, f"{NAMES[place]}, {words['untrained']}", digits=".3f", dotted=True)
+    drawn = [found.alike for found in (*view.readings.values(), *view.untrained.values())]
+    return _finished(figure, view, axis, range=[min(0.0, float(np.nanmin(drawn))) - 0.02, 1.02])
+
+
+def _finished(figure: Sheet, view: DepthView, axis: str, **scale: object) -> go.Figure:
     stream(figure, view.sites)
-    axes.upward(figure, axis, grid=True, range=[lowest - 0.02, 1.02])
+    axes.upward(figure, axis, grid=True, **scale)
     return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
 
 
@@ -122,24 +133,21 @@ def _line(
     figure: Sheet,
     view: DepthView,
     place: str,
-    values: np.ndarray,
+    values: np.ndarray | Sequence[float],
     name: str,
-    digits: str,
     *,
+    digits: str = ".2f",
     dotted: bool = False,
-    showlegend: bool = True,
 ) -> None:
     """A line by depth, dotted or with its marks."""
-    look = style(place, "dot", 1.5) if dotted else style(place, width=2.5)
     curves.line(
         figure,
         list(range(len(view.sites))),
         values,
-        look,
+        style(place, "dot", 1.5) if dotted else style(place, width=2.5),
         name=name,
         marks=0 if dotted else 8 if len(view.sites) <= 20 else 5,
         hover=f"%{{customdata}}<br><b>%{{y:{digits}}}</b>",
         extra=name,
         customdata=list(view.sites),
-        showlegend=showlegend,
     )

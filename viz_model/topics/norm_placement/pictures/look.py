@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from viz_model.drawing import axes, bars, curves, theme
+from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.pictures import depth
 
@@ -21,10 +21,7 @@ Numbers: TypeAlias = Mapping[str, np.ndarray]
 NAMES: dict[str, str] = {"pre": "Pre-LN", "post": "Post-LN"}
 COLOURS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
 SYMBOLS: dict[str, str] = {"pre": "circle", "post": "square"}
-TWIN_FILLS: dict[str, bars.Fill] = {**COLOURS}
-NORM_FILLS: dict[str, bars.Fill] = {"with": COLOURS["pre"], "without": bars.hatched(COLOURS["pre"])}
-"""Of a Pre-LN model with its final norm and without it."""
-HEIGHT, MARGIN = 330, {"t": 30}
+HEIGHT, TALL, MARGIN = 330, 360, {"t": 30}
 
 
 def style(place: str, dash: str = "solid", width: float = 2) -> curves.Style:
@@ -32,24 +29,15 @@ def style(place: str, dash: str = "solid", width: float = 2) -> curves.Style:
     return curves.Style(COLOURS[place], dash, SYMBOLS[place], width)
 
 
+def faint(place: str) -> str:
+    """The colour of a band around a place's curve."""
+    return theme.rgba(COLOURS[place], 0.14)
+
+
 def stream(figure: Sheet, sites: Sequence[str]) -> None:
     """The x axis of what is drawn by depth."""
     ticks: dict[str, Any] = depth.ticks(sites)
     axes.across(figure, **ticks)
-
-
-def finish(figure: Sheet, height: int, across: bool = False) -> Sheet:
-    """The common look, with a legend and faint lines to read values by."""
-    theme.layout(figure, height=height)
-    figure.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": theme.SMALL}},
-        margin={"t": 30},
-    )
-    grid = {"showgrid": True, "gridcolor": theme.rgba(theme.ROLES["residual"], 0.25)}
-    figure.update_xaxes(fixedrange=True, **(grid if across else {}))
-    figure.update_yaxes(fixedrange=True, **({} if across else grid))
-    return figure
 
 
 def ratio(number: float) -> str:

@@ -1,4 +1,4 @@
-"""What two models expect next, or one with its final norm and without it."""
+"""What both twins expect next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from viz_model.drawing import axes, bars, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
-from viz_model.topics.norm_placement.pictures.look import MARGIN, Numbers
+from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, Numbers
 
 
 class PredictionsView(NamedTuple):
@@ -35,20 +35,20 @@ class PredictionsView(NamedTuple):
         }
 
 
-def draw_predictions(view: PredictionsView, names: Mapping[str, str], fills: Mapping[str, bars.Fill]) -> go.Figure:
-    """Two bars a token. ``names`` and ``fills`` are keyed as ``view.probs``."""
+def draw_predictions(view: PredictionsView) -> go.Figure:
+    """Two bars a token."""
     figure = Sheet()
     rows = theme.unique(view.labels)
     for name, probs in view.probs.items():
         bars.across(
             figure,
             probs,
-            fills[name],
+            COLOURS[name],
             rows=rows,
             width=None,
-            name=names[name],
+            name=NAMES[name],
             hover="%{y}<br><b>%{x:.3%}</b>",
-            extra=names[name],
+            extra=NAMES[name],
             outside=[percent(p) for p in probs],
             size=theme.TINY,
             constraintext="none",

@@ -1,26 +1,28 @@
-"""The visitor's sentence: the tokens' vectors by depth, the pull of the loss, the final norm, the predictions."""
+"""The visitor's sentence: the tokens' vectors by depth, the pull of the loss, the last norm, the predictions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
+from viz_model.app.texts import literal
 from viz_model.config import Side
-from viz_model.topics.block.sections.depth import along_the_stream
+from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED
-from viz_model.topics.norm_placement.numbers import gradients, views
-from viz_model.topics.norm_placement.numbers import twins as numbers
+from viz_model.topics.norm_placement.numbers import gradients, last_norm, readings, views
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients
+from viz_model.topics.norm_placement.numbers.last_norm import VARIANTS, LastNorm
+from viz_model.topics.norm_placement.numbers.readings import Readings
 from viz_model.topics.norm_placement.pictures import depth as depth_pictures
-from viz_model.topics.norm_placement.pictures import final, look, predictions
 from viz_model.topics.norm_placement.pictures import gradients as gradients_picture
+from viz_model.topics.norm_placement.pictures import last_norm as last_norm_picture
+from viz_model.topics.norm_placement.pictures import look, predictions
 from viz_model.topics.norm_placement.pictures.depth import DepthView
-from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
-from viz_model.topics.norm_placement.sections.fresh import untrained_similarity
+from viz_model.topics.norm_placement.sections.comparison import Comparison, finding
+from viz_model.topics.norm_placement.sections.fresh import untrained
 
 MOST_WORK = 4_000_000_000
 """Parameters times tokens that are run backwards unasked: about a second."""
@@ -32,43 +34,55 @@ STREAM = ("resid.mid", "resid.cross", "resid.out")
 
 
 @cached()
+def read(key: runs.RunKey, side: Side) -> Readings:
+    """What is read of the stream of a stack."""
+    return readings.readings(runs.trace(key).at(side))
+
+
+@cached()
+def last(key: runs.RunKey, side: Side) -> LastNorm:
+    """The last norm of a stack, in parts."""
+    return last_norm.last_norm(runs.trace(key).at(side))
+
+
+@cached()
 def stream_gradients(key: runs.RunKey, side: Side) -> StreamGradients:
     """∂loss/∂r along the residual stream of a stack, for a run that has a loss."""
     return gradients.stream_gradients(runs.trace(key).at(side))
 
 
-@cached()
-def bare_top_changes(key: runs.RunKey) -> int:
-    """At how many positions a model's first choice would be another without its final norm."""
-    run = runs.trace(key)
-    return numbers.bare_top_changes(run.at(run.config.sides[-1]))
-
-
 def section(shown: Comparison) -> None:
-    heading(shown.page, f"sentence{shown.alone}")
-    first, second = (st.columns(2, gap="large") for _ in range(2))
-    _by_depth(shown, *first)
-    _pull(shown, second[0])
-    _final(shown, second[1])
+    part = "part_sentence_alone" if shown.alone else "part_sentence"
+    st.divider()
+    st.subheader(shown.page.words(part), anchor=False)
+    elements.see(shown.page, part)
+    first, second, third = (st.columns(2, gap="large") for _ in range(3))
+    view = depth_of(shown)
+    _lengths(shown, view, *first)
+    _alike(shown, view, second[0])
+    _pull(shown, second[1])
+    _last_norm(shown, third[0])
     if not shown.alone:
-        view = views.predictions_of_twins(shown.traces, shown.page.token)
-        figure = predictions.draw_predictions(view, look.NAMES, look.TWIN_FILLS)
-        finding(shown, st.container(), "predictions", figure, view.facts(), "logits", "probs")
+        twins = views.predictions_of_twins(shown.traces, shown.page.token)
+        figure = predictions.draw_predictions(twins)
+        finding(shown, third[1], "predictions", figure, _quoted(twins.facts()), "logits", "probs")
+
+
+def _quoted(facts: dict[str, str]) -> dict[str, str]:
+    """Tokens as they were typed, to the letter."""
+    return {key: literal(value) if key.endswith("_top") else value for key, value in facts.items()}
 
 
 def depth_of(shown: Comparison) -> DepthView:
-    """Lengths and likeness of the tokens' vectors."""
-    side = shown.page.trace.stack.side
-    known = {place: along_the_stream(key, side) for place, key in shown.keys.items()}
-    return views.depth_view(shown.traces, shown.page.token, _untrained(shown), known)
-
-
-def _untrained(shown: Comparison) -> dict[str, np.ndarray]:
-    """How alike the tokens are in the same models before training; nothing of one token, or of what nobody asks for."""
-    page = shown.page
-    if len(page.trace) < 2 or (_is_large(shown) and not page.chosen(UNTRAINED)):
-        return {}
-    return {place: untrained_similarity(key, page.trace.stack.side) for place, key in shown.keys.items()}
+    """What is read of the stream, in both models and before their training."""
+    page, side = shown.page, shown.page.trace.stack.side
+    asked = len(page.trace) > 1 and (not _is_large(shown) or page.chosen(UNTRAINED))
+    return DepthView(
+        {place: read(key, side) for place, key in shown.keys.items()},
+        {place: untrained(key, side) for place, key in shown.keys.items()} if asked else {},
+        page.token,
+        page.lm.config.d_model**0.5 if shown.sets_length else None,
+    )
 
 
 def _is_large(shown: Comparison) -> bool:
@@ -77,27 +91,54 @@ def _is_large(shown: Comparison) -> bool:
     return max(n_parameters) > MOST_DRAWN
 
 
-def _by_depth(shown: Comparison, place: Any, beside: Any) -> None:
+def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> None:
+    page, stream = shown.page, ["embed.out", *shown.sites(*STREAM)]
+    each = {place_: view.facts(place_) for place_ in shown.traces}
+    axis = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
+    label = page.trace.tokens[page.token].label
+    figure = depth_pictures.draw_lengths(view, axis, {"after": page.words("after")}, label)
+    level = f"{view.level:.1f}" if view.level else ""
+    name = "lengths" if shown.sets_length else "lengths_other"
+    finding(shown, place, name, figure, {"level": level}, *stream, each=each)
+    figure = depth_pictures.draw_shares(view, page.words("share"))
+    finding(shown, beside, "shares", figure, {}, *stream, each=each, lines=shares(shown, view))
+
+
+def shares(shown: Comparison, view: DepthView) -> list[str]:
+    """What may be said of late sub-layers beside early ones, a line for each place of the norm."""
+    lines = []
+    for place, found in view.readings.items():
+        halves = claims.Halves(*found.halves())
+        early, late = (f"{share:.0%}" for share in halves)
+        says = claims.SHARES.says(shown.page.t.language, halves, early=early, late=late)
+        lines.append(f"**{look.NAMES[place]}**: {says}")
+    return lines
+
+
+def _alike(shown: Comparison, view: DepthView, place: Any) -> None:
+    """How alike the tokens' vectors are, and what is claimed of that."""
     page = shown.page
-    few = len(page.trace) < 2
-    if _is_large(shown) and not few:
-        label = page.words("untrained_run")
-        elements.control(page, UNTRAINED, beside.toggle, label=label, help=page.words("untrained_help"))
-    view = depth_of(shown)
-    stream = ["embed.out", *shown.sites(*STREAM)]
-    length = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
-    end = shown.alone and f"_{shown.own}"
-    if not shown.sets_length:
-        end = "_other" if shown.alone else "_twins_other"
-    finding(shown, place, "norms", depth_pictures.draw_norms(view, length), view.facts(), *stream, end=end)
-    if few:
-        beside.info(page.words("one_token_alike"))
+    if len(page.trace) < 2:
+        place.info(page.words("one_token_alike"))
         return
-    figure = depth_pictures.draw_similarity(view, page.words("cosine"), page.words("untrained"))
-    finding(shown, beside, "alike", figure, view.facts(), *stream, end=shown.alone)
-    if view.untrained:
-        with beside:
-            elements.see(page, f"untrained{shown.alone}", **shown.values(view.facts()))
+    if _is_large(shown):
+        label = page.words("untrained_run")
+        elements.control(page, UNTRAINED, place.toggle, label=label, help=page.words("untrained_help"))
+    each = {place_: view.facts(place_) for place_ in shown.traces}
+    figure = depth_pictures.draw_similarity(view, page.words("cosine"), {"untrained": page.words("untrained")})
+    lines = []
+    if not shown.alone:
+        for verdict, found in ((claims.ALIKE, view.readings), (claims.ALIKE_FRESH, view.untrained)):
+            if found:
+                ends = claims.Alike(*(float(found[at].alike[-1]) for at in ("pre", "post")))
+                said = {at: f"{end:.2f}" for at, end in ends._asdict().items()}
+                lines.append(verdict.says(page.t.language, ends, **said))
+    finding(shown, place, "alike", figure, {}, "embed.out", *shown.sites(*STREAM), each=each, lines=lines)
+    with place:
+        if view.untrained:
+            elements.see(page, "untrained")
+        with st.expander(page.words("collapse")):
+            elements.see(page, "collapse")
 
 
 def _pull(shown: Comparison, place: Any) -> None:
@@ -111,33 +152,42 @@ def _pull(shown: Comparison, place: Any) -> None:
         label = page.words("gradient_run")
         if not elements.control(page, GRADIENT, place.toggle, label=label, help=page.words("gradient_help")):
             return
-    found = {name: stream_gradients(key, page.trace.stack.side) for name, key in shown.keys.items()}
-    view = gradients_picture.GradientsView.of(found)
-    kind = next(iter(found.values()))
-    loss = page.words(f"loss_{kind.kind}", n=kind.n_predicted, start=frame.start(page.trace, page.t))
-    figure = gradients_picture.draw_gradients(view, page.words("gradient"))
+    found = {at: stream_gradients(key, page.trace.stack.side) for at, key in shown.keys.items()}
+    each = {at: gradients_picture.facts(pull) for at, pull in found.items()}
+    some = next(iter(found.values()))
+    what = page.words(f"loss_{some.kind}", n=some.n_predicted, start=frame.start(page.trace, page.t))
+    lines = []
+    for at, pull in found.items():
+        says = claims.GRADIENT.says(page.t.language, claims.Ends(pull.norms[-1], pull.norms[0]), **each[at])
+        lines.append(page.words("gradients_line", place=look.NAMES[at], says=says, **each[at]))
+    figure = gradients_picture.draw_gradients(found, page.words("gradient"))
     sites = "embed.out", *shown.sites("resid.out")
-    finding(shown, place, "gradients", figure, view.facts() | {"what": loss}, *sites, end=shown.alone)
+    finding(shown, place, "gradients", figure, {"what": what}, *sites, each=each, lines=lines)
 
 
-def _final(shown: Comparison, place: Any) -> None:
-    """What the final norm of a Pre-LN model does, or that a Post-LN model needs none."""
-    page, token, marks = shown.page, shown.page.token, look.NORM_FILLS
-    names = {name: page.words(f"{name}_norm") for name in marks}
-    if "pre" not in shown.traces:
-        place.markdown(f"#### {page.words('final_title_post')}")
-        with place:
-            elements.see(page, "final_post", **shown.values(views.final_view(page.trace, token).facts()))
+def _last_norm(shown: Comparison, place: Any) -> None:
+    """What of the last norm is length, and what is direction."""
+    page, language = shown.page, shown.page.t.language
+    if not shown.sets_length:
+        place.info(page.words("last_norm_none"))
         return
-    trace = shown.traces["pre"]
-    last = f"blocks.{trace.n_layers - 1}.resid.out"
-    if numbers.ends_in_logits(trace):
-        bare = views.predictions_without_final_norm(trace, token)
-        changed = str(bare_top_changes(shown.keys["pre"]))
-        facts = bare.facts() | views.logit_ranges(trace, token) | {"changed": changed}
-        figure = predictions.draw_predictions(bare, names, marks)
-        finding(shown, place, "final", figure, facts, last, "logits", end=shown.alone)
-        return
-    lengths = views.final_view(trace, token)
-    figure = final.draw_final(lengths, names, page.words("length"))
-    finding(shown, place, "final_length", figure, lengths.facts(), last, "final.norm.out")
+    found = {at: last(key, page.trace.stack.side) for at, key in shown.keys.items()}
+    each = {at: last_norm_picture.facts(one) for at, one in found.items()}
+    lines = []
+    for at, one in found.items():
+        said: dict[str, str] = {**each[at], "place": look.NAMES[at], "name": literal(one.name)}
+        said["stretch"] = claims.LAST_GAIN.says(language, claims.Stretch.of(one), **said)
+        if one.top is not None:
+            said["rescaled"] = claims.RESCALED.says(language, one.changed("scale"), **said)
+        lines.append(
+            page.t.prose(f"{page.text_key}.last_norm_{'length' if one.top is None else 'choices'}_each", **said)
+        )
+    some = next(iter(found.values()))
+    kind, axis = ("last_norm_length", "length") if some.p is None else ("last_norm", "probability")
+    drawn = {at: views.last_norm_view(shown.traces[at], one, page.token) for at, one in found.items()}
+    names = [page.words(f"variant_{variant}") for variant in VARIANTS]
+    figure = last_norm_picture.draw_last_norm(drawn, names, page.words(axis))
+    finding(shown, place, kind, figure, {}, lines=lines)
+    with place:
+        if some.p is not None:
+            elements.see(page, "last_norm_proof" if some.keeps_order else "last_norm_no_proof")

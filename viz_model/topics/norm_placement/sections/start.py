@@ -6,17 +6,18 @@ import pandas as pd
 import streamlit as st
 
 from viz_model.app.texts import Texts
-from viz_model.topics.block.numbers.depth import PLACES
-from viz_model.topics.norm_placement.pictures import look, norm_lab
-from viz_model.topics.norm_placement.sections.comparison import Comparison, heading
+from viz_model.topics.block.numbers.depth import PLACES, THEORY
+from viz_model.topics.norm_placement import claims
+from viz_model.topics.norm_placement.pictures import look, start
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
 
 PAGE = "norm_placement"
 
 
 def section(shown: Comparison) -> None:
-    heading(shown.page, "start")
-    _measured(shown.page.t)
+    with door(shown.page, "start"):
+        _measured(shown.page.t)
 
 
 # In parallel, because the first visitor of a server waits seconds for it. Of the page it is given
@@ -25,12 +26,18 @@ def section(shown: Comparison) -> None:
 def _measured(t: Texts) -> None:
     place = st.empty()
     place.caption(t(f"{PAGE}.start_measuring"))
-    view = norm_lab.StartView.of(gradients_at_start())
-    facts = {key: t(f"{PAGE}.{value}") if key.endswith("_word") else value for key, value in view.facts().items()}
+    view = start.StartView.of(gradients_at_start())
+    facts = view.facts()
+    for at in PLACES:
+        theory = claims.Law(view.fits[at], THEORY[at])
+        blocks = view.blocks(at)
+        ends = claims.Across(float(blocks[0]), float(blocks[-1]))
+        facts[f"{at}_law"] = claims.EXPONENT.says(t.language, theory, theory=facts[f"{at}_theory"])
+        facts[f"{at}_ends"] = claims.BLOCKS.says(t.language, ends, blocks=facts[f"{at}_blocks"])
     depth, axis, block = (t(f"{PAGE}.{key}") for key in ("depth", "w2_gradient", "block"))
     figures = {
-        "start": norm_lab.draw_start(view, depth, axis, t(f"{PAGE}.theory")),
-        "by_block": norm_lab.draw_by_block(view, block, axis),
+        "start": start.draw_start(view, depth, axis, t(f"{PAGE}.theory")),
+        "by_block": start.draw_by_block(view, block, axis),
     }
     with place.container():
         for column, (name, figure) in zip(st.columns(2, gap="large"), figures.items(), strict=True):

@@ -11,8 +11,9 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.texts import LANGUAGES
-from viz_model.topics.norm_placement.pictures import twins_training
-from viz_model.topics.norm_placement.sections.comparison import Comparison, finding, heading
+from viz_model.topics.norm_placement import claims
+from viz_model.topics.norm_placement.pictures import training
+from viz_model.topics.norm_placement.sections.comparison import Comparison, door, finding
 from viz_model.training import log
 
 
@@ -36,31 +37,42 @@ def figures_by_source(name: str) -> dict[str, dict[str, float]]:
 
 
 def section(shown: Comparison) -> None:
-    page, names = shown.page, {place: key.model for place, key in shown.keys.items()}
-    logs = {place: training_log(name) for place, name in names.items()}
-    if shown.alone or not all(logs.values()):
-        return
-    heading(page, "training")
-    curves = twins_training.CurvesView.of(logs)
+    logs = {place: training_log(key.model) for place, key in shown.keys.items()}
+    if not shown.alone and all(logs.values()):
+        with door(shown.page, "training"):
+            _curves(shown, training.CurvesView.of(logs))
+
+
+def _curves(shown: Comparison, curves: training.CurvesView) -> None:
+    """The loss, the held-out figures, those by source, and the gradients of the blocks."""
+    page = shown.page
     facts, step = curves.facts(), page.words("step")
     if curves.languages:
-        elements.see(page, "difference", **shown.values(facts))
+        ahead = {language: curves.last(language) for language in curves.languages}
+        says = {
+            f"{language}_ahead": claims.AHEAD.says(
+                page.t.language, claims.Bits(*bits), pre=f"{bits[0]:.3f}", post=f"{bits[1]:.3f}"
+            )
+            for language, bits in ahead.items()
+        }
+        elements.see(page, "difference", **says)
     left, right = st.columns(2, gap="large")
-    figure = twins_training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
+    figure = training.draw_loss(curves, step, page.words("loss"), page.words("rate_at_step"))
     finding(shown, left, "loss", figure, facts)
     if curves.climb:
         with left:
-            elements.see(page, "rounds", **shown.values(facts))
+            elements.see(page, "rounds", **facts)
     if curves.languages:
-        figure = twins_training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
+        figure = training.draw_held_out(curves, LANGUAGES, step, page.words("bits_per_byte"))
         finding(shown, right, "held_out", figure, facts)
-    by_source = {place: figures_by_source(name) for place, name in names.items()}
+    by_source = {place: figures_by_source(key.model) for place, key in shown.keys.items()}
     if all(by_source.values()):
-        view = twins_training.SourcesView.of(by_source)
+        view = training.SourcesView.of(by_source)
         labels = {file: page.words(f"source_{Path(file).stem}") for file in view.sources}
         ends = {which: page.words(f"sources_{which}") for which in ("held_out", "seen")}
-        figure = twins_training.draw_sources(view, labels, ends, page.words("bits_per_byte"))
-        finding(shown, st.container(), "sources", figure, view.facts())
+        figure = training.draw_sources(view, labels, ends, page.words("bits_per_byte"))
+        costs = claims.BY_HEART.says(page.t.language, view.more, **view.facts())
+        finding(shown, st.container(), "sources", figure, {**view.facts(), "costs": costs})
     if curves.blocks:
-        figure = twins_training.draw_block_gradients(curves, page.words("block"), step, page.words("block_gradient"))
+        figure = training.draw_block_gradients(curves, page.words("block"), step, page.words("block_gradient"))
         finding(shown, st.container(), "block_gradients", figure, facts)

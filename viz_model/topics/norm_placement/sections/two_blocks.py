@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements, runs, state
 from viz_model.app.texts import literal
+from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.pictures import blocks
 from viz_model.topics.norm_placement.sections.comparison import Comparison
@@ -22,10 +23,15 @@ def section(shown: Comparison) -> None:
     with picture:
         stations = {part: page.t(f"common.map_{name}") for part, name in names.items()}
         figure = blocks.draw_blocks(lengths, stations, shown.own)
-        elements.figure(page, figure, "blocks", page.words(f"blocks_alt{shown.alone}"))
+        elements.figure(page, figure, "blocks", page.words("blocks_alt"))
         elements.source(page, *shown.sites(*BLOCK))
     with see:
-        elements.see(page, f"see{shown.alone and f'_{shown.own}'}", **shown.values(blocks.lengths(lengths)))
+        elements.see(page, "see", **shown.values)
+        for name, view in lengths.items():
+            elements.see(page, f"see_{name}", entering=f"{view.entering:.1f}", out=f"{view.out:.1f}")
+        elements.see(page, "see_how")
+        if not shown.alone:
+            elements.see(page, "see_mark")
 
 
 def _introduce(shown: Comparison) -> None:
@@ -34,7 +40,7 @@ def _introduce(shown: Comparison) -> None:
     if not shown.alone:
         elements.see(page, "twins")
         return
-    elements.see(page, f"alone_{shown.own}", model=literal(page.view.model), norm=type(page.lm.config.norm).__name__)
+    elements.see(page, f"alone_{shown.own}", model=literal(page.view.model), norm=norm_name(page.trace))
     paired = next((name for name in runs.names() if runs.model(name).twin in runs.names()), None)
     if paired is not None:
         st.button(

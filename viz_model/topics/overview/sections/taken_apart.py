@@ -18,7 +18,7 @@ def hand(run: Run) -> None:
     page, ascent = run.page, run.ascent
     lines = zip(ascent.sites, ascent.values[:, page.token], strict=True)
     steps = "\n".join(f"| {literal(site)} | {value:+.4f} |" for site, value in lines)
-    elements.see(page, f"hand_{page.lm.config.norm_at}", token=page.token_name(), steps=steps)
+    elements.see(page, f"hand_{page.trace.norm_at}", token=page.token_name(), steps=steps)
 
 
 def code(run: Run) -> None:

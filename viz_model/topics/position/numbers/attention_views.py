@@ -13,8 +13,8 @@ from viz_model.topics.position.numbers import Buckets
 from viz_model.topics.position.numbers.views import rows_view
 from viz_model.topics.position.pictures.added import MATRICES, AddedView
 from viz_model.topics.position.pictures.curves import CurvesView
+from viz_model.topics.position.pictures.lines import OffsetsView
 from viz_model.topics.position.pictures.matrix import MAX_SIDE
-from viz_model.topics.position.pictures.offsets import OffsetsView
 from viz_model.topics.position.pictures.plane import PlaneView
 from viz_model.topics.position.pictures.shift import ShiftView
 from viz_model.topics.position.pictures.wavelengths import WavelengthView

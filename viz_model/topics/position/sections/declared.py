@@ -14,8 +14,8 @@ from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import BIAS, Diagonals
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
+from viz_model.topics.position.pictures.lines import draw_offsets
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.pictures.offsets import draw_offsets
 from viz_model.topics.position.sections import embedding, rotation, schemes, scores
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections.scores import Scores

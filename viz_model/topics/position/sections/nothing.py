@@ -12,7 +12,7 @@ from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
-from viz_model.topics.position.pictures.order import draw_effect
+from viz_model.topics.position.pictures.lines import draw_effect
 from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.worked import worked
 

@@ -39,7 +39,7 @@ def section(given: Shown) -> None:
     if max(query, key) + step >= len(page.trace):
         query, key, step = query - 1, max(key - 1, 0), 1
     elements.see(shown, "relative_see", **_facts(shown, of_head, query, key, step))
-    scores.matrices(of_head, "relative.")
+    scores.matrices(of_head, "relative_")
 
 
 def _facts(page: Page, of_head: Scores, query: int, key: int, step: int) -> dict[str, str]:

@@ -14,8 +14,8 @@ from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
 from viz_model.topics.position.claims import MOVED, UNMET, Moved
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
+from viz_model.topics.position.pictures.lines import draw_offsets
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.pictures.offsets import draw_offsets
 from viz_model.topics.position.pictures.plane import draw_plane
 from viz_model.topics.position.pictures.shift import draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
@@ -62,7 +63,7 @@ def self_only(page: Page) -> None:
 
 
 def matrices(given: Scores, other: str = "") -> None:
-    """Scores + bias = what the softmax reads; of the run ``other`` than the page's, if it has a name."""
+    """Scores + bias = what the softmax reads. Of another run than the page's, ``other`` begins its keys and texts."""
     page = given.page
     st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
     axes = page.t("common.axis_query"), page.t("common.axis_key")
@@ -70,10 +71,12 @@ def matrices(given: Scores, other: str = "") -> None:
     for column, which, site in zip(st.columns(3, gap="medium"), MATRICES, sites, strict=True):
         with column:
             matrix = given.view.matrix(which, f"{site}[{page.view.head}]", axes)
+            if other and which == "bias":
+                matrix = matrix._replace(limit=float(np.nanmax(np.abs(matrix.values))) or 1.0)
             title = page.words(f"added_{which}")
-            elements.figure(page, draw_added(matrix, title), f"{other}{which}", title, own=not other)
+            elements.figure(page, draw_added(matrix, title), other + which, title, own=not other)
     elements.source(page, *sites)
-    st.caption(page.words("added_axes"))
+    st.caption(page.words(f"{other}scale" if other else "added_axes"))
 
 
 def row(given: Scores) -> None:

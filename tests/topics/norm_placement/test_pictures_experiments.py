@@ -12,8 +12,11 @@ from tiny_models import tiny_config
 
 from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.block.numbers.depth import DepthGradients, power_law
-from viz_model.topics.norm_placement.pictures import norm_lab, twins_training
+from viz_model.topics.block.numbers.depth import PLACES, THEORY, DepthGradients, power_law
+from viz_model.topics.norm_placement import claims
+from viz_model.topics.norm_placement.pictures import start as start_picture
+from viz_model.topics.norm_placement.pictures import training as twins_training
+from viz_model.topics.norm_placement.pictures import warmup as warmup_picture
 from viz_model.training import batches, experiments, log, loop
 from viz_model.training.corpus import Corpus
 from viz_model.training.recipe import NextToken, Recipe
@@ -22,13 +25,13 @@ from viz_model.training.sources import TEXTS
 
 
 @pytest.fixture
-def start() -> norm_lab.StartView:
+def start() -> start_picture.StartView:
     """Laws that are known: Pre-LN falls like 2/√L with a stream of length √L, Post-LN stays at 1."""
     depths = np.array([2, 4, 8])
     spread = np.array([0.9, 1 / 0.9])
     falling = 2 * depths[:, None] ** -0.5 * spread
     blocks = np.array([4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])[:, None] * spread
-    return norm_lab.StartView.of(
+    return start_picture.StartView.of(
         DepthGradients(
             depths=depths,
             last={"pre": falling, "post": np.ones((3, 1)) * spread},
@@ -39,71 +42,76 @@ def start() -> norm_lab.StartView:
     )
 
 
-def test_known_laws_are_said(start: norm_lab.StartView) -> None:
+def test_known_laws_are_said(start: start_picture.StartView) -> None:
     facts = start.facts()
     assert (facts["pre_exponent"], facts["post_exponent"]) == ("−0.50", "0.00")
     assert (facts["expected"], facts["length_exponent"]) == ("−0.50", "−1.00")
     assert (facts["start"], facts["gain"]) in (("0.0", "1.00"), ("-0.0", "1.00"))
     assert (facts["pre_blocks"], facts["post_blocks"]) == ("4.0", "0.25")
-    assert facts["pre_verdict_word"] == facts["post_verdict_word"] == "start_agrees"
-    assert facts["models"] == "12" and facts["deepest"] == "8"
-    wrong = start._replace(fits={**start.fits, "pre": power_law(start.found.depths, start.found.last["post"])})
-    assert wrong.facts()["pre_verdict_word"] == "start_differs"
+    assert facts["deepest"] == "8"
+    for place, wrong in (("pre", "post"), ("post", "pre")):
+        theory = THEORY[place]  # type: ignore[index]
+        assert claims.EXPONENT.of(claims.Law(start.fits[place], theory)).name == "agrees"  # type: ignore[index]
+        other = power_law(start.found.depths, start.found.last[wrong])  # type: ignore[index]
+        assert claims.EXPONENT.of(claims.Law(other, theory)).name == "differs"
+    ends = {place: start.blocks(place)[[0, -1]].tolist() for place in PLACES}
+    assert [claims.BLOCKS.of(claims.Across(*each)).name for each in ends.values()] == ["falls", "rises"]
 
 
-def test_marks_and_lines_lie_where_they_were_measured(start: norm_lab.StartView) -> None:
-    pre, fit, theory = norm_lab.draw_start(start, "L", "gradient", "theory").data[:3]
+def test_marks_and_lines_lie_where_they_were_measured(start: start_picture.StartView) -> None:
+    pre, fit, theory = start_picture.draw_start(start, "L", "gradient", "theory").data[:3]
     np.testing.assert_allclose(pre.y, 2 * start.found.depths**-0.5)
     np.testing.assert_allclose(np.array(pre.y) + pre.error_y.array, start.found.last["pre"].max(1))
     np.testing.assert_allclose(np.array(pre.y) - pre.error_y.arrayminus, start.found.last["pre"].min(1))
     np.testing.assert_allclose(fit.y, [2 * 2**-0.5, 2 * 8**-0.5])
     np.testing.assert_allclose(theory.y, fit.y)
     assert start.table().shape == (3, 4) and len(start.rows) == 3
-    band, line = norm_lab.draw_by_block(start, "block", "gradient").data[:2]
+    band, line = start_picture.draw_by_block(start, "block", "gradient").data[:2]
     np.testing.assert_allclose(line.y, [4, 2, 1, 1, 1, 1, 1, 1])
     assert len(band.x) == 16 and max(band.y) == pytest.approx(4 / 0.9)
 
 
 @pytest.fixture(scope="module")
-def warmup() -> norm_lab.WarmupView:
-    return norm_lab.WarmupView.of(experiments.recorded(), experiments.RATE)
+def warmup() -> warmup_picture.WarmupView:
+    return warmup_picture.WarmupView.of(experiments.recorded(), experiments.RATE)
 
 
-def test_the_four_runs_are_drawn_as_recorded(warmup: norm_lab.WarmupView) -> None:
+def test_the_four_runs_are_drawn_as_recorded(warmup: warmup_picture.WarmupView) -> None:
     assert len(warmup.runs) == 4 and warmup.rates == experiments.RATES
     names = {True: "with", False: "without"}
     for quantity in ("loss", "gradient_norm"):
-        lines = norm_lab.draw_warmup(warmup, quantity, names, "step", "y", "plateau").data[:4]
+        lines = warmup_picture.draw_warmup(warmup, quantity, names, "step", "y", "plateau").data[:4]
         for line, run in zip(lines, warmup.runs.values(), strict=True):
             np.testing.assert_array_equal(line.y, getattr(run, quantity))
             np.testing.assert_array_equal(line.x, run.steps + 1)
-    *sweep, plateau = norm_lab.draw_sweep(warmup, names, "rate", "loss", "plateau").data
-    assert sum(len(line.y) for line in sweep) == len(experiments.recipes())
-    assert set(plateau.y) == {warmup.record.frequency_loss}
+    sweep = warmup_picture.draw_sweep(warmup, names, "rate", "loss", "plateau")
+    assert sum(len(line.y) for line in sweep.data) == len(experiments.recipes())
+    assert [shape.y0 for shape in sweep.layout.shapes] == [warmup.record.frequency_loss]
 
 
-def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: norm_lab.WarmupView) -> None:
+def test_the_recorded_runs_reach_the_regime_of_the_paper(warmup: warmup_picture.WarmupView) -> None:
     """Post-LN without warm-up learns frequencies alone; with it, and Pre-LN either way, more than those."""
     learnt = {key: warmup.learns(run) for key, run in warmup.runs.items()}
     assert learnt == {("pre", False): True, ("pre", True): True, ("post", False): False, ("post", True): True}
-    assert warmup.facts()["post_warmup_word"] == "warmup_rescues"
+    assert claims.WARMUP.of(claims.Warmup(*warmup.losses("post"))).name == "rescues"
+    assert claims.WARMUP.of(claims.Warmup(*warmup.losses("pre"))).name != "rescues"
 
 
 @pytest.mark.parametrize(
     ("bare", "warm", "word"),
-    [(9, 1, "rescues"), (9, 9, "neither"), (2, 1, "helps"), (1, 2, "hurts"), (1, 1.05, "same")],
+    [(9, 1, "rescues"), (9, 9, "neither"), (2, 1, "helps"), (1, 2, "hurts"), (1, 1.05, "plain")],
 )
 def test_what_warm_up_does_is_judged_by_the_final_losses(
-    bare: float, warm: float, word: str, warmup: norm_lab.WarmupView
+    bare: float, warm: float, word: str, warmup: warmup_picture.WarmupView
 ) -> None:
     runs = dict(warmup.runs)
     for warms, level in ((False, bare), (True, warm)):
         run = runs["pre", warms]
         runs["pre", warms] = run._replace(loss=np.full(len(run.steps), float(level)))
-    assert warmup._replace(runs=runs).facts()["pre_warmup_word"] == f"warmup_{word}"
+    assert claims.WARMUP.of(claims.Warmup(*warmup._replace(runs=runs).losses("pre"))).name == word
 
 
-def test_a_run_that_broke_off_has_not_learnt(warmup: norm_lab.WarmupView) -> None:
+def test_a_run_that_broke_off_has_not_learnt(warmup: warmup_picture.WarmupView) -> None:
     broken = warmup.runs["pre", True]._replace(stopped="step 3: the loss is nan")
     assert not warmup.learns(broken)
     others = tuple(run for run in warmup.record.runs if run.norm_at == "post")
@@ -113,7 +121,7 @@ def test_a_run_that_broke_off_has_not_learnt(warmup: norm_lab.WarmupView) -> Non
 
 def test_a_rate_that_nobody_tried() -> None:
     with pytest.raises(ValueError, match=r"at 0\.5"):
-        norm_lab.WarmupView.of(experiments.recorded(), 0.5)
+        warmup_picture.WarmupView.of(experiments.recorded(), 0.5)
 
 
 def logged(norm_at: experiments.NormAt) -> list[dict[str, Any]]:
@@ -153,9 +161,9 @@ def test_curves_are_the_logs_of_the_training(logs: dict[str, list[dict[str, Any]
         ]
         assert float(facts[f"{side}_share"]) == pytest.approx(share[-1], rel=0.05)
     pre, post = (lines[-1]["held_out"]["en"]["bits_per_byte"] for lines in logs.values())
-    assert view.difference("en") == pytest.approx(pre / post - 1)
-    assert facts["en_ahead_word"] == ("ahead_pre" if pre < post else "ahead_post")
-    assert facts["within"] == f"{max(abs(view.difference(language)) for language in ('en', 'zh')):.1%}"
+    assert view.last("en") == (pre, post) and facts["pre_en"] == f"{pre:.3f}"
+    ahead = claims.AHEAD.of(claims.Bits(*view.last("en"))).name
+    assert ahead == ("pre" if pre < post else "post") or abs(pre - post) < 0.0006
 
 
 def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, list[dict[str, Any]]]) -> None:
@@ -197,6 +205,7 @@ def test_what_was_learnt_by_heart_is_drawn_source_by_source() -> None:
     labels = {file: f"<{file}>" for file in files}
     drawn = twins_training.draw_sources(view, labels, {"held_out": "aside", "seen": "read"}, "bits")
     marks = {line.name: line.x for line in drawn.data if line.name}
+    assert claims.BY_HEART.of(view.more).name == "costs" and claims.BY_HEART.of((-0.1, 0.2)).name == "plain"
     assert list(marks) == ["Pre-LN, read", "Pre-LN, aside", "Post-LN, read", "Post-LN, aside"]
     np.testing.assert_array_equal(marks["Pre-LN, aside"], view.held_out["pre"])
     assert len(drawn.layout.yaxis.ticktext) == len(view.sources)
@@ -212,6 +221,4 @@ def test_every_source_of_stories_has_a_name(language: str) -> None:
 def test_runs_of_unequal_length_are_compared_where_both_were(logs: dict[str, list[dict[str, Any]]]) -> None:
     view = twins_training.CurvesView.of({"pre": logs["pre"], "post": logs["post"][:2]})
     assert view.facts()["step"] == "4" and view.facts()["measured"] == "4"
-    assert view.difference("en") == pytest.approx(
-        logs["pre"][1]["held_out"]["en"]["bits_per_byte"] / logs["post"][1]["held_out"]["en"]["bits_per_byte"] - 1
-    )
+    assert view.last("en") == tuple(logs[side][1]["held_out"]["en"]["bits_per_byte"] for side in ("pre", "post"))

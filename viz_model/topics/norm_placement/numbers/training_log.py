@@ -1,4 +1,4 @@
-"""What Pre-LN and Post-LN are compared by: the stream's length, its tokens' likeness, the training."""
+"""How a model was trained, from the log beside its weights."""
 
 from __future__ import annotations
 
@@ -6,73 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
-
-from viz_model.model.ops import mean_similarity as mean_similarity
-from viz_model.model.transformer import Transformer
-from viz_model.runs.record import record
-from viz_model.runs.trace import Trace
-from viz_model.topics.block.numbers.stream import stream_norms as stream_norms
-from viz_model.topics.block.numbers.stream import stream_similarity as stream_similarity
-from viz_model.topics.block.numbers.stream import stream_sites as stream_sites
-
-
-@torch.inference_mode()
-def untrained_similarity(trace: Trace, seed: int = 0) -> np.ndarray:
-    """:func:`stream_similarity` of the same text in a model of the same config before any training: [S].
-
-    Its weights are drawn from ``seed``, as training draws them.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        fresh = Transformer(trace.config).eval()
-    run = record(fresh, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments, visible=trace.visible)
-    return stream_similarity(run.at(trace.stack.side))
-
-
-def ends_in_logits(trace: Trace) -> bool:
-    """Whether the stack's last vectors are what the model's head reads."""
-    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
-
-
-@torch.inference_mode()
-def logits_without_final_norm(trace: Trace, position: int | None = None) -> Tensor:
-    """What the head makes of the last block's stream as it is: [T, V], or [V] for one position.
-
-    Raises:
-        ValueError: this stack's vectors are not turned into logits.
-    """
-    if not ends_in_logits(trace):
-        raise ValueError("no logits are made of these vectors")
-    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
-    logits: Tensor = trace.model.head(last if position is None else last[position][None])
-    return logits if position is None else logits[0]
-
-
-@torch.inference_mode()
-def bare_top_changes(trace: Trace) -> int:
-    """At how many positions the first choice would be another without the final norm.
-
-    Raises:
-        ValueError: this stack's vectors are not turned into logits.
-    """
-    if not ends_in_logits(trace):
-        raise ValueError("no logits are made of these vectors")
-    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
-    n_changed, start = 0, 0
-    for rows in trace.chunks("logits"):
-        bare = trace.model.head(last[start : start + len(rows)])
-        n_changed += int((bare.argmax(-1) != rows.argmax(-1)).sum())
-        start += len(rows)
-    return n_changed
-
-
-def final_lengths(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """‖r‖ of each position after the last block, and after the final norm where there is one: two of [T]."""
-    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
-    normed = last if trace.config.norm_at == "post" else trace["final.norm.out"]
-    return last.norm(dim=-1).numpy(), normed.norm(dim=-1).numpy()
 
 
 class LossCurve(NamedTuple):

@@ -1,0 +1,166 @@
+"""Claims of the page on Pre-LN and Post-LN."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import cache, partial
+
+import torch
+from torch.nn import functional as F
+
+import viz_model as vm
+from claim_checks import Shown
+from viz_model.config import LayerNorm
+from viz_model.model.tap import NO_TAP
+from viz_model.model.transformer import Transformer
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers.depth import Fit
+from viz_model.topics.norm_placement import claims
+from viz_model.topics.norm_placement.claims import Across, Alike, Bits, Ends, Halves, Law, Stretch, Warmup
+from viz_model.topics.norm_placement.numbers import gradients
+from viz_model.topics.norm_placement.numbers.last_norm import last_norm
+from viz_model.topics.norm_placement.numbers.readings import readings, untrained
+
+LAW = Law(Fit(-0.4, 0.02, 1.0), -0.5)
+"""A power law that is five errors from its theory."""
+
+EXAMPLES = {
+    "norm_placement.shares.less": (Halves(0.4, 0.2), Halves(0.24, 0.23)),
+    "norm_placement.shares.more": (Halves(0.2, 0.4), Halves(0.24, 0.26)),
+    "norm_placement.last_gain.stretches": (Stretch(17, 57, 13.9), Stretch(57, 17, 13.9)),
+    "norm_placement.rescaled.same": (0, 1),
+    "norm_placement.alike.pre": (Alike(0.51, 0.45), Alike(0.452, 0.45)),
+    "norm_placement.alike.post": (Alike(0.33, 0.45), Alike(0.45, 0.452)),
+    "norm_placement.alike_fresh.pre": (Alike(0.8, 0.5), Alike(0.5, 0.8)),
+    "norm_placement.alike_fresh.post": (Alike(0.5, 0.8), Alike(0.8, 0.5)),
+    "norm_placement.gradient.shrinks": (Ends(1.0, 0.09), Ends(1.0, 0.2)),
+    "norm_placement.gradient.grows": (Ends(1.0, 11.0), Ends(1.0, 9.0)),
+    "norm_placement.exponent.agrees": (LAW._replace(theory=-0.4), LAW),
+    "norm_placement.exponent.differs": (LAW, LAW._replace(theory=-0.37)),
+    "norm_placement.blocks.falls": (Across(2.0, 1.0), Across(1.0, 2.0)),
+    "norm_placement.blocks.rises": (Across(1.0, 2.0), Across(1.0, 1.0)),
+    "norm_placement.warmup.rescues": (Warmup(5.0, 2.0, 5.0), Warmup(4.8, 2.0, 5.0)),
+    "norm_placement.warmup.neither": (Warmup(float("nan"), 4.95, 5.0), Warmup(4.0, 4.95, 5.0)),
+    "norm_placement.warmup.helps": (Warmup(2.2, 2.0, 5.0), Warmup(2.0, 1.95, 5.0)),
+    "norm_placement.warmup.hurts": (Warmup(2.0, 2.2, 5.0), Warmup(2.0, 2.05, 5.0)),
+    "norm_placement.ahead.pre": (Bits(1.0, 1.1), Bits(1.0, 1.0)),
+    "norm_placement.ahead.post": (Bits(1.1, 1.0), Bits(1.0, 1.0004)),
+    "norm_placement.by_heart.costs": ((0.1, 0.5), (-0.1, 0.5)),
+}
+
+_TRAINING = ("exponent", "blocks", "warmup", "ahead", "by_heart")
+_RANDOM = ("norm_placement.gradient.shrinks", "norm_placement.alike_fresh.pre")
+ELSEWHERE = (*(name for name in EXAMPLES if name.split(".")[1] in _TRAINING), *_RANDOM)
+"""Of training runs and of fresh models; and what random models do, but no bundled one on any text."""
+
+
+def _each_reader(trace: Trace) -> list[tuple[torch.Tensor, torch.Tensor, torch.nn.Module]]:
+    """For every sub-layer in order: the stream before it, what it adds, and the norm module that reads the sum."""
+    blocks, x, found = list(trace.stack.blocks), trace["embed.out"], []
+    parts = [(i, p) for i in range(len(blocks)) for p in ("attn", "cross", "ffn") if f"blocks.{i}.{p}.out" in trace]
+    norms = [getattr(blocks[i], f"{part}_norm") for i, part in parts]
+    is_pre = trace.stack.final_norm is not None
+    for n, (i, part) in enumerate(parts):
+        added = trace[f"blocks.{i}.{part}.out"]
+        norm = [*norms, trace.stack.final_norm][n + is_pre]
+        found.append((x, added, norm))
+        x = x + added if is_pre else norm(x + added)
+    return found
+
+
+def _shares(trace: Trace, claim: str) -> bool:
+    """The part of a norm's output without its shift that comes of the addition: what is lost where it is left out."""
+    shares = []
+    for x, added, norm in _each_reader(trace):
+        total = (x + added).double()
+        centre = total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
+        sigma = ((total - centre) ** 2).mean(-1, keepdim=True).add(trace.config.norm.eps).sqrt()
+        scale = norm.get_parameter("weight").double() / sigma
+        offset = x.double().mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
+        whole, kept = scale * (total - centre), scale * (x.double() - offset)
+        shares.append(1 - F.cosine_similarity(whole, kept, dim=-1) * kept.norm(dim=-1) / whole.norm(dim=-1))
+    each = [share.quantile(0.5).item() for share in shares]
+    half = len(each) // 2
+    early, late = sum(each[:half]) / half, sum(each[-half:]) / half
+    return late < early / 1.2 if claim == "less" else late > early * 1.2
+
+
+def _stretches(trace: Trace, claim: str) -> bool:
+    x, added, norm = _each_reader(trace)[-1]
+    before, after = (v.square().sum(-1).sqrt().quantile(0.5).item() for v in (x + added, norm(x + added)))
+    return after > max(before, trace.config.d_model**0.5)
+
+
+def _order_stays(trace: Trace, claim: str) -> bool:
+    x, added, _ = _each_reader(trace)[-1]
+    total = x + added
+    centred = total - total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else total
+    sigma = centred.square().mean(-1, keepdim=True).sqrt()
+    with torch.inference_mode():
+        bare, scaled = (trace.model.head(v[None])[0] for v in (total, total / sigma))
+    return bool((bare.argmax(-1) == scaled.argmax(-1)).all())
+
+
+def _cosine(trace: Trace) -> float:
+    """Of all pairs of tokens, as the last norm leaves them."""
+    x, added, norm = _each_reader(trace)[-1]
+    read = norm(x + added)
+    table = F.cosine_similarity(read[:, None], read[None], dim=-1)
+    return float(table.detach()[~torch.eye(len(read), dtype=torch.bool)].mean())
+
+
+def _more_alike(traces: dict[str, Trace], claim: str) -> bool:
+    other = "post" if claim == "pre" else "pre"
+    return _cosine(traces[claim]) > _cosine(traces[other])
+
+
+def _fresh(trace: Trace) -> Trace:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = Transformer(trace.config).eval()
+    lm = _bundled("story-pre-ln")
+    return vm.LanguageModel("fresh", model, trace.tokenizer, None, lm.folder).trace(ids=list(trace.ids))
+
+
+def _pull(trace: Trace, claim: str) -> bool:
+    """∂loss/∂r at both ends of a decoder, by running its blocks one by one."""
+    stack = trace.stack
+    first = x = trace["embed.out"][None].clone().requires_grad_()
+    with torch.enable_grad():
+        for layer in range(trace.n_layers):
+            x = stack.run_block(layer, x, visible=None, source=None, tap=NO_TAP)
+        logits = trace.model.head(x if stack.final_norm is None else stack.final_norm(x))[0]
+        loss = F.cross_entropy(logits[:-1], torch.tensor(trace.ids[1:]))
+        bottom, top = (gradient.norm().item() for gradient in torch.autograd.grad(loss, (first, x)))
+    return bottom > 10 * top if claim == "grows" else top > 10 * bottom
+
+
+@cache
+def _bundled(name: str) -> vm.LanguageModel:
+    return vm.load(name)
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    seed = zlib.crc32((trace.text or "").encode())
+    if seed % 4:
+        return
+    yield Shown(claims.SHARES, Halves(*readings(trace).halves()), partial(_shares, trace))
+    if seed % 8 == 0:
+        found = last_norm(trace)
+        yield Shown(claims.LAST_GAIN, Stretch.of(found), partial(_stretches, trace))
+        if found.top is not None:
+            yield Shown(claims.RESCALED, found.changed("scale"), partial(_order_stays, trace))
+    if seed % 20 == 0 and trace.config.kind == "decoder" and len(trace) > 1:
+        pull = gradients.stream_gradients(trace)
+        yield Shown(claims.GRADIENT, Ends(pull.norms[-1], pull.norms[0]), partial(_pull, trace))
+    is_pair = trace.config == _bundled("story-pre-ln").config and len(trace) > 1
+    if is_pair and trace.text:
+        pair = {"pre": trace, "post": _bundled("story-post-ln").trace(trace.text).at("decoder")}
+        yield Shown(
+            claims.ALIKE, Alike(*(float(readings(t).alike[-1]) for t in pair.values())), partial(_more_alike, pair)
+        )
+        if seed % 40 == 0:
+            fresh = {at: _fresh(t).at("decoder") for at, t in pair.items()}
+            ends = Alike(*(float(untrained(t).alike[-1]) for t in pair.values()))
+            yield Shown(claims.ALIKE_FRESH, ends, partial(_more_alike, fresh))

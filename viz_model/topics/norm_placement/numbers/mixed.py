@@ -1,0 +1,77 @@
+"""An encoder–decoder whose stacks have their norms at places of their own, with weights as drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional as F
+
+from viz_model.config import ModelConfig, NormAt, Side
+from viz_model.model.transformer import Transformer
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
+from viz_model.topics.norm_placement.numbers.gradients import StreamGradients, stream_gradients
+from viz_model.topics.norm_placement.numbers.readings import Readings, readings
+
+PLACES: dict[str, tuple[NormAt, NormAt]] = {
+    "pre_post": ("pre", "post"),
+    "post_pre": ("post", "pre"),
+    "pre_pre": ("pre", "pre"),
+    "post_post": ("post", "post"),
+}
+"""Where the norm stands in the encoder, and where in the decoder."""
+
+BLOCKS, WIDTH = 3, 64
+MOST = 32
+"""Tokens of the text that are read."""
+
+
+class Mixed(NamedTuple):
+    """One such model on a text, by stack.
+
+    Attributes:
+        again: the largest change that one more norm (γ = 1, β = 0) makes to the vectors that leave the decoder.
+    """
+
+    places: Mapping[Side, NormAt]
+    readings: Mapping[Side, Readings]
+    gradients: Mapping[Side, StreamGradients]
+    again: float
+
+
+def config(encoder: NormAt, decoder: NormAt, n_vocab: int) -> ModelConfig:
+    """Small, but otherwise as the paper of 2017 has it."""
+    return ModelConfig(
+        kind="encoder_decoder",
+        n_vocab=n_vocab,
+        n_context=MOST,
+        n_layers=BLOCKS,
+        d_model=WIDTH,
+        n_heads=4,
+        d_ffn=4 * WIDTH,
+        encoder_norm_at=encoder,
+        norm_at=decoder,
+        start_id=0,
+    )
+
+
+def mixed(trace: Trace, places: str, seed: int = 0) -> Mixed:
+    """The text of a run as source and as target of a fresh model; ``places`` is one of :data:`PLACES`.
+
+    The loss behind the gradients is that of the target's next tokens. Of two tokens at least.
+    """
+    config_ = config(*PLACES[places], trace.tokenizer.n_vocab)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Transformer(config_).eval().requires_grad_(False)
+    ids = trace.own_ids[:MOST]
+    run = record(model, trace.tokenizer, ids, ids)
+    out = run.at("decoder")[run.at("decoder").leaving]
+    return Mixed(
+        places={side: config_.norm_place(side) for side in config_.sides},
+        readings={side: readings(run.at(side)) for side in config_.sides},
+        gradients={side: stream_gradients(run.at(side)) for side in config_.sides},
+        again=(F.layer_norm(out, out.shape[-1:]) - out).abs().max().item(),
+    )

@@ -1,0 +1,134 @@
+"""Fresh models of many depths: the last block's gradient, and that of every block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_model.drawing import axes, curves, theme
+from viz_model.drawing.sheet import Sheet
+from viz_model.topics.block.numbers.depth import PLACES, THEORY, DepthGradients, Fit, Place, power_law
+from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, TALL, faint, ratio, style
+
+
+class StartView(NamedTuple):
+    """Gradients of fresh models by depth, with the power laws fitted to them.
+
+    Attributes:
+        found: what was measured.
+        fits: of the last block's gradient on depth, by place.
+        by_length: of Pre-LN's last gradient on the length of the stream that its final norm reads.
+        expected: the exponent of one over that length on depth.
+        start, gain: the mean square of that stream is about ``start`` + ``gain`` · L, by least squares.
+    """
+
+    found: DepthGradients
+    fits: Mapping[Place, Fit]
+    by_length: Fit
+    expected: Fit
+    start: float
+    gain: float
+
+    @classmethod
+    def of(cls, found: DepthGradients) -> StartView:
+        lengths = found.lengths["pre"]
+        gain, start = np.polyfit(found.depths, (lengths**2).mean(1), 1)
+        return cls(
+            found=found,
+            fits={place: power_law(found.depths, found.last[place]) for place in PLACES},
+            by_length=power_law(lengths.mean(1), found.last["pre"]),
+            expected=power_law(found.depths, 1 / lengths),
+            start=float(start),
+            gain=float(gain),
+        )
+
+    def blocks(self, place: Place) -> np.ndarray:
+        """The gradient of every block of the deepest models, the geometric mean over the seeds: [L]."""
+        return _middle(self.found.by_block[place])
+
+    def facts(self) -> dict[str, str]:
+        """For prose. Errors are two standard errors."""
+        said = {
+            "deepest": str(self.found.depths.max()),
+            "seeds": str(self.found.last["pre"].shape[1]),
+            "tokens": str(self.found.n_tokens),
+            "length_exponent": _number(self.by_length.exponent),
+            "length_error": f"{2 * self.by_length.error:.2f}",
+            "expected": _number(self.expected.exponent),
+            "start": f"{self.start:.1f}",
+            "gain": f"{self.gain:.2f}",
+        }
+        for place, fit in self.fits.items():
+            blocks = self.blocks(place)
+            said |= {
+                f"{place}_exponent": _number(fit.exponent),
+                f"{place}_theory": _theory(place),
+                f"{place}_blocks": ratio(float(blocks[0] / blocks[-1])),
+            }
+        return said
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the rows of :meth:`table`."""
+        return tuple(f"L = {depth}" for depth in self.found.depths)
+
+    def table(self) -> np.ndarray:
+        """[N, 2 S]: the last block's gradient of every model, first of Pre-LN."""
+        return np.concatenate([self.found.last[place] for place in PLACES], axis=1)
+
+
+def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure:
+    """The last block's gradient by depth on logarithmic scales: marks from least to largest, fit and theory."""
+    figure, depths = Sheet(), view.found.depths
+    line = np.array([depths.min(), depths.max()], dtype=float)
+    for place in PLACES:
+        values, fit = view.found.last[place], view.fits[place]
+        middle = _middle(values)
+        spread = {"array": values.max(1) - middle, "arrayminus": middle - values.min(1), "thickness": 1.2, "width": 3}
+        look: dict[str, Any] = {
+            "symbol": style(place).symbol,
+            "hover": "L = %{x}<br><b>%{y:.4f}</b>",
+            "extra": NAMES[place],
+        }
+        curves.points(figure, depths, middle, COLOURS[place], size=9, error_y=spread, **look)
+        name = f"{NAMES[place]}: {_number(fit.exponent)} ± {2 * fit.error:.2f}"
+        curves.line(figure, line, fit.at(line), style(place), name=name)
+        # Through the middle of the measurements, as theory gives no factor.
+        centre = float(np.exp(np.log(middle).mean() - THEORY[place] * np.log(depths).mean()))
+        dotted, law = style(place, "dot", 1.5), centre * line ** THEORY[place]
+        curves.line(figure, line, law, dotted, name=f"{theory}: {_theory(place)}")
+    axes.logarithmic(figure, "x", depth, line[0] / 1.15, line[1] * 1.15, depths.tolist(), str)
+    everything = np.concatenate([view.found.last[place].ravel() for place in PLACES])
+    axes.upward(figure, axis, grid=True, type="log", **theme.log_ticks(everything))
+    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+
+
+def draw_by_block(view: StartView, block: str, axis: str) -> go.Figure:
+    """The gradient of every block of the deepest models, in a band from the least seed to the largest."""
+    figure = Sheet()
+    for place in PLACES:
+        values = view.found.by_block[place]
+        blocks, hover = np.arange(len(values)), f"{theme.plain(block)} %{{x}}<br><b>%{{y:.4f}}</b>"
+        curves.band(figure, blocks, values.min(1), values.max(1), faint(place))
+        look: dict[str, Any] = {"name": NAMES[place], "marks": 6, "hover": hover, "extra": NAMES[place]}
+        curves.line(figure, blocks, view.blocks(place), style(place), **look)
+    axes.across(figure, block, nticks=8)
+    axes.upward(figure, axis, grid=True, rangemode="tozero")
+    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
+
+
+def _middle(values: np.ndarray) -> np.ndarray:
+    """The geometric mean over the seeds: [N, S] -> [N]."""
+    return np.asarray(np.exp(np.log(values).mean(1)))
+
+
+def _theory(place: Place) -> str:
+    return _number(THEORY[place], 1) if THEORY[place] else "0"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    """With a real minus."""
+    return f"{value:.{digits}f}".replace("-", "−")

@@ -1,0 +1,147 @@
+"""Small recorded runs with warm-up and without: their curves, and where they end by peak rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from viz_model.drawing import axes, curves, theme
+from viz_model.drawing.curves import Style
+from viz_model.drawing.sheet import Numbers, Sheet
+from viz_model.topics.block.numbers.depth import PLACES
+from viz_model.topics.norm_placement.pictures.look import MARGIN, NAMES, TALL, style
+from viz_model.training import experiments
+from viz_model.training.experiments import Record, Recorded
+
+
+class WarmupView(NamedTuple):
+    """The recorded runs, and those at one peak rate, keyed by place of the norm and whether they warm up."""
+
+    record: Record
+    rate: float
+    runs: Mapping[tuple[str, bool], Recorded]
+
+    @classmethod
+    def of(cls, record: Record, rate: float) -> WarmupView:
+        """The runs with this peak rate.
+
+        Raises:
+            ValueError: there is no run with this rate.
+        """
+        runs: dict[tuple[str, bool], Recorded] = {
+            (run.norm_at, run.warmup > 0): run for run in record.runs if run.peak_rate == rate
+        }
+        if not runs:
+            raise ValueError(f"no run was recorded at {rate:g}")
+        return cls(record, rate, runs)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The peak rates that were tried, rising."""
+        return tuple(sorted({run.peak_rate for run in self.record.runs}))
+
+    def sweep(self, place: str, warms: bool) -> list[Recorded]:
+        """The runs of all rates, rising."""
+        found = [run for run in self.record.runs if (run.norm_at, run.warmup > 0) == (place, warms)]
+        return sorted(found, key=lambda run: run.peak_rate)
+
+    def losses(self, place: str) -> tuple[float, float, float]:
+        """Where the run without warm-up ends, where the one with it does, and mere frequencies."""
+        bare, warm = (self.runs[place, warms].final_loss for warms in (False, True))
+        return bare, warm, self.record.frequency_loss
+
+    def learns(self, run: Recorded) -> bool:
+        """Whether a run ends better than knowing the tokens' frequencies alone: by a tenth of a nat at least."""
+        return run.final_loss < self.record.frequency_loss - 0.1
+
+    def facts(self) -> dict[str, str]:
+        """For prose."""
+        some = next(iter(self.runs.values()))
+        said = {
+            "rate": f"{self.rate:g}",
+            "steps": str(some.steps[-1] + 1),
+            "window": str(some.steps[0] + 1),
+            "warmup": str(max(run.warmup for run in self.runs.values())),
+            "layers": str(experiments.CONFIG["n_layers"]),
+            "width": str(experiments.CONFIG["d_model"]),
+            "frequency": f"{self.record.frequency_loss:.2f}",
+        }
+        for (place, warms), run in self.runs.items():
+            key = f"{place}_{'with' if warms else 'without'}"
+            said |= {
+                key: f"{run.final_loss:.2f}",
+                f"{key}_gradient": f"{run.gradient_norm[:3].max():.1f}",
+                f"{key}_gradient_end": f"{run.gradient_norm[run.steps >= 0.9 * run.steps[-1]].mean():.1f}",
+            }
+        for place in PLACES:
+            for key, warms in (("with", True), ("without", False)):
+                learnt = [run.peak_rate for run in self.sweep(place, warms) if self.learns(run)]
+                said[f"{place}_highest_{key}"] = f"{max(learnt):g}" if learnt else "–"
+        return said
+
+    def table(self) -> dict[str, Sequence[object]]:
+        """Every recorded run, a row each, by column."""
+        runs = self.record.runs
+        return {
+            "norm": [NAMES[run.norm_at] for run in runs],
+            "warmup": [run.warmup for run in runs],
+            "peak_rate": [run.peak_rate for run in runs],
+            "final_loss": [round(run.final_loss, 4) for run in runs],
+            "bits_per_byte": [run.bits_per_byte for run in runs],
+        }
+
+
+def draw_warmup(
+    view: WarmupView, quantity: str, names: Mapping[bool, str], step: str, axis: str, plateau: str
+) -> go.Figure:
+    """``quantity``, "loss" or "gradient_norm", of the four runs by step.
+
+    With the loss stands that of mere frequencies, as a line called ``plateau``.
+    """
+    figure = Sheet()
+    for (place, warms), run in view.runs.items():
+        _line(figure, run.steps + 1, getattr(run, quantity), place, warms, names)
+    if quantity == "loss":
+        _plateau(figure, view, plateau)
+    axes.across(figure, step, nticks=7)
+    return _finished(figure, axis)
+
+
+def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str, plateau: str) -> go.Figure:
+    """The loss that each run ends at, by its peak learning rate."""
+    figure = Sheet()
+    for place, warms in view.runs:
+        runs = view.sweep(place, warms)
+        rates, losses = [run.peak_rate for run in runs], [run.final_loss for run in runs]
+        _line(figure, rates, losses, place, warms, names, marks=9)
+    _plateau(figure, view, plateau)
+    axes.logarithmic(figure, "x", rate, view.rates[0] / 1.2, view.rates[-1] * 1.2, view.rates, "{:g}".format)
+    return _finished(figure, axis)
+
+
+def _line(
+    figure: Sheet,
+    x: Numbers,
+    y: Numbers,
+    place: str,
+    warms: bool,
+    names: Mapping[bool, str],
+    marks: int = 0,
+) -> None:
+    """A place of the norm, full with warm-up and dotted without."""
+    look = style(place, "solid" if warms else "dot")
+    look = look if warms else look._replace(symbol=f"{look.symbol}-open")
+    name = f"{NAMES[place]}, {names[warms]}"
+    curves.line(figure, x, y, look, name=name, marks=marks, hover="%{x}<br><b>%{y:.3f}</b>", extra=name)
+
+
+def _plateau(figure: Sheet, view: WarmupView, name: str) -> None:
+    loss = view.record.frequency_loss
+    curves.level(figure, loss, f"{name}: {loss:.2f}", Style(theme.ROLES["residual"], "dash", width=1.5))
+
+
+def _finished(figure: Sheet, axis: str) -> go.Figure:
+    axes.upward(figure, axis, grid=True, rangemode="tozero")
+    return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
