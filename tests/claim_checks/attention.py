@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
+import numpy as np
+import torch
+
+import viz_model as vm
 from claim_checks import Shown
+from viz_model.runs.edits import AblateHead
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import heads
-from viz_model.topics.attention.numbers.heads import HeadSummary
+from viz_model.topics.ablations.numbers.views import guesses_view
+from viz_model.topics.ablations.pictures.guesses import GuessesView
+from viz_model.topics.attention.claims import FIRST, GUESSES, HEAD, PRUNED, SIGHT, SINKS, STRONGEST
+from viz_model.topics.attention.numbers import caveats, heads, masks
+from viz_model.topics.attention.numbers.heads import HeadSummary, Largest
+from viz_model.topics.attention.numbers.layer import Sight, sight
+from viz_model.topics.attention.numbers.pruning import Pruned, pruned
 
+ROW = Largest(at=1, weight=0.4, second=0.3, n_seen=5)
+SIGHT_OF = Sight(n=6, hidden=10, is_causal=False, size=0, is_two_way=True)
+SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
+CHANGED = GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.6, 0.4]), 0, (0, 0), 0.0001, (1.0, 1.0))
+KEYS = caveats.First(n_seen=4, read=0, read_weight=0.5, sender=0, weight=0.5, share=0.6)
+TAKEN = caveats.Taken((0,), np.array([[0.6]]), np.array([[0.2]]), 0.25)
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
 
 EXAMPLES = {
@@ -22,7 +39,22 @@ EXAMPLES = {
     "attention.head.itself": (NOWHERE._replace(itself=0.6), NOWHERE),
     "attention.head.broad": (NOWHERE._replace(even=0.95), NOWHERE._replace(even=0.5, entropy=0.95)),
     "attention.head.marks": (NOWHERE._replace(marks=0.6), NOWHERE),
+    "attention.strongest.only": (ROW._replace(n_seen=1), ROW),
+    "attention.strongest.most": (ROW, ROW._replace(second=0.4)),
+    "attention.sight.alone": (SIGHT_OF._replace(n=1, hidden=0), SIGHT_OF._replace(hidden=0)),
+    "attention.sight.everything": (SIGHT_OF._replace(hidden=0), SIGHT_OF),
+    "attention.sight.causal": (SIGHT_OF._replace(is_causal=True, is_two_way=False), SIGHT_OF),
+    "attention.sight.window": (SIGHT_OF._replace(size=3, is_two_way=False), SIGHT_OF._replace(is_two_way=False)),
+    "attention.sight.window_two_way": (SIGHT_OF._replace(size=3), SIGHT_OF),
+    "attention.pruned.equal": (SMALL, SMALL._replace(difference=0.01)),
+    "attention.guesses.same": (CHANGED, CHANGED._replace(divergence=0.0006)),
+    "attention.guesses.stays": (CHANGED._replace(divergence=2.0), CHANGED._replace(divergence=2.0, best=(0, 1))),
+    "attention.first.agree": (KEYS, KEYS._replace(sender=1, weight=0.1)),
+    "attention.first.differ": (KEYS._replace(sender=1, weight=0.1), KEYS._replace(n_seen=1)),
+    "attention.sinks.some": (TAKEN, TAKEN._replace(weights=np.array([[0.1]]))),
 }
+ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
+"""Of models with a window, which no bundled one has: ``tests/topics/attention/test_page.py``."""
 
 
 def _head(trace: Trace, layer: int, head: int, claim: str) -> bool:
@@ -51,7 +83,95 @@ def _head(trace: Trace, layer: int, head: int, claim: str) -> bool:
             return sum(weights[claim]) > 0.5 * len(weights[claim])
 
 
+def _row(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
+    row = trace[f"blocks.{layer}.attn.pattern"][head, query].tolist()
+    seen = [key for key, added in enumerate(trace[f"blocks.{layer}.attn.mask"][head, query].tolist()) if added == 0]
+    if claim == "only":
+        return len(seen) == 1
+    return len(seen) > 1 and sum(weight == max(row) for weight in row) == 1
+
+
+def _sight(trace: Trace, layer: int, claim: str) -> bool:
+    mask = trace.head(f"blocks.{layer}.attn.mask", 0).tolist()
+    hidden = {(i, j) for i, row in enumerate(mask) for j, added in enumerate(row) if added == -math.inf}
+    n, size = len(mask), trace.config.window(trace.stack.side, layer)
+    cells = [(i, j) for i in range(n) for j in range(n)]
+    match claim:
+        case "alone":
+            return n == 1
+        case "everything":
+            return not hidden
+        case "causal":
+            return hidden == {(i, j) for i, j in cells if j > i}
+        case "window":
+            return hidden == {(i, j) for i, j in cells if j > i or i - j >= size}
+        case _:
+            return hidden == {(i, j) for i, j in cells if abs(i - j) >= size}
+
+
+def _arriving(trace: Trace, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights and shares of what arrives, [H, T, T]: from the vectors themselves."""
+    pattern = trace[f"blocks.{layer}.attn.pattern"].double()
+    shares = []
+    for head, weights in enumerate(pattern):
+        columns = slice(head * trace.config.d_head, (head + 1) * trace.config.d_head)
+        w_o = trace.stack.block(layer).attn.o.weight[:, columns].detach().double()
+        lengths = weights * (trace.head(f"blocks.{layer}.attn.v", head).double() @ w_o.T).norm(dim=-1)
+        shares.append(lengths / lengths.sum(-1, keepdim=True))
+    return pattern, torch.stack(shares)
+
+
+def _first(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
+    weights, shares = (each[head, query] for each in _arriving(trace, layer))
+    return (weights[shares.argmax()] >= weights.max()).item() == (claim == "agree")
+
+
+def _sinks(trace: Trace, positions: tuple[int, ...], claim: str) -> bool:
+    group = torch.tensor(positions)
+    for layer in range(trace.n_layers):
+        weights, shares = _arriving(trace, layer)
+        seen = trace[f"blocks.{layer}.attn.mask"][0] == 0
+        rows = [i for i in range(len(trace)) if i not in positions and seen[i].sum() > 1]
+        taken, given = (each[:, rows][..., group].sum(-1).mean(-1) for each in (weights, shares))
+        if ((taken >= 0.2) & (given < 0.5 * taken)).any():
+            return True
+    return False
+
+
+def _pruned(before: Trace, off: Trace, layer: int, head: int, claim: str) -> bool:
+    """What the layer writes without the head is what all others wrote when it was there: the layer reads the same."""
+    written = before[f"blocks.{layer}.attn.head_out"].double()
+    bias = before.stack.block(layer).attn.o.bias
+    others = written.sum(0) - written[head] + (0 if bias is None else bias.detach())
+    return torch.allclose(others, off[f"blocks.{layer}.attn.out"].double(), atol=1e-4)
+
+
+def _guesses(before: Trace, after: Trace, claim: str) -> bool:
+    first, second = (trace.row("logits", -1).double().log_softmax(-1) for trace in (before, after))
+    apart = (first.exp() * (first - second)).sum().item() / math.log(2)
+    return first.argmax().item() == second.argmax().item() and (claim == "stays" or apart < 0.00051)
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     for layer, summaries in enumerate(heads.kinds(trace)):
         for head, summary in enumerate(summaries):
             yield Shown(HEAD, summary, partial(_head, trace, layer, head))
+    chance = zlib.crc32(repr(trace.ids).encode())
+    layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
+    row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
+    n_seen = int(masks.of_run(trace, layer)[query].sum())
+    yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))
+    yield Shown(SIGHT, sight(trace, layer), partial(_sight, trace, layer))
+    if chance % 5 == 0 and len(trace) > 1:
+        found = caveats.arriving(trace, layer, head)
+        yield Shown(FIRST, caveats.first(found, query), partial(_first, trace, layer, head, query))
+    if chance % 12 == 0 and len(trace) > 1:
+        for taken in caveats.care(trace).groups.values():
+            yield Shown(SINKS, taken, partial(_sinks, trace, taken.positions))
+    if chance % 20 == 0 and trace.config.has_logits and "logits" in trace:
+        lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
+        edits = [AblateHead(layer=layer, head=head, side=trace.stack.side)]
+        target, to = (trace.target, trace.target_language) if trace.prefix else (None, None)
+        off = lm.trace(trace.text, target, target_language=to, edits=edits).at(trace.stack.side)
+        yield Shown(PRUNED, pruned(off, layer, (head,)), partial(_pruned, trace, off, layer, head))
+        yield Shown(GUESSES, guesses_view(trace, off, len(trace) - 1), partial(_guesses, trace, off))

@@ -13,7 +13,7 @@ from claim_checks import Shown
 from viz_model.config import NoPosition
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.claims import MASK, ORDER, SHARE, Bytes, Power, Share
+from viz_model.topics.cost.claims import MASK, ORDER, SHARE, Bytes
 from viz_model.topics.cost.numbers.order import Shuffled, shuffled
 from viz_model.topics.cost.pictures.shares import SharesView
 
@@ -23,10 +23,10 @@ EXAMPLES = {
     "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
     "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
     "cost.mask.tells": (UNMOVED._replace(bare_masked=0.5), UNMOVED),
-    "cost.power.above": (Power(2.4), Power(2.05)),
+    "cost.power.above": (2.4, 2.05),
     "cost.bytes.fewer": (Bytes(8e6, 1e6), Bytes(8e6, 7e6)),
-    "cost.share.few": (Share(0.03), Share(0.12)),
-    "cost.share.most": (Share(0.6), Share(0.4)),
+    "cost.share.few": (0.03, 0.12),
+    "cost.share.most": (0.6, 0.4),
 }
 
 ELSEWHERE = (
@@ -88,7 +88,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     length = len(trace)
     source = len(trace.ids) if len(trace.config.sides) > 1 and trace.stack.side == "decoder" else 0
     view = SharesView.of(trace.config, trace.stack.side, length, source)
-    yield Shown(SHARE, Share(view.share("pairs", 0)), partial(_share, trace))
+    yield Shown(SHARE, view.share("pairs", 0), partial(_share, trace))
     if zlib.crc32(repr(trace.own_ids).encode()) % 20:
         return
     change = shuffled(trace)

@@ -12,7 +12,7 @@ import torch
 from claim_checks import Shown
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
-from viz_model.topics.next_token.claims import COVERED, ENDED, FELL, KEPT, REPEATS, SAME, SPARED
+from viz_model.topics.next_token.claims import CIRCLES, COVERED, ENDED, FELL, KEPT, REPEATS, SAME, SPARED
 from viz_model.topics.next_token.numbers import kv_cache, views
 from viz_model.topics.next_token.pictures.choice import Kept
 from viz_model.topics.next_token.pictures.repetition import RepetitionView
@@ -28,6 +28,7 @@ EXAMPLES = {
     "next_token.fell.greedy": (1, 2),
     "next_token.ended.ended": (True, False),
     "next_token.same.all": ((4, 4), (3, 4)),
+    "next_token.circles.most": ((6, 10), (5, 10)),
     "next_token.repeats.rises": ((0.2, 0.3, None), (0.2, 0.3, 0.1)),
     "next_token.spared.some": ((9, 20), (20, 20)),
     "next_token.times.longer": ((0.001, 0.0012), (0.001, 0.00105)),
@@ -77,6 +78,13 @@ def _fell(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
 def _same(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
     ids = [step.token.id for step in drawn]
     return all(int(_after(trace, [*trace.own_ids, *ids[:n]]).argmax()) == id for n, id in enumerate(ids))
+
+
+def _circles(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
+    ids = [*trace.own_ids, *(step.token.id for step in drawn)]
+    fours = [ids[n - 4 : n] for n in range(4, len(ids) + 1)]
+    again = [four in fours[:n] for n, four in enumerate(fours)]
+    return sum(again[-len(drawn) :]) > 0.5 * len(drawn)
 
 
 def _rises(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
@@ -140,4 +148,6 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(FELL, drawn[-1].rank + 1, partial(_fell, trace, drawn))
         same = next((n for n, (a, b) in enumerate(zip(drawn, greedy, strict=False)) if a.token != b.token), len(greedy))
         yield Shown(SAME, (same, len(greedy)), partial(_same, trace, drawn))
-        yield Shown(REPEATS, RepetitionView.of(trace.own_ids, drawn).means, partial(_rises, trace, drawn))
+        repeated = RepetitionView.of(trace.own_ids, drawn)
+        yield Shown(CIRCLES, (repeated.found.n_repeated, len(drawn)), partial(_circles, trace, drawn))
+        yield Shown(REPEATS, repeated.means, partial(_rises, trace, drawn))

@@ -15,17 +15,13 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import (
     ALIKE,
-    BEYOND,
     BIAS,
     MOVED,
-    ORDER,
     REACH,
     SLOWEST,
     UNMET,
     Beyond,
-    Diagonals,
     Moved,
-    Spread,
 )
 from viz_model.topics.position.numbers import OrderEffect, Reach, Turns, views
 from viz_model.topics.position.numbers import attention_views as attention
@@ -41,12 +37,12 @@ EXAMPLES = {
     "position.order.none": (_order(STILL), _order(STIRRED)),
     "position.order.later": (_order(STIRRED), _order(STIRRED, STIRRED)),
     "position.order.at_once": (_order(np.full(3, 0.2)), _order(np.full(3, 0.2), STIRRED)),
-    "position.alike.distance": (Spread(1e-6), Spread(0.02)),
+    "position.alike.distance": (1e-6, 0.02),
     "position.slowest.flat": (Turns(40, 96, 0.004), Turns(96, 96, 1.2)),
     "position.unmet.some": (Turns(9, 16, 0.007), Turns(16, 16, 1.5)),
     "position.moved.stays": (Moved(2e-5, 9.0), Moved(0.1, 9.0)),
     "position.reach.nearer": (Reach(1.5, 6.0), Reach(6.0, 1.5)),
-    "position.bias.distance": (Diagonals(0.0), Diagonals(0.3)),
+    "position.bias.distance": (0.0, 0.3),
     "position.beyond.worse": (Beyond(3.4, 5.8), Beyond(3.4, 3.45)),
     "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
 }
@@ -115,9 +111,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
     match trace.config.position:
         case config.Sinusoidal():
             yield Shown(SLOWEST, numbers.turns(trace.config), partial(_flat, trace))
-            yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))
+            yield Shown(ALIKE, views.similarity_view(trace, 0).spread, partial(_alike, trace))
         case config.Learned():
-            yield Shown(ALIKE, Spread(views.similarity_view(trace, 0).spread), partial(_alike, trace))
+            yield Shown(ALIKE, views.similarity_view(trace, 0).spread, partial(_alike, trace))
         case config.Rope():
             found = numbers.frequencies(trace, 0)
             turns = Turns(found.turning(trace.config.n_context), len(found.used), 0.0)
@@ -132,7 +128,4 @@ def shown(trace: Trace) -> Iterator[Shown]:
             pass
     if "blocks.0.attn.bias" in trace:
         change = numbers.along_diagonals(trace["blocks.0.attn.bias"].numpy())
-        yield Shown(BIAS, Diagonals(change), partial(_diagonals, trace, 0))
-
-
-__all__ = ["BEYOND", "ELSEWHERE", "EXAMPLES", "ORDER", "shown"]
+        yield Shown(BIAS, change, partial(_diagonals, trace, 0))

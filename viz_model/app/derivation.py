@@ -134,11 +134,12 @@ def painted(step: Step, trace: vm.Trace, role: str | None) -> Step:
     return dataclasses.replace(step, operands=operands, terms=terms, expression=expression, symbol=symbol)
 
 
-def lines(step: Step) -> str:
-    """LaTeX of a step: with symbols, and under it with numbers."""
+def lines(step: Step, factors: int = 0) -> str:
+    """LaTeX of a step: with symbols, and under it with numbers; of a sum so many terms with their factors."""
     left, equals, right = step.formula.partition(" = ")
     rows = [rf"{left} &= {right}" if equals else rf"{left} &"]
-    return rf"\begin{{aligned}} {' '.join(rows)} \\ &= {step.numbers()} \end{{aligned}}"
+    numbers = step.numbers(factors, factors=True) if factors else step.numbers()
+    return rf"\begin{{aligned}} {' '.join(rows)} \\ &= {numbers} \end{{aligned}}"
 
 
 # The drawer

@@ -68,8 +68,8 @@ def fitted(view: HeatmapView) -> HeatmapView:
         return view
     return view._replace(
         values=extremes(view.values, pool),
-        rows=_spans(view.rows, pool.rows),
-        columns=_spans(view.columns, pool.columns),
+        rows=spans(view.rows, pool.rows),
+        columns=spans(view.columns, pool.columns),
         selected_row=None if view.selected_row is None else view.selected_row // pool.rows,
         cells=None,
         pool=pool,
@@ -91,7 +91,8 @@ def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:
     return found
 
 
-def _spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
+def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
+    """A name for each group of ``pool`` neighbours: that of its first and of its last."""
     if pool == 1:
         return tuple(names)
     groups = [names[start : start + pool] for start in range(0, len(names), pool)]

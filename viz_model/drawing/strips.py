@@ -5,7 +5,8 @@ For pictures that follow every click: a canvas is drawn in a tenth of the time t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -50,7 +51,10 @@ class StripsView(NamedTuple):
         row_axis, column_axis: the names of the axes.
         selected: the row that is framed.
         written: whether every cell holds its number, where there is room.
+        hidden: what is written in a cell without a number.
         is_matrix: rows touch each other and share a scale, which stands beside them; they are tokens as columns are.
+        has_scale: whether that scale means anything: not where every number is 0 or masked.
+        parts: what neighbouring columns belong to, and how many of them: a line stands between the parts.
         site: the values that a matrix holds.
         pool: how many numbers of a large matrix share a cell.
     """
@@ -64,7 +68,10 @@ class StripsView(NamedTuple):
     column_axis: str = ""
     selected: int | None = None
     written: bool = False
+    hidden: str = "−∞"
     is_matrix: bool = False
+    has_scale: bool = True
+    parts: tuple[tuple[str, int], ...] = ()
     site: str = ""
     pool: heatmap.Pool = heatmap.Pool()
 
@@ -79,8 +86,26 @@ def scaled(name: str, values: np.ndarray, look: Literal["signed", "share", "bars
     return Strip(name, values, look, 1.0 if look == "share" else top_of(values), **more)
 
 
-def matrix(view: heatmap.HeatmapView) -> StripsView:
-    """A heatmap of tokens by tokens as strips, pooled where it is large; its cells say which positions they are."""
+def vectors(named: Mapping[str, np.ndarray], length: str, axis: str, cells: Sequence[Cells | None] = ()) -> StripsView:
+    """Vectors [D] on one colour scale, so that sums can be checked by eye, each with its length behind it.
+
+    ``length`` is the word before the length, ``axis`` names the dimensions; ``cells`` say of each which numbers
+    of the run it is.
+    """
+    top = top_of(np.stack(list(named.values())))
+    drawn = tuple(
+        Strip(name, values, top=top, cells=which, behind=f"{length} {np.linalg.norm(values):.2f}")
+        for (name, values), which in itertools.zip_longest(named.items(), cells)
+    )
+    columns = tuple(map(str, range(len(drawn[0].values))))
+    return StripsView(drawn, columns, 56 + min(50, max(26, 400 // len(drawn))) * len(drawn), column_axis=axis)
+
+
+def matrix(view: heatmap.HeatmapView, *, written: bool = False, hidden: str = "−∞") -> StripsView:
+    """A heatmap of tokens by tokens as strips, pooled where it is large; its cells say which positions they are.
+
+    ``written`` and ``hidden`` are as in :class:`StripsView`.
+    """
     view = heatmap.fitted(view)
     is_share = view.scale != "signed"
     top = 1.0 if view.scale == "probability" else view.limit or top_of(view.values)
@@ -96,7 +121,10 @@ def matrix(view: heatmap.HeatmapView) -> StripsView:
         view.row_axis,
         view.column_axis,
         view.selected_row,
+        written=written,
+        hidden=hidden,
         is_matrix=True,
+        has_scale=bool(np.nan_to_num(view.values, neginf=0).any()),
         site=view.site,
         pool=view.pool,
     )
@@ -131,7 +159,10 @@ def scene(view: StripsView, words: dict[str, str]) -> tuple[dict[str, Any], np.n
         "axes": [view.row_axis, view.column_axis],
         "selected": view.selected,
         "written": view.written,
+        "hidden": view.hidden,
         "matrix": view.is_matrix,
+        "scale": view.is_matrix and view.has_scale,
+        "parts": view.parts,
         "weights": [BARS_HEIGHT / STRIP_HEIGHT if strip.look == "bars" else 1 for strip in view.strips],
         "site": view.site,
         "highlight": theme.HIGHLIGHT,

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from viz_model.claims import fill
 from viz_model.config import ModelConfig
 from viz_model.training.corpus import SEEN
-from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
-from viz_model.training.sources import HELD_OUT_EVERY, PAIRS, TEXTS
+from viz_model.training.recipe import NextToken, Recipe, Translation
+from viz_model.training.sources import HELD_OUT_EVERY, PAIRS
+from viz_model.training.sources import TEXTS as SOURCES
 
 STUDY = Path(__file__).with_name("study.json")
 LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French"}
-WHAT = {
-    NextToken: "A causal decoder of {n:,} parameters that continues short stories and sentences in English and"
-    " Chinese.",
-    MaskedToken: "A bidirectional encoder of {n:,} parameters that fills in hidden words of short stories and sentences"
-    " in English and Chinese.",
-    Translation: "An encoder–decoder of {n:,} parameters that translates short English sentences into French and"
-    " Chinese; the token its decoder begins from says into which.",
-}
-CANNOT = {
-    NextToken: "It knows the world of children's stories and short sentences, and no facts. Expect grammar, names and"
-    " moods, not sense over many sentences. Chinese had half of every batch, from half as much text, and shows it: a"
-    " greedy continuation soon goes round in circles (an English one later), a drawn one does not.",
-    MaskedToken: "It knows the world of children's stories and short sentences, and no facts. It does not write text,"
-    " and its vectors were not trained to be compared as meanings of sentences.",
-    Translation: "It translates everyday sentences of up to about a dozen words. Rare words, names, idioms and long"
-    " sentences come out wrong or missing. Chinese had a sixth as many sentences as French.",
+TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""What stands on every card, and under the name of an objective what stands on those of its models."""
+HEADS = {
+    "bits_per_byte": "bits per byte",
+    "accuracy": "first choice right",
+    "bleu": "BLEU",
+    "bleu_all_references": "BLEU, all references",
 }
 
 
@@ -46,74 +40,41 @@ def write(
     """The card, in Markdown."""
     config, kind = recipe.config, type(recipe.objective)
     settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
-    named = ["bits_per_byte", "accuracy", "bleu", "bleu_all_references"]
-    columns = [name for name in named if all(name in found for found in figures.values())]
-    heads = {
-        "bits_per_byte": "bits per byte",
-        "accuracy": "first choice right",
-        "bleu": "BLEU",
-        "bleu_all_references": "BLEU, all references",
-    }
-    rows = "\n".join(
-        f"| {LANGUAGES[language]} | " + " | ".join(_figure(name, found[name]) for name in columns) + " |"
-        for language, found in figures.items()
+    columns = [name for name in HEADS if all(name in found for found in figures.values())]
+    rows = [
+        [LANGUAGES[language], *(_figure(name, found[name]) for name in columns)] for language, found in figures.items()
+    ]
+    gap = "" if kind is NextToken else " "
+    told: dict[str, Any] = TEXTS[kind.__name__]
+    return fill(
+        TEXTS["card"],
+        {
+            **told,
+            "name": recipe.name,
+            "what": fill(told["what"], {"n": f"{n_parameters:,}"}),
+            "sizes": _sizes(config),
+            "n_vocab": f"{config.n_vocab:,}",
+            "columns": " | ".join(HEADS[name] for name in columns),
+            "rule": "---|" * len(columns),
+            "figures": _rows(rows),
+            "by_source": _by_source(by_source),
+            "again": TEXTS["again"] if by_source else "",
+            "samples": "\n".join(f"- **{text}**{gap}{_one_line(said)}" for text, said in samples),
+            "n_steps": f"{n_steps:,}",
+            "rounds": _rounds(recipe),
+            "settings": json.dumps(settings),
+            "study": _study(),
+            "data": _rows(
+                (each.title, each.language, each.licence) for each in (PAIRS if kind is Translation else SOURCES)
+            ),
+            "every": HELD_OUT_EVERY,
+        },
     )
-    shown = "\n".join(f"- **{text}**{' ' if kind is not NextToken else ''}{_one_line(said)}" for text, said in samples)
-    sources = PAIRS if kind is Translation else TEXTS
-    data = "\n".join(f"| {source.title} | {source.language} | {source.licence} |" for source in sources)
-    return f"""# {recipe.name}
 
-{WHAT[kind].format(n=n_parameters)} It exists to be looked at: small enough to trace in milliseconds, trained
-enough that its attention, neurons and probabilities mean something.
 
-| | |
-|---|---|
-{_sizes(config)}
-| vocabulary | {config.n_vocab:,}, byte-level BPE, shared by all models of the family |
-| weights | safetensors, half precision; computed with in single |
-
-## Held-out text
-
-{_measured(kind)}
-
-| language | {" | ".join(heads[name] for name in columns)} |
-|---|{"---|" * len(columns)}
-{rows}
-{_by_source(by_source)}
-`python -m viz_model.training {recipe.name} --data FOLDER --measure` measures them again{_again(by_source)}.
-The same loss on a text that comes with the code is in `figures.json`.
-
-## What it says
-
-{_intro(kind)}
-
-{shown}
-
-## Training
-
-`python -m viz_model.training {recipe.name} --data FOLDER --publish`: {n_steps:,} steps{_rounds(recipe)}.
-
-![loss, held-out bits per byte and gradient norm by step](curves.svg)
-
-The loss, learning rate and gradient norm of every part, by step, are in `log.jsonl`.
-
-```json
-{json.dumps(settings)}
-```
-{_study()}
-## Data
-
-| text | language | licence |
-|---|---|---|
-{data}
-
-Every {HELD_OUT_EVERY}th {"English sentence, with all its translations," if kind is Translation else "document"} was set
-aside after a seeded shuffle, and never trained on.
-
-## What it cannot do
-
-{CANNOT[kind]} Whatever bias the texts have, it has.
-"""
+def _rows(cells: Iterable[Sequence[str]]) -> str:
+    """Rows of a table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def _sizes(config: ModelConfig) -> str:
@@ -137,48 +98,15 @@ def _sizes(config: ModelConfig) -> str:
         "norm": norm,
         "positions": f"{config.position.label}, context {config.n_context}",
     }
-    return "\n".join(f"| {name} | {value} |" for name, value in rows.items())
-
-
-def _measured(kind: type) -> str:
-    return {
-        NextToken: "Stories set aside before training; windows of the whole context, without overlap. Bits for each"
-        " UTF-8 byte.",
-        MaskedToken: "Stories set aside before training, 15 % of the tokens asked for (of those 80 % masked, 10 %"
-        " replaced, 10 % kept). Bits for each UTF-8 byte asked for.",
-        Translation: "Sentences set aside before training. Bits for each UTF-8 byte of the translation, given its"
-        " beginning; BLEU (sacrebleu) of greedy translations against the first translation of each sentence, and"
-        " against all that the corpus has.",
-    }[kind]
+    return _rows(rows.items())
 
 
 def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:
     if not by_source:
         return ""
-    titles = {source.file: source.title for source in TEXTS}
-    rows = "\n".join(
-        f"| {titles[file]} | {found['held_out']:.3f} | {found['seen']:.3f} |" for file, found in by_source.items()
-    )
-    return f"""
-By text, in bits per byte, beside {SEEN} times as many documents that it was trained on: the difference is what it knows
-by heart, and chance where a text has few documents.
-
-| text | held out | trained on |
-|---|---|---|
-{rows}
-"""
-
-
-def _again(by_source: Mapping[str, Mapping[str, float]]) -> str:
-    return ", `--measure-sources` those by text" if by_source else ""
-
-
-def _intro(kind: type) -> str:
-    return {
-        NextToken: "Greedy continuations:",
-        MaskedToken: "Its first choices for the mask:",
-        Translation: "Greedy translations:",
-    }[kind]
+    titles = {source.file: source.title for source in SOURCES}
+    rows = ((titles[file], f"{found['held_out']:.3f}", f"{found['seen']:.3f}") for file, found in by_source.items())
+    return fill(TEXTS["by_source"], {"seen": SEEN, "rows": _rows(rows)})
 
 
 def _figure(name: str, value: float) -> str:
@@ -195,11 +123,7 @@ def _rounds(recipe: Recipe) -> str:
         begun = f", begun from the published weights of {recipe.begin_from}, in half precision"
         return begun if recipe.begin_from else ""
     *lengths, last = (f"{each.n_steps:,}" for each in recipe.rounds)
-    return (
-        f", in rounds of {', '.join(lengths)} and {last}: each has a warm-up and a decay of its own and begins with a "
-        "new optimiser. "
-        "The last began from the weights that the one before had published, in half precision (`--from-published`)"
-    )
+    return fill(TEXTS["rounds"], {"lengths": ", ".join(lengths), "last": last})
 
 
 def _study() -> str:
@@ -207,23 +131,15 @@ def _study() -> str:
     if not STUDY.exists():
         return ""
     study = json.loads(STUDY.read_text(encoding="utf-8"))
-    rows = "\n".join(
-        f"| {row['change']} | {row['n_parameters'] / 1e6:.1f} M | {row['tokens'] / 1e6:.1f} M |"
-        f" {row['en']:.3f} | {row['zh']:.3f} |"
+    rows = (
+        (
+            row["change"],
+            *(f"{row[name] / 1e6:.1f} M" for name in ("n_parameters", "tokens")),
+            *(f"{row[name]:.3f}" for name in ("en", "zh")),
+        )
         for row in study["rows"]
     )
-    return f"""
-### Why this size
-
-A decoder like story-pre-ln, trained with the same number of multiplications in each row
-({study["operations"]:.1e}): what a larger model gains it must pay for in tokens. So short a run favours few
-parameters and small steps; the longer the run, the larger the model that is best (Kaplan et al. 2020, section 6), and
-the bundled ones saw many times as many tokens. Held-out bits per byte:
-
-| | parameters | tokens | English | Chinese |
-|---|---|---|---|---|
-{rows}
-"""
+    return fill(TEXTS["study"], {"operations": f"{study['operations']:.1e}", "rows": _rows(rows)})
 
 
 def curves(reports: Sequence[Mapping[str, Any]]) -> str:

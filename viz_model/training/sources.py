@@ -1,13 +1,14 @@
 """The training texts: which files, how they become documents, and what is held out.
 
-The texts themselves are not part of the project. Their origin and licences stand here, are copied
-into the card of every model trained on them, and a folder given on the command line must hold the
-files under the names used here.
+The texts themselves are not part of the project. Their origin and licences stand in ``sources.toml``, are copied
+into the card of every model trained on them, and a folder given on the command line must hold the files under the
+names used there.
 """
 
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,79 +45,9 @@ class PairSource:
     licence: str
 
 
-TEXTS = (
-    Source(
-        file="en/tinystories_subset.txt",
-        language="en",
-        per_line=False,
-        title="TinyStories, a subset (Eldan & Li 2023)",
-        licence="CDLA-Sharing-1.0",
-    ),
-    Source(
-        file="en/storybooks_ccby.txt",
-        language="en",
-        per_line=False,
-        title="children's books of the African Storybook and Pratham projects",
-        licence="CC BY 4.0",
-    ),
-    Source(
-        file="en/tatoeba_en.txt",
-        language="en",
-        per_line=True,
-        title="English sentences of Tatoeba (tatoeba.org)",
-        licence="CC BY 2.0 FR",
-    ),
-    Source(
-        file="zh/cmrc2017_cft_children_stories.txt",
-        language="zh",
-        per_line=False,
-        title="Chinese children's stories of CMRC 2017",
-        licence="CC BY-SA 4.0",
-    ),
-    Source(
-        file="zh/cmrc2019_stories.txt",
-        language="zh",
-        per_line=False,
-        title="Chinese stories of CMRC 2019",
-        licence="CC BY-SA 4.0",
-    ),
-    Source(
-        file="zh/tatoeba_zh.txt",
-        language="zh",
-        per_line=True,
-        title="Chinese sentences of Tatoeba (tatoeba.org)",
-        licence="CC BY 2.0 FR",
-    ),
-    Source(
-        file="zh/d2l_zh_prose.txt",
-        language="zh",
-        per_line=True,
-        title="prose of the textbook Dive into Deep Learning, Chinese edition",
-        licence="Apache-2.0",
-    ),
-    Source(
-        file="zh/common_voice_zhCN.txt",
-        language="zh",
-        per_line=True,
-        title="Chinese sentences of Common Voice",
-        licence="CC0",
-    ),
-)
-
-PAIRS = (
-    PairSource(
-        file="pairs/fra-eng_2019-04.txt",
-        language="fr",
-        title="English–French sentence pairs of Tatoeba (tatoeba.org, manythings.org/anki)",
-        licence="CC BY 2.0 FR",
-    ),
-    PairSource(
-        file="pairs/cmn-eng_simplified_ccby.txt",
-        language="zh",
-        title="English–Chinese sentence pairs of Tatoeba (tatoeba.org, manythings.org/anki)",
-        licence="CC BY 2.0 FR",
-    ),
-)
+_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TEXTS = tuple(Source(**told) for told in _FILE["text"])
+PAIRS = tuple(PairSource(**told) for told in _FILE["pair"])
 
 Item = TypeVar("Item")
 

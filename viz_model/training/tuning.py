@@ -83,7 +83,8 @@ class Tuning:
     def __init__(self, lm: LanguageModel, text: str, steps: int) -> None:
         corpus = lab.own_text(text)
         self.tokenizer, split = corpus.tokenizer, corpus.languages["text"]
-        own, self._window, rows = split.train.ids, *lab.windows(len(split.train.ids))
+        own = split.train.ids
+        window, rows = lab.windows(len(own))
         objective_ = NextToken(rows={"text": rows})
         self.recipe = Recipe(
             name="tuning",
@@ -94,7 +95,7 @@ class Tuning:
             warmup=steps // 10,
             validate_every=steps,
         )
-        self._data = Windows(corpus, objective_, self._window, self.recipe.seed)
+        self._data = Windows(corpus, objective_, window, self.recipe.seed)
         stories = {name: Documents.encode([OWN_TEXT[name]], self.tokenizer).ids for name in ("en", "zh")}
         self._texts = {"own": own, "end": split.held_out.ids, **stories}
         self.n_tokens = {name: len(ids) - 1 for name, ids in self._texts.items()}
@@ -128,7 +129,7 @@ class Tuning:
 
     def _measure(self) -> None:
         found = {
-            name: objective.measure(self.model, in_windows(ids, self._window), self.tokenizer).nats_per_token
+            name: objective.measure(self.model, in_windows(ids, lab.WINDOW), self.tokenizer).nats_per_token
             for name, ids in self._texts.items()
         }
         self.losses.append(Losses(len(self.reports), **found))

@@ -224,18 +224,29 @@ class Step:
         said = _fill(self.expression, [operand.symbol for operand in self.operands])
         return self.symbol if said == self.symbol else f"{self.symbol} = {said}"
 
-    def numbers(self, most: int = 4, digits: int = 4) -> str:
-        """LaTeX with numbers: the operands, or the ``most`` largest terms of a sum and what is left."""
+    def numbers(self, most: int = 4, digits: int = 4, *, factors: bool = False) -> str:
+        """LaTeX with numbers: the operands, or the ``most`` largest terms of a sum and what is left.
+
+        With ``factors`` a term is written as the numbers that make it.
+        """
         if self.terms is None:
             said = _fill(self.expression, [_number(operand.value, digits) for operand in self.operands])
         else:
             top = self.terms.largest(most)
             parts = [_number(value, digits) for value in top.values]
+            if factors:
+                parts = [self._factors(n, digits) for n in top.which]
             if top.n_rest:
                 parts.append(rf"\underbrace{{{_number(top.rest, digits)}}}_{{{top.n_rest}}}")
             said = _fill(" + ".join(f"@{n}" for n in range(len(parts))), parts)
         result = _number(self.result, digits)
         return result if said == result else f"{said} = {result}"
+
+    def _factors(self, n: int, digits: int) -> str:
+        """LaTeX of term ``n`` of a sum: the numbers that make it."""
+        assert self.terms is not None
+        expression = self.terms.expression.replace(r"\,", r" \cdot ")
+        return _fill(expression, [_number(operand.value, digits) for operand in self.terms.term(n)])
 
 
 class Sheet:

@@ -137,7 +137,7 @@ def test_the_largest_published_model_as_its_paper_states_it() -> None:
     scale = views.scale_view(vm.load("story-pre-ln"), vm.load("translate-t5"))
     assert scale.parameters[0] == view.counts[0].sum() and scale.blocks[scale.names.index("GPT-2 small (2019)")] == 12
     drawn = draw_scale(scale, lambda key, **values: key)
-    assert [point.x[0] for point in drawn.data] == scale.parameters.tolist()
+    assert [*drawn.data[0].x] == scale.parameters.tolist() and len(drawn.data[0].text) == len(scale.names)
 
 
 def test_the_norms_of_two_stacks_are_one_row_of_the_table() -> None:

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig, Side
+from viz_model.topics.attention.claims import SIGHT
 from viz_model.topics.attention.numbers import masks
+from viz_model.topics.attention.numbers.layer import sight
 from viz_model.topics.attention.numbers.masks import MaskChoice
 
 SIDES: tuple[Side, Side] = ("encoder", "decoder")
@@ -109,3 +111,20 @@ def test_a_window_of_the_model_is_its_own() -> None:
     seen = run_both(language_model(windowed)).at("decoder")
     layer = next(i for i, window in enumerate(windowed.windows) if window)
     assert masks.of_run(seen, layer).equal(built(MaskChoice("window", size=windowed.windows[layer]), length=len(seen)))
+
+
+def test_what_is_said_of_a_mask_is_read_off_the_run() -> None:
+    for config in variants():
+        lm = language_model(config)
+        for side in config.sides:
+            own = run_both(lm).at(side)
+            for n in range(own.n_layers):
+                size = min(config.window(side, n), len(own))
+                kind = "window_two_way" if side == "encoder" else "window"
+                usual = "everything" if side == "encoder" else "causal"
+                assert SIGHT.of(sight(own, n)).name == (kind if 0 < size < len(own) else usual)
+            said_of: dict[masks.Mask, str] = {"none": "everything", "causal": "causal", "drawn": "plain"}
+            for name, said in said_of.items():
+                visible = built(MaskChoice(name, flipped=((3, 1), (3, 5))), side, len(own))
+                changed = run_both(lm, mask={side: visible}).at(side)
+                assert SIGHT.of(sight(changed, 0)).name == said

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from app_driver import figures, frames, offer, open_page, run_code
@@ -62,16 +63,14 @@ def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str,
         assert "{{" not in text
         if lang == "zh":
             continue
-        assert ("no mask: every token reads the whole sentence" in text) == (
-            side == "encoder" and not config.window(side, 1)
-        )
+        assert ("nothing is masked in this layer" in text) == (side == "encoder" and not config.window(side, 1))
         assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
         assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
-        assert ("no step ÷ √K" in text) == (not config.scale_scores)
+        assert ("no step ÷ √d_k" in text) == (not config.scale_scores)
         assert ("**The norm.**" in text) == config.qk_norm
         assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
         assert ("Position speaks here" in text) == (config.position.acts_on == "scores")
-        assert ("with the bias" in text) == config.attention_bias
+        assert ("with the bias of" in text) == config.attention_bias
         if side == "encoder":
             # The question proposes to try that mask, and its answer says what then happens.
             told = ("choose the causal mask", "Under a causal mask")
@@ -97,7 +96,10 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
             assert not app.exception, app.exception[0].message
             choice = masks.MaskChoice(mask)
             # The head under the mask, the predictions where there are some, and the change by position.
-            assert ("attention.under_mask" in frames(app)) == (not choice.is_own)
+            trace = opened.trace() if choice.is_own else opened.trace(mask={side: masks.build(choice, side, length)})
+            shown = frames(app)["attention.under_mask.masked"][1].reshape(length, length)
+            recorded = trace.at(side).head("blocks.1.attn.masked", 1).numpy()
+            np.testing.assert_allclose(shown, np.where(np.isinf(recorded), np.nan, recorded), atol=1e-5)
             more = 0 if choice.is_own else 2 if config.has_logits else 1
             assert len(figures(app)) == before + more
             if more and config.has_logits:
@@ -126,6 +128,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     assert not app.exception
     bars = next(chart for chart in figures(app) if "length of what it writes" in json.dumps(chart["layout"]))
     assert len(bars["data"]) == 2
+    assert "The smaller layer, run on what this layer read, writes **the same**" in said(app)
     off = [AblateHead(layer=1, head=head, side=side) for head in (0, 2)]
     token, _ = opened.trace(edits=off).next_tokens(2, 1)[0]
     before, _ = opened.trace().next_tokens(2, 1)[0]

@@ -15,7 +15,6 @@ import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import ModelConfig
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.numbers.caveats_in_prose import rank_facts, sink_facts
 from viz_model.topics.attention.sections import caveats as part
 
 TEXT = "The cat, and the dog."
@@ -51,8 +50,8 @@ def test_what_is_said_was_computed(config: ModelConfig, lang: str, monkeypatch: 
         found = care.care(run)
         words = said(app)
         assert "{{" not in words
-        assert t("attention_caveats.ranks_title", **rank_facts(found)) in words
-        facts = sink_facts(found.groups["first"])
+        assert t("attention_caveats.ranks_title", **found.rank_facts()) in words
+        facts = found.groups["first"].facts()
         assert facts["head_weight"] in words and facts["even"] in words
         assert len(app.button_group(key="attention_caveats.group").options) == len(found.groups)
 
@@ -61,7 +60,7 @@ def test_another_group_of_tokens_is_looked_at(monkeypatch: pytest.MonkeyPatch) -
     app, lm = visit(monkeypatch, SAMPLE[0])
     app.button_group(key="attention_caveats.group").set_value("punctuation").run()
     assert not app.exception
-    facts = sink_facts(care.care(lm.trace(TEXT)).groups["punctuation"])
+    facts = care.care(lm.trace(TEXT)).groups["punctuation"].facts()
     assert f"Punctuation gets {facts['weight']} of the weight" in said(app)
 
 

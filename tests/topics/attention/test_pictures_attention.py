@@ -9,8 +9,11 @@ from tiny_models import describe, language_model, run_both, variants
 import viz_model as vm
 from viz_model.config import Rope, YarnScaling
 from viz_model.drawing import heatmap, spans, strips
-from viz_model.topics.attention.numbers import by_hand, layer, views
+from viz_model.runs.derivation import derive
+from viz_model.topics.attention.numbers import layer, together, views
 from viz_model.topics.attention.pictures import forms, grid, steps
+from viz_model.topics.attention.pictures import together as pictures
+from viz_model.topics.attention.sections import by_hand
 
 LAYER, HEAD = 1, 2
 AT = f"blocks.{LAYER}.attn."
@@ -25,13 +28,6 @@ def test_the_grid_holds_every_head(trace: vm.Trace) -> None:
     view = views.grid_view(trace, LAYER)
     np.testing.assert_array_equal(view.patterns, trace[AT + "pattern"].numpy())
     assert view.pool == 1 and view.labels == tuple(token.label for token in trace.tokens)
-
-
-def test_pooling_keeps_the_largest_weight_and_bounds_the_payload() -> None:
-    values = np.arange(49.0).reshape(7, 7)
-    pooled = views.pool_max(values, 3)
-    assert pooled.shape == (3, 3)
-    assert pooled[0, 0] == values[:3, :3].max() and pooled[2, 2] == 48 and pooled[2, 0] == values[6, :3].max()
 
 
 def test_a_long_text_is_pooled(bundled: vm.LanguageModel) -> None:
@@ -62,7 +58,7 @@ def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace)
     assert [head for group in view.groups for head in group] == list(range(config.n_heads))
     assert len(view.groups) == config.n_kv_heads
     assert bool(header["groups"]) == (config.n_kv_heads < config.n_heads)
-    if "two_way" not in layer.sight(any_trace, LAYER):
+    if not layer.sight(any_trace, LAYER).is_two_way:
         assert all(summary.next == 0 for summary in view.summaries)
 
 
@@ -71,7 +67,7 @@ def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> 
     names = layer.matrices(any_trace, LAYER)
     assert names == tuple(name for name in layer.MATRICES if name != "bias" or has_bias)
     for name in names:
-        view = views.head_view(any_trace, LAYER, 1, 3, ("from", "to"), name)
+        view = views.head_view(any_trace, LAYER, 1, 3, ("from", "to", "dimension"), name)
         recorded = any_trace[AT + name][1].numpy()
         shown = np.isfinite(view.values)
         np.testing.assert_allclose(view.values[shown], recorded[shown], atol=1e-6)
@@ -110,25 +106,18 @@ def test_the_steps_are_drawn_row_by_row(any_trace: vm.Trace) -> None:
         np.testing.assert_allclose(drawn, np.where(np.isfinite(values), values, np.nan), rtol=1e-5, atol=1e-5)
 
 
-def test_by_hand_comes_out_for_any_model(any_trace: vm.Trace) -> None:
+def test_by_hand_is_worked_out_for_any_model(any_trace: vm.Trace) -> None:
     config = any_trace.config
     view = views.steps_view(any_trace, LAYER, 1, 3)
-    key = int(view.pattern.argmax())
-    said = by_hand.by_hand(view, key) | by_hand.heads_by_hand(any_trace, LAYER, 3)
-
-    def number(name: str) -> float:
-        return float(said[name].strip("()"))
-
-    assert number("z0") == pytest.approx(number("recorded"), abs=2e-4)
-    assert number("written") == pytest.approx(number("out"), abs=2e-4)
-    assert number("exponential") / number("total") == pytest.approx(number("weight"), abs=2e-4)
-    assert number("score") + number("bias") == pytest.approx(number("masked"), abs=2e-4)
-    divided = number("product") / number("root") if config.scale_scores else number("product")
-    assert divided == pytest.approx(number("score"), abs=2e-4)
-    parts = layer.hand_parts(view, config)
-    assert (parts[0], parts[1]) == (f"product{view.form}", "scale" if config.scale_scores else "no_scale")
-    assert ("bias" in parts) == (view.bias is not None)
-    assert parts[-1] == ("heads" if config.attention_bias else "heads_no_bias")
+    numbers = by_hand.parts(any_trace, LAYER, 1, 3, int(view.pattern.argmax()))
+    expected = [view.scores[view.pattern.argmax()], view.masked.max(), view.pattern.max(), view.z[0]]
+    for number, value in zip(numbers, [*expected, any_trace[f"{AT}out"][3, 0].item()], strict=True):
+        found = derive(any_trace, number.site, number.at)
+        assert found.agrees and found.value == pytest.approx(float(value), abs=1e-5)
+    said = [key.removeprefix("attention.hand_") for number in numbers for key in number.words]
+    assert said[:2] == [f"product{view.form}", "scale" if config.scale_scores else "no_scale"]
+    assert ("bias" in said) == (view.bias is not None)
+    assert said[-1] == ("heads" if config.attention_bias else "heads_no_bias")
 
 
 def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> None:
@@ -184,7 +173,7 @@ def test_a_very_long_text_is_drawn_around_the_token() -> None:
 
 @pytest.mark.parametrize("matrix", ["scores", "mask", "masked", "pattern"])
 def test_the_large_head_is_one_of_the_four_matrices(matrix: str, trace: vm.Trace) -> None:
-    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to"), matrix)
+    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to", "dimension"), matrix)
     recorded = trace[AT + matrix][HEAD].numpy()
     future = np.triu(np.ones_like(recorded, dtype=bool), k=1)
     np.testing.assert_array_equal(view.values[~future], recorded[~future])
@@ -195,7 +184,7 @@ def test_the_large_head_is_one_of_the_four_matrices(matrix: str, trace: vm.Trace
 
 
 def test_masked_cells_are_drawn_as_masked_not_as_zero(trace: vm.Trace) -> None:
-    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to"), "masked")
+    view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to", "dimension"), "masked")
     values, mask = heatmap.draw(view).data
     future = np.triu(np.ones_like(view.values, dtype=bool), k=1)
     assert np.isnan(values.z[future]).all() and np.isfinite(values.z[~future]).all()
@@ -208,7 +197,7 @@ def test_the_steps_are_the_rows_of_the_trace(query: int, trace: vm.Trace) -> Non
     view = views.steps_view(trace, LAYER, HEAD, query)
     q, k, v = (trace[AT + name][HEAD].numpy() for name in "qkv")
     np.testing.assert_allclose(view.products, k @ q[query], atol=1e-6)
-    np.testing.assert_allclose(view.scores * np.sqrt(view.d_head), view.products, atol=1e-5)
+    np.testing.assert_allclose(view.scores * np.sqrt(trace.config.d_head), view.products, atol=1e-5)
     np.testing.assert_array_equal(view.pattern, trace[AT + "pattern"][HEAD, query].numpy())
     np.testing.assert_allclose(view.pattern @ v, view.z, atol=1e-6)
     assert np.isneginf(view.masked[query + 1 :]).all()
@@ -221,9 +210,64 @@ def test_the_bars_are_the_lengths_of_the_weighted_values(trace: vm.Trace) -> Non
     np.testing.assert_allclose(bars.values, expected, rtol=1e-5)
 
 
-def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
-    view = views.steps_view(trace, LAYER, HEAD, 3)
-    said = by_hand.by_hand(view, 1) | by_hand.heads_by_hand(trace, LAYER, 3)
-    assert float(said["z0"]) == pytest.approx(float(said["recorded"]), abs=2e-4)
-    assert float(said["written"]) == pytest.approx(float(said["out"]), abs=2e-4)
-    assert float(said["exponential"]) / float(said["total"]) == pytest.approx(float(said["weight"]), abs=2e-4)
+def test_a_head_as_matrices_follows_the_paper(any_trace: vm.Trace) -> None:
+    """Equation 1 of Vaswani et al. 2017, from the matrices as they are drawn, for every kind of model."""
+    config, n = any_trace.config, len(any_trace)
+    drawn = {}
+    for name in layer.matrices(any_trace, LAYER, layer.CHAIN):
+        view = views.head_view(any_trace, LAYER, 1, 3, ("from", "to", "dimension"), name)
+        drawn[name] = view.values
+        assert view.values.shape == ((n, config.d_head) if name in views.VECTORS else (n, n))
+        assert len(view.rows) == n and len(view.columns) == view.values.shape[1]
+    np.testing.assert_allclose(drawn["products"], drawn["q"] @ drawn["k"].T, rtol=1e-4, atol=1e-4)
+    root = np.sqrt(config.d_head) if config.scale_scores else 1
+    np.testing.assert_allclose(drawn["scores"], drawn["products"] / root, rtol=1e-4, atol=1e-4)
+    assert set(np.unique(drawn["mask"])) <= {0, -np.inf}
+    np.testing.assert_allclose(drawn["masked"], drawn["scores"] + drawn.get("bias", 0) + drawn["mask"], atol=1e-4)
+    weights = np.exp(drawn["masked"] - drawn["masked"].max(-1, keepdims=True))
+    pattern = np.nan_to_num(drawn["pattern"])
+    np.testing.assert_allclose(pattern, weights / weights.sum(-1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(drawn["z"], pattern @ drawn["v"], atol=1e-4)
+
+
+def test_the_heads_side_by_side_make_the_output(any_trace: vm.Trace) -> None:
+    """The concatenation times W_O, and the sum of what the heads write, are what the run has."""
+    config, seen = any_trace.config, together.together(any_trace, LAYER, 3)
+    bias = 0 if seen.bias is None else seen.bias
+    assert (seen.bias is not None) == config.attention_bias
+    np.testing.assert_allclose(seen.mixed.ravel() @ seen.w_o.T + bias, seen.out, atol=1e-4)
+    np.testing.assert_allclose(seen.written.sum(0) + bias, seen.out, atol=1e-4)
+    row = pictures.concatenation(seen.mixed, "z", "head", "length", f"{AT}z", 3)
+    assert row.parts == tuple((str(head), config.d_head) for head in range(config.n_heads))
+    np.testing.assert_array_equal(row.strips[0].values, seen.mixed.ravel())
+    for column in (0, config.d_head, config.n_heads * config.d_head - 1):
+        assert row.strips[0].cells is not None
+        site, place = row.strips[0].cells.at(0, column) or ("", ())
+        assert derive(any_trace, site, place).value == pytest.approx(row.strips[0].values[column])
+    matrix = pictures.output_matrix(seen.w_o, config.n_heads, ("out", "in"))
+    assert sum(count for _, count in matrix.parts) == len(matrix.columns)
+    shown, rest = seen._replace(written=np.repeat(seen.written, 5, 0)).parts()
+    assert len(shown) == together.MOST_HEADS and rest is not None
+    np.testing.assert_allclose(sum(shown.values()) + rest, 5 * seen.written.sum(0), atol=1e-4)
+
+
+@pytest.mark.parametrize(("d_model", "n_heads"), [(512, 8), (1024, 16), (4096, 32)])
+def test_a_large_output_matrix_is_pooled_within_its_heads(d_model: int, n_heads: int) -> None:
+    w_o = np.random.default_rng(0).normal(size=(d_model, d_model)).astype(np.float32)
+    view = pictures.output_matrix(w_o, n_heads, ("out", "in"))
+    assert len(view.strips) * len(view.columns) <= heatmap.MOST_CELLS
+    (width,) = {count for _, count in view.parts}
+    assert len(view.columns) == width * n_heads and view.pool.columns * width == d_model // n_heads
+    first = view.strips[0].values[0]
+    assert abs(first) == np.abs(w_o[: view.pool.rows, : view.pool.columns]).max()
+
+
+def test_a_mask_says_what_it_adds_and_has_no_scale(trace: vm.Trace) -> None:
+    axes = ("from", "to", "dimension")
+    for name in layer.matrices(trace, LAYER):
+        header, numbers = strips.scene(
+            strips.matrix(views.head_view(trace, LAYER, HEAD, 3, axes, name), written=True), WORDS
+        )
+        assert header["written"] and header["hidden"] == "−∞" and header["scale"] == (name != "mask")
+        if name == "mask":
+            assert set(np.unique(numbers[np.isfinite(numbers)])) == {0.0} and np.isnan(numbers).any()

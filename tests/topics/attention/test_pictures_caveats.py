@@ -7,8 +7,7 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.numbers.caveats import Arriving, Taken
-from viz_model.topics.attention.numbers.caveats_in_prose import is_sink, rank_facts, share, sink_facts
+from viz_model.topics.attention.numbers.caveats import Arriving, Taken, share
 from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
 from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
 from viz_model.topics.attention.pictures.row import RowView, draw_row
@@ -58,19 +57,24 @@ def test_every_head_is_a_cell_that_a_click_finds() -> None:
 
 def test_sinks_take_much_and_give_little() -> None:
     taken = Taken((0,), np.array([[0.6, 0.1], [0.5, 0.3]]), np.array([[0.2, 0.01], [0.4, 0.1]]), 0.25)
-    assert is_sink(taken).tolist() == [[True, False], [False, True]]
-    facts = sink_facts(taken)
+    assert taken.is_sink.tolist() == [[True, False], [False, True]]
+    facts = taken.facts()
     assert (facts["n_sinks"], facts["n_heads"], facts["layer"], facts["head"]) == ("2", "4", "0", "0")
     assert (facts["weight"], facts["even"], facts["head_share"]) == ("38%", "25%", "20%")
 
 
+def test_weight_and_share_lie_furthest_apart_also_where_more_arrives_than_the_weight_says() -> None:
+    taken = Taken((0,), np.array([[0.3, 0.1]]), np.array([[0.2, 0.6]]), 0.25)
+    assert (taken.facts()["head"], taken.facts()["head_weight"], taken.facts()["head_share"]) == ("1", "10%", "60%")
+
+
 def test_the_lowest_correlation_is_named() -> None:
     found = care.care(run_both(language_model(tiny_config())))
-    facts = rank_facts(found)
+    facts = found.rank_facts()
     assert float(facts["low"].replace("−", "-")) == pytest.approx(found.ranks.min(), abs=0.006)
     assert found.ranks[int(facts["layer"]), int(facts["head"])] == found.ranks.min()
     short = care.care(language_model(tiny_config()).trace(ids=[1, 2]))
-    assert rank_facts(short) == {}
+    assert short.rank_facts() == {}
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.0, "0%"), (0.004, "0.4%"), (0.0996, "10%"), (0.46, "46%")])

@@ -7,7 +7,7 @@ import pytest
 from tiny_models import language_model, run_both, tiny_config
 
 from viz_model.config import Alibi, NoPosition
-from viz_model.topics.cost.claims import BYTES, MASK, ORDER, POWER, SHARE, Bytes, Power, Share
+from viz_model.topics.cost.claims import BYTES, MASK, ORDER, POWER, SHARE, Bytes
 from viz_model.topics.cost.numbers import fitted, measured
 from viz_model.topics.cost.numbers.order import shuffled
 from viz_model.topics.cost.pictures.shares import SharesView
@@ -30,7 +30,7 @@ def test_a_text_of_one_token_over_is_told_without_a_claim() -> None:
 def test_a_long_text_is_mostly_pairs() -> None:
     config = tiny_config(n_vocab=7, n_context=4096)
     short, long = (SharesView.of(config, "decoder", n).share("pairs", 0) for n in (2, 4000))
-    assert SHARE.of(Share(short)).name == "few" and SHARE.of(Share(long)).name == "most"
+    assert SHARE.of(short).name == "few" and SHARE.of(long).name == "most"
 
 
 def test_measured_bytes_are_told_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +46,6 @@ def test_measured_bytes_are_told_with_both_numbers(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("grows", "claim"), [(2.5, "above"), (2.0, "plain")])
 def test_a_power_is_that_of_the_fitted_times(grows: float, claim: str) -> None:
     n = 2.0 ** np.arange(4, 12)
-    assert POWER.of(Power(fitted.exponent(n, 1e-9 * n**grows))).name == claim
-    assert POWER.of(Power(None)).name == "plain"
-    assert not POWER.says("en", Power(2.0)) and "may be why" in POWER.says("en", Power(2.5))
+    assert POWER.of(fitted.exponent(n, 1e-9 * n**grows)).name == claim
+    assert POWER.of(None).name == "plain"
+    assert not POWER.says("en", 2.0) and "may be why" in POWER.says("en", 2.5)

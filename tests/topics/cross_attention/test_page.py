@@ -15,7 +15,7 @@ from tiny_models import describe, language_model, variants
 
 from viz_model.app import runs
 from viz_model.config import ModelConfig
-from viz_model.topics.cross_attention.sections.decoding import compared
+from viz_model.topics.cross_attention.claims import OWN, Own
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"
@@ -64,9 +64,9 @@ def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opene
     # What depends on the kind of model is said only where it is true.
     assert ("does not divide by" in words) == (not config.scale_scores)
     assert ("query heads share one" in words) == (config.n_kv_heads < config.n_heads)
-    assert ("normalises both" in words) == config.qk_norm
-    assert ("has no bias there" in words) == (not config.attention_bias)
-    assert ("The norm that follows" in words) == (config.norm_at == "post")
+    assert ("the dot product of the normalised ones" in words) == config.qk_norm
+    assert ("which has no bias in this model" in words) == (not config.attention_bias)
+    assert ("the norm that follows the addition" in words) == (config.norm_at == "post")
     assert f"3 encoder blocks run once; each of the {config.n_layers} decoder blocks" in words
 
 
@@ -90,7 +90,7 @@ def test_the_average_is_over_the_heads_and_says_so(opened: Opened) -> None:
     mean = trace["blocks.0.cross.pattern"].mean(0).numpy()
     np.testing.assert_allclose(frames(app)["cross_attention.lines"][1].reshape(mean.shape), mean, atol=1e-6)
     assert frames(app)["cross_attention.grid"][0]["selected"] is None
-    assert f"Averaged over the {PAIRS[1].n_heads} heads of layer 0" in said(app)
+    assert f"the average of the {PAIRS[1].n_heads} heads of layer 0" in said(app)
 
 
 def test_padding_is_shown_as_what_this_run_did_not_do(opened: Opened) -> None:
@@ -105,7 +105,7 @@ def test_the_stepper_selects_the_token_of_the_whole_page(opened: Opened) -> None
     app.slider(key="cross_attention.step").set_value(4).run()
     assert not app.exception
     assert app.query_params["token"] == "4" and frames(app)["cross_attention.lines"][0]["selected"] == 4
-    assert "after 5 tokens the model expects" in said(app)
+    assert "after 5 tokens the model's first guess is" in said(app)
 
 
 def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
@@ -117,11 +117,11 @@ def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
 
 @pytest.mark.parametrize(
     ("same", "own", "target", "said"),
-    [(4, 4, 4, "same"), (4, 64, 4, "same"), (64, 64, 90, "cut"), (3, 9, 8, "differs"), (0, 9, 8, "apart")],
+    [(4, 4, 4, "same"), (4, 64, 4, "same"), (64, 64, 90, "cut"), (3, 9, 8, "plain"), (0, 9, 8, "apart")],
 )
 def test_a_target_is_compared_with_no_more_than_was_said(same: int, own: int, target: int, said: str) -> None:
     assert runs.MAX_SAID == 64
-    assert compared(same, own, target) == said
+    assert OWN.of(Own(same, own, target, runs.MAX_SAID)).name == said
 
 
 @pytest.mark.parametrize(

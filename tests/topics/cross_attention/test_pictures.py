@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
 import pytest
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.drawing import lines, spans, strips, theme
+from viz_model.drawing.heatmap import Pool
+from viz_model.runs.derivation import derive
+from viz_model.topics.attention.numbers.views import steps_view
+from viz_model.topics.attention.pictures import steps as attention_steps
+from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.numbers.by_hand import by_hand
 from viz_model.topics.cross_attention.pictures import decoding, maps, wiring
-from viz_model.topics.cross_attention.pictures import steps as steps_drawn
-from viz_model.topics.cross_attention.pictures import sum as sums
 from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
 
@@ -72,74 +71,58 @@ def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) ->
     assert view.patterns.shape == (shape[0], len(view.target), len(view.source))
     for q in range(view.patterns.shape[1]):
         for s in range(view.patterns.shape[2]):
-            rows, columns = (slice(i * pool, (i + 1) * pool) for i, pool in zip((q, s), view.pools, strict=True))
+            rows, columns = (slice(i * pool, (i + 1) * pool) for i, pool in zip((q, s), view.pool, strict=True))
             np.testing.assert_allclose(view.patterns[:, q, s], patterns[:, rows, columns].max((1, 2)), rtol=1e-6)
-    large = maps.large(view, shape[1] - 1, "site", ("target", "source"))
-    assert large.selected_row == len(view.target) - 1
-    drawn = strips.matrix(large)
-    assert (len(drawn.strips), len(drawn.columns)) == (len(view.target), len(view.source))
 
 
 def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
     every = cross.patterns(trace, LAYER)
     view = maps.MapsView.of(every, cross.target_labels(trace), cross.source_labels(trace))
-    assert view.pools == (1, 1)
+    assert view.pool == Pool()
     np.testing.assert_array_equal(view.patterns, every)
     header, values = maps.maps_scene(view, HEAD, words(maps.WORDS))
     assert values.shape == (header["heads"], len(header["target"]), len(header["source"])) == every.shape
 
 
-def drawn_steps(trace: vm.Trace, steps: cross.Steps, **options: Any) -> strips.StripsView:
-    return steps_drawn.step_strips(steps, cross.source_labels(trace), words(steps_drawn.STEPS), **options)
+NAMES = {step: f"<{step}>" for step in (*attention_steps.STEPS, "weighted")}
 
 
 def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
-    steps = cross.steps(trace, LAYER, HEAD, QUERY)
-    scaled = trace.config.scale_scores
-    *rows, bars = drawn_steps(trace, steps, scaled=scaled).strips
-    expected = [steps.products, *([steps.scores] if scaled else []), steps.masked, steps.pattern]
+    view = steps_view(trace, LAYER, HEAD, QUERY, "cross")
+    *rows, bars = attention_steps.step_strips(view, NAMES).strips
+    expected = [view.products, *([view.scores] if trace.config.scale_scores else []), view.masked, view.pattern]
     assert len(rows) == len(expected)
     for row, values in zip(rows, expected, strict=True):
         np.testing.assert_array_equal(row.values, values)
     assert bars.look == "bars"
-    np.testing.assert_array_equal(bars.values, steps.fetched)
-    values, names, columns = steps_drawn.steps_table(steps, words(steps_drawn.STEPS), cross.source_labels(trace))
-    assert values.shape == (len(names), len(columns))
+    np.testing.assert_allclose(bars.values, np.linalg.norm(view.pattern[:, None] * view.values, axis=-1), rtol=1e-5)
 
 
-def test_hidden_cells_are_drawn_as_hidden(trace: vm.Trace) -> None:
-    steps = cross.steps(trace, LAYER, HEAD, QUERY, padded=True)
-    header, numbers = strips.scene(drawn_steps(trace, steps, scaled=True), {})
-    (masked,) = [n for n, row in enumerate(header["rows"]) if "<mask>" in row["name"]]
-    np.testing.assert_array_equal(np.isnan(numbers[masked]), np.isneginf(steps.mask))
+def test_hidden_cells_are_drawn_as_hidden_and_are_no_numbers_of_the_run(trace: vm.Trace) -> None:
+    view = steps_view(trace, LAYER, HEAD, QUERY, "cross", cross.N_PADDING)
+    header, numbers = strips.scene(attention_steps.step_strips(view, NAMES), {})
+    (masked,) = [n for n, row in enumerate(header["rows"]) if "<masked>" in row["name"]]
+    np.testing.assert_array_equal(np.isnan(numbers[masked]), np.isneginf(view.mask))
     assert np.isnan(numbers[masked]).sum() == cross.N_PADDING and header["written"]
+    assert not any("cells" in row for row in header["rows"])
 
 
-@pytest.mark.parametrize("padded", [False, True])
-def test_a_long_source_is_cut_to_what_is_read_or_to_the_padding(padded: bool) -> None:
+@pytest.mark.parametrize("n_padding", [0, 2])
+def test_of_a_long_source_the_keys_of_most_weight_are_shown(n_padding: int) -> None:
     config = tiny_config(kind="encoder_decoder", n_context=64, start_id=0)
     trace = language_model(config).trace(ids=list(range(60)), target_ids=[0, 5, 6]).at("decoder")
-    steps = cross.steps(trace, LAYER, HEAD, 2, padded=padded)
-    drawn = drawn_steps(trace, steps, scaled=True)
-    shown = slice(36, 60) if padded else spans.window(steps.fetched, steps_drawn.MOST_COLUMNS)
-    np.testing.assert_array_equal(drawn.strips[0].values, steps.products[shown])
-    np.testing.assert_array_equal(drawn.strips[-1].values, steps.fetched[shown])
-    assert drawn.places == tuple(range(60))[shown] and len(drawn.columns) == steps_drawn.MOST_COLUMNS
-    assert drawn.strips[-1].values.max() == steps.fetched.max() or padded
+    view = steps_view(trace, LAYER, HEAD, 2, "cross", n_padding)
+    shown, drawn = view.shown(), attention_steps.step_strips(view, NAMES)
+    assert drawn.places == tuple(shown) and len(shown) == attention_steps.MAX_WRITTEN
+    seen = [key for key in shown if key < 60 - n_padding]
+    assert len(shown) - len(seen) == (n_padding > 0)
+    assert view.pattern[seen].min() == np.sort(view.pattern)[-len(seen)]
 
 
-def test_the_sum_shows_a_strip_of_its_own_where_a_norm_follows(trace: vm.Trace) -> None:
-    written, norm_at = cross.written(trace, LAYER, QUERY), trace.config.norm_at
-    drawn = sums.sum_strips(written, words(sums.WORDS), "dimension", norm_at)
-    expected = [written.before, written.out, written.before + written.out, written.after]
-    if norm_at == "pre":
-        del expected[2]
-    assert len({strip.top for strip in drawn.strips}) == 1, "one scale, or the sum could not be checked by eye"
-    for strip, values in zip(drawn.strips, expected, strict=True):
-        np.testing.assert_allclose(strip.values, values, atol=1e-6)
-        assert f"{np.linalg.norm(values):.2f}" in strip.behind
-    heads = draw_heads(written, HEAD, words(sums.WORDS)).data[0]
-    np.testing.assert_allclose(heads.y, np.linalg.norm(written.heads, axis=-1), rtol=1e-5)
+def test_bars_of_the_heads_are_the_lengths_of_what_they_write(trace: vm.Trace) -> None:
+    lengths = np.linalg.norm(cross.written(trace, LAYER, QUERY).heads, axis=-1)
+    heads = draw_heads(lengths, HEAD, {"head": "head", "length": "length"}).data[0]
+    np.testing.assert_allclose(heads.y, lengths, rtol=1e-5)
 
 
 def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
@@ -174,29 +157,14 @@ def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
         assert sum(a.arrowcolor == theme.ROLES["query"] for a in arrows) == 1
 
 
-def sides(formula: str) -> tuple[float, float]:
-    """Both ends of a sum of products written in LaTeX."""
-    left, right = formula.replace("\\cdot", "*").split("=")
-    assert re.fullmatch(r"[-+*(). \d]+", left)
-    return float(eval(left)), float(right)
-
-
-def test_by_hand_comes_out_at_what_was_recorded(trace: vm.Trace) -> None:
-    said, config = by_hand(trace, LAYER, HEAD, QUERY), trace.config
-    steps, written = cross.steps(trace, LAYER, HEAD, QUERY), cross.written(trace, LAYER, QUERY)
-    key = int(steps.pattern.argmax())
-    # The factors are written with three digits: what comes of them is as exact as they are.
-    assert sides(f"{said['terms']} + {said['rest']} = {said['product']}") == pytest.approx(
-        (steps.products[key],) * 2, abs=0.03
-    )
-    assert float(said["product"]) / (float(said["root"]) if config.scale_scores else 1) == pytest.approx(
-        float(said["score"]), abs=2e-4
-    )
-    assert float(said["exponential"]) / float(said["total"]) == pytest.approx(float(said["weight"]), abs=2e-4)
-    assert sides(f"{said['mixed']} = {said['z0']}") == pytest.approx((float(said["recorded"]),) * 2, abs=0.01)
-    assert sides(f"{said['writes']} + {said['bias']} = {said['out']}") == pytest.approx((written.out[0],) * 2, abs=0.01)
-    assert sides(f"{said['before']} + {said['added']} = {said['sum']}") == pytest.approx(
-        (written.before[0] + written.out[0],) * 2, abs=2e-4
-    )
-    assert float(said["after"]) == pytest.approx(written.after[0], abs=1e-4)
-    assert all(float(value) < 1e-5 for name, value in said.items() if name.startswith("off_"))
+def test_by_hand_leads_from_the_encoders_vectors_to_the_stream(trace: vm.Trace) -> None:
+    key = int(steps_view(trace, LAYER, HEAD, QUERY, "cross").pattern.argmax())
+    numbers = by_hand.parts(trace, LAYER, HEAD, QUERY, key, "cross")
+    assert [number.site.rpartition(".")[2] for number in numbers] == ["scores", "masked", "pattern", "z", "out"]
+    found = [derive(trace, number.site, number.at) for number in numbers]
+    group = trace.config.kv_head(HEAD)
+    found += [
+        derive(trace, f"blocks.{LAYER}.cross.k", (group, key, 0)),
+        derive(trace, f"blocks.{LAYER}.resid.cross", (QUERY, 0)),
+    ]
+    assert all(each.agrees for each in found)

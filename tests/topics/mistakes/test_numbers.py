@@ -48,7 +48,7 @@ def matrices(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_every_bug_has_its_pair_and_nothing_but_the_body_tells_them_apart(place: Place) -> None:
-    assert len(BUGS) == 19  # the page says so
+    assert len(BUGS) == 23  # the page says so
     used = {bug.function_name(place) for bug in BUGS.values()} | {"post_ln"}
     assert used == set(FUNCTIONS)
     for name in FUNCTIONS:
@@ -71,12 +71,17 @@ def test_the_right_one_is_what_any_model_does_and_the_wrong_one_is_not(config: M
             continue
         found = mistakes.outcome(bug, at)
         assert found.gap is None or found.gap < 1e-3, bug.name
+        if bug.changed is not None and bug.name != "leave_out":
+            changes = bug.changed(at, getattr(right, bug.function_name(at)))
+            with torch.inference_mode():
+                again = swaps.vectors(at.trace, changes)
+            torch.testing.assert_close(again, swaps.last_vectors(at.trace), atol=1e-3, rtol=1e-3, msg=bug.name)
         if isinstance(found.right, Matrix):
             assert found.n_lost or (found.largest or 0) > 1e-4, bug.name
         if found.effect is not None:
             assert (found.effect.before is not None) == has_logits
             assert found.effect.is_lost or found.effect.change >= 0
-        assert isinstance(found.right, Reply) or found.effect is not None or bug.name == "loss"
+        assert isinstance(found.right, Reply) or found.effect is not None or bug.name in ("loss", "drop_weights")
 
 
 def test_what_a_run_lacks_follows_from_its_config() -> None:
@@ -97,9 +102,8 @@ def test_the_model_itself_is_never_touched(place: Place) -> None:
             mistakes.outcome(bug, place)
     again = vm.load("story-pre-ln").trace(TEXT)["logits"]
     assert again.equal(before)
-    model = place.trace.model
     with torch.inference_mode():
-        run = swaps.vectors(place.trace, swaps.replaced(model, lambda *_: None))
+        run = swaps.vectors(place.trace, {})
     torch.testing.assert_close(run, swaps.last_vectors(place.trace))
 
 
@@ -107,11 +111,14 @@ def test_the_model_itself_is_never_touched(place: Place) -> None:
 def test_a_model_with_the_right_function_in_it_is_the_model(name: str, place: Place) -> None:
     bug = BUGS[name]
     if bug.changed is None:
-        assert name in ("count", "look_up", "loss", "logits")
+        assert name in ("count", "spell", "look_up", "loss", "logits", "drop_weights")
         return
-    model = bug.changed(place, getattr(right, bug.function_name(place)))
+    if name == "norm_queries":
+        place = place._replace(trace=vm.load("story-modern").trace(TEXT))
+    changes = bug.changed(place, getattr(right, bug.function_name(place)))
+    assert changes
     with torch.inference_mode():
-        found = swaps.vectors(place.trace, model)
+        found = swaps.vectors(place.trace, changes)
     torch.testing.assert_close(found, swaps.last_vectors(place.trace), atol=1e-3, rtol=1e-3)
 
 
@@ -193,6 +200,59 @@ def test_characters_are_no_tokens(place: Place) -> None:
     assert (found.facts["chinese_tokens"], found.facts["chinese_characters"]) == ("9", "6")
 
 
+def test_trimmed_tokens_are_another_text() -> None:
+    trace = vm.load("story-pre-ln").trace("The cat sat.\nBy the door, 小猫")
+    found = mistakes.outcome(BUGS["spell"], Place(trace, 0, 0, 0))
+    assert found.right == Reply("The cat sat.\nBy the door, 小猫", False)
+    assert isinstance(found.wrong, Reply) and found.wrong.text.startswith("The cat sat . ")
+    assert found.facts["n_tokens"] == str(len(trace.ids)) and found.facts["n_wrong"] != found.facts["n_tokens"]
+    assert (found.facts["own"], found.facts["printed"]) == ("627 1383 88861", "13 3296 88861")
+    trace = vm.load("story-pre-ln").trace("The cat sat")
+    found = mistakes.outcome(BUGS["spell"], Place(trace, 0, 0, 0))
+    assert found.right == found.wrong
+
+
+def test_qk_norm_bounds_the_queries_and_a_norm_before_the_projection_does_not() -> None:
+    trace = vm.load("story-modern").trace(TEXT)
+    place = Place(trace, layer=1, head=2, position=3)
+    found = mistakes.outcome(BUGS["norm_queries"], place)
+    gain = trace.model.get_parameter("decoder.blocks.1.attn.qk_norm.q.weight")
+    longest = gain.abs().max().item() * math.sqrt(len(gain))
+    assert float(found.facts["high"]) <= longest + 0.01
+    lengths = trace.head("blocks.1.attn.q_normed", 2).norm(dim=-1)
+    assert found.facts["low"] == f"{lengths.min():.2f}" and found.facts["high"] == f"{lengths.max():.2f}"
+    assert found.gap is not None and found.gap < 1e-4
+
+
+def test_attention_reads_normalised_vectors_of_everybody(place: Place) -> None:
+    given = BUGS["attend"].given(place)
+    t = given["norm"](given["x"])
+    with torch.inference_mode():
+        torch.testing.assert_close(given["attention"](t, t), place.trace["blocks.1.attn.out"], atol=1e-4, rtol=1e-4)
+        # Of keys and values alone: whoever asks is normalised in both.
+        asked = given["attention"](given["x"], t)
+    assert not torch.allclose(asked, given["attention"](t, t), atol=1e-2)
+    found = mistakes.outcome(BUGS["attend"], place)
+    assert found.effect is not None and found.effect.change > 0
+
+
+def test_dropout_on_weights_zeroes_no_single_numbers(place: Place) -> None:
+    found = mistakes.outcome(BUGS["drop_weights"], place)
+    a, b = matrices(found)
+    assert found.gap is None and 0.02 < (b == 0).mean() < 0.25
+    is_empty = (a == 0).all(-1)  # all that a query saw was dropped
+    assert ((a == 0) == is_empty[:, None]).all()
+    assert found.facts["wrong_zeros"] == f"{(b == 0).mean():.0%}"
+
+
+def test_larger_scores_make_the_largest_weight_larger(place: Place) -> None:
+    for layer, head in itertools.product(range(4), range(6)):
+        at = place._replace(layer=layer, head=head)
+        a, b = matrices(mistakes.outcome(BUGS["scaled"], at))
+        c, d = matrices(mistakes.outcome(BUGS["divided"], at))
+        assert (b.max(-1) >= a.max(-1) - 1e-6).all() and (d.max(-1) <= c.max(-1) + 1e-6).all()
+
+
 def test_a_table_one_row_short_is_an_index_error(place: Place) -> None:
     found = mistakes.outcome(BUGS["look_up"], place)
     assert isinstance(found.wrong, Reply) and found.wrong.is_error and "out of bounds" in found.wrong.text
@@ -258,9 +318,9 @@ def test_interventions_stay_in_the_run() -> None:
     edits = [vm.edits.AblateHead(layer=0, head=0), vm.edits.FixPattern(layer=1, head=2, pattern="first")]
     trace = vm.load("story-pre-ln").trace(TEXT, edits=edits)
     at = Place(trace, layer=2, head=0, position=3)
-    changed = BUGS["normalise"].changed
-    assert changed is not None
-    model = changed(at, right.normalise)
-    with torch.inference_mode():
-        found = swaps.vectors(trace, model)
-    torch.testing.assert_close(found, swaps.last_vectors(trace), atol=1e-3, rtol=1e-3)
+    for name in ("normalise", "add", "attend", "split"):
+        changed = BUGS[name].changed
+        assert changed is not None
+        with torch.inference_mode():
+            found = swaps.vectors(trace, changed(at, getattr(right, name)))
+        torch.testing.assert_close(found, swaps.last_vectors(trace), atol=1e-3, rtol=1e-3)

@@ -86,23 +86,23 @@ def test_the_code_is_shown_and_says_nothing_before_the_answer(bug: str, monkeypa
 
 def test_the_first_answer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     app = answer(opened(monkeypatch, None, "causal"), wrong_letter("causal"))
-    assert "**1 of 19** found" in said(app) and "Found: the mistake" in said(app)
+    assert "**1 of 23** found" in said(app) and "Found: the mistake" in said(app)
     app.button(key=f"{NAME}.next").click().run()
     assert app.query_params["bug"] == "diagonal"
     other = next(letter for letter in LETTERS if letter != wrong_letter("diagonal"))
     app = answer(app, other)
-    assert "**1 of 19** found, 1 overlooked" in said(app) and "Not there" in said(app)
+    assert "**1 of 23** found, 1 overlooked" in said(app) and "Not there" in said(app)
     app.button(key=f"{NAME}.reset").click().run()
-    assert not app.exception and "**0 of 19** found" in said(app)
+    assert not app.exception and "**0 of 23** found" in said(app)
 
 
 def test_answers_stand_in_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {name: LETTERS[n % 2] for n, name in enumerate(BUGS)}
     found = sum(letter == wrong_letter(name) for name, letter in given.items())
     app = opened(monkeypatch, None, "add", answers=ANSWERS.write(given))
-    assert f"**{found} of 19** found, {19 - found} overlooked" in said(app)
+    assert f"**{found} of 23** found, {23 - found} overlooked" in said(app)
     app = opened(monkeypatch, None, "add", answers="add.A~nothing.B")
-    assert app.warning and "**0 of 19** found" in said(app)
+    assert app.warning and "**0 of 23** found" in said(app)
     for asked in ("add.C", "add.A~add.B", "add", "~"):
         with pytest.raises(ValueError, match=asked):
             ANSWERS.read(asked)
@@ -111,7 +111,7 @@ def test_answers_stand_in_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_both_letters_hold_mistakes() -> None:
     wrong = [wrong_letter(name) for name in BUGS]
-    assert 5 <= wrong.count("A") <= 14
+    assert 6 <= wrong.count("A") <= 17
 
 
 def test_a_model_stands_in_where_this_one_lacks_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +138,6 @@ def test_without_any_fitting_model_it_says_so(monkeypatch: pytest.MonkeyPatch) -
 def test_an_edited_run_is_taken_apart_as_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     edits = vm.edits.write([vm.edits.FixPattern(layer=1, head=0, pattern="first"), vm.edits.NoNorm()])
     app = answer(opened(monkeypatch, None, "normalise", edits=edits), "A")
-    assert "an intervention has changed the value" in said(app)
+    assert "an intervention may have changed the value" in said(app)
     app = opened(monkeypatch, None, "layer_norm", edits=edits)
     assert "there is no LayerNorm" in said(app)

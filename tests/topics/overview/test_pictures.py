@@ -14,8 +14,9 @@ from viz_model.app import texts
 from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import numbers as story
+from viz_model.topics.overview.claims import NEXT, Next
 from viz_model.topics.overview.numbers import views
-from viz_model.topics.overview.numbers.things_to_try import finding, things_to_try
+from viz_model.topics.overview.numbers.things_to_try import things_to_try
 from viz_model.topics.overview.pictures import overview
 
 every = pytest.mark.parametrize("config", variants(), ids=describe)
@@ -43,7 +44,7 @@ def test_every_part_is_a_value_of_the_run(config: ModelConfig) -> None:
         for strip in view.strips:
             np.testing.assert_array_equal(strip.values, run[strip.site].numpy())
         for block in view.blocks:
-            np.testing.assert_array_equal(block.pattern, visible(trace, block.layer, block.head))
+            np.testing.assert_allclose(block.pattern, visible(trace, block.layer, block.head), atol=1e-6)
             lengths = trace[f"blocks.{block.layer}.resid.out"].norm(dim=-1)
             np.testing.assert_allclose(block.norm, lengths.numpy(), rtol=1e-5)
         if "logits" in trace:
@@ -121,12 +122,13 @@ def test_things_to_try_are_changes_of_the_view(config: ModelConfig) -> None:
 def test_the_end_of_a_text_is_no_guess_to_add() -> None:
     end = story_tokenizer().end_of_text or 0
     lm = language_model(tiny_config(n_vocab=story_tokenizer().n_vocab))
-    expected = {True: "end", False: "next"}
-    for id in (end, 5):
-        logits = torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
+    for id, size in ((end, 1), (end, 20), (5, 1), (5, 20)):
+        logits = size * torch.nn.functional.one_hot(torch.tensor([id] * 3), lm.config.n_vocab).float()
         trace = lm.trace(ids=[1, 2, 3])
         trace = dataclasses.replace(trace, values={**trace.values, "logits": logits}).at("decoder")
-        assert finding(trace, 2) == expected[id == end]
+        best, chance = trace.next_tokens(2, 1)[0]
+        said = NEXT.of(Next(chance, best.id == trace.tokenizer.end_of_text)).name
+        assert said == {(end, 1): "may_end", (end, 20): "ends", (5, 1): "plain", (5, 20): "expects"}[id, size]
         assert ("guess" in things_to_try(trace, 2)) == (id != end)
 
 

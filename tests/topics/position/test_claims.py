@@ -9,7 +9,7 @@ from tiny_models import language_model, run_both, tiny_config
 import viz_model as vm
 from viz_model import config
 from viz_model.topics.position import numbers
-from viz_model.topics.position.claims import ALIKE, BEYOND, BIAS, REACH, Beyond, Diagonals, Spread
+from viz_model.topics.position.claims import ALIKE, BEYOND, BIAS, REACH, Beyond
 from viz_model.topics.position.numbers import beyond, views
 
 
@@ -51,7 +51,7 @@ def test_a_text_that_fits_is_not_beyond(story: str) -> None:
 
 def test_learned_rows_are_told_with_their_numbers() -> None:
     view = views.similarity_view(run_both(language_model(tiny_config(position=config.Learned()))), 0)
-    assert ALIKE.of(Spread(view.spread)).name == "plain" and view.spread > 0.1
+    assert ALIKE.of(view.spread).name == "plain" and view.spread > 0.1
 
 
 def test_how_far_a_head_looks_is_measured_on_its_pattern() -> None:
@@ -69,7 +69,7 @@ def test_how_far_a_head_looks_is_measured_on_its_pattern() -> None:
 def test_a_bias_by_distance_is_equal_along_diagonals() -> None:
     trace = run_both(language_model(tiny_config(position=config.Alibi())))
     bias = trace["blocks.1.attn.bias"].numpy()
-    assert BIAS.of(Diagonals(numbers.along_diagonals(bias))).name == "distance"
+    assert BIAS.of(numbers.along_diagonals(bias)).name == "distance"
     bent = bias.copy()
     bent[1, 4, 2] += 0.5
-    assert BIAS.of(Diagonals(numbers.along_diagonals(bent))).name == "plain"
+    assert BIAS.of(numbers.along_diagonals(bent)).name == "plain"

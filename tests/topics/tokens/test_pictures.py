@@ -18,7 +18,7 @@ from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
 from viz_model.topics.tokens.pictures.layout import LINE, columns
 from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
 from viz_model.topics.tokens.pictures.survey import draw_survey
-from viz_model.topics.tokens.pictures.use import UseView, draw_use
+from viz_model.topics.tokens.pictures.use import Used, draw_use
 
 NAMES = ("story-8k", "cl100k_base")
 WORDS = {"position": "position", "id": "id", "bytes": "bytes", "upper": "upper", "lower": "lower"}
@@ -225,14 +225,14 @@ def test_what_a_text_uses_is_counted_on_its_ids(text: str) -> None:
 
 def test_the_bars_are_shares_of_all_rows() -> None:
     story, cl100k = story_tokenizer(), cl100k_base()
-    view = UseView.of(cutting.TUTORIAL, "<yours>", (cl100k, story), "book")
-    assert view.uses == (cutting.TEXTBOOK, cutting.use(cutting.TUTORIAL, cl100k), cutting.use(cutting.TUTORIAL, story))
-    assert view.uses[1].largest == 26072 and view.uses[1].tokens == 10
+    uses = [cutting.TEXTBOOK, *(cutting.use(cutting.TUTORIAL, one) for one in (cl100k, story))]
+    assert uses[1].largest == 26072 and uses[1].tokens == 10
+    view = [Used("<yours>", "", use) for use in uses]
     used, idle = draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).data
-    np.testing.assert_allclose(used.x, [100 * one.distinct / (one.largest + 1) for one in view.uses])
+    np.testing.assert_allclose(used.x, [100 * one.distinct / (one.largest + 1) for one in uses])
     np.testing.assert_allclose(np.add(used.x, idle.x), 100)
-    rows = dict(view.rows(64))
-    assert rows["characters"] == ["460,319", "41", "41"] and rows["full"][0] == "6,404,480"
+    assert [one.written(64)["characters"] for one in uses] == ["460,319", "41", "41"]
+    assert uses[0].written(64)["full"] == "6,404,480"
     assert "<yours>" not in draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()
 
 

@@ -57,6 +57,7 @@ def test_a_rate_of_10_diverges_and_nothing_else_is_said(place: str) -> None:
     assert COURSE.of(losses).name == "diverged" and SIZE.of(norms).name == "exploding"
     assert mean_loss(run, 20, 40) > run.reports[0].loss + 10 and run.held_out[-1].loss > 20
     assert float(np.median([report.gradient_norm for report in run.reports[20:]])) > 10
+    assert ON_THE_WAY.of(losses).name == "worse"
     text = said(losses, norms).lower()
     for false in ("frequencies", "it learns by heart", "throw the model off"):
         assert false not in text
@@ -67,7 +68,7 @@ def test_a_rate_of_10_diverges_and_nothing_else_is_said(place: str) -> None:
 @pytest.mark.slow
 def test_a_run_that_is_thrown_off_may_come_back() -> None:
     run, losses, norms = course(peak_rate=1.0, d_model=32, n_layers=1, steps=60)
-    assert ON_THE_WAY.of(losses).name == "thrown_off" and SIZE.of(norms).name in ("burst", "plain")
+    assert ON_THE_WAY.of(losses).name == "thrown_off" and SIZE.of(norms).name == "burst"
     assert max(report.loss for report in run.reports) > run.reports[0].loss + 1
     assert mean_loss(run, 40, 60) < run.reports[0].loss
 
@@ -164,14 +165,9 @@ def test_fine_tuning_learns_the_text_and_forgets_the_stories() -> None:
 
 @pytest.mark.slow
 def test_what_carries_over_and_what_does_not() -> None:
-    """The end of a text that repeats itself becomes easier, that of one which does not becomes harder."""
+    """The end of a text that repeats itself becomes easier, that of the stories harder; what is trained on is kept."""
     again = tuned.summary(tuned.changes(tuned_on("The red fox saw the blue owl. " * 12, 20).losses))
     assert RECITED.of(again).name == "carries_over"
-    once = tuned.summary(tuned.changes(tuned_on(STRANGE, 40).losses))
-    assert RECITED.of(once).name == "by_heart"
-
-
-@pytest.mark.slow
-def test_more_stories_cost_little() -> None:
-    text = " ".join(samples.stories("en", 60, seed=3))
-    assert LEARNT.of(tuned.summary(tuned.changes(tuned_on(text, 10).losses))).name == "keeps"
+    both = f"{samples.OWN_TEXT['en']} {samples.OWN_TEXT['zh']}"
+    stories = tuned.summary(tuned.changes(tuned_on(both, 20).losses))
+    assert RECITED.of(stories).name == "by_heart" and LEARNT.of(stories).name == "keeps"

@@ -231,7 +231,7 @@ def test_a_bundled_model_goes_on_with_a_text_behind_a_door(lang: str, server: Jo
 
 def test_targets_that_are_left_out_are_shown_on_the_sentence() -> None:
     app = open_lab(ignored=2)
-    assert app.slider(key="training_lab.ignored").value == 2 and said(app).count("**-100**") == 2
+    assert app.slider(key="training_lab.ignored").value == 2 and said(app).count("| **−100** |") == 2
     other = open_lab(model="story-bert")
     assert "training_lab.ignored" not in {slider.key for slider in other.slider}
     assert "training_lab.tuned.start" not in {button.key for button in other.button}

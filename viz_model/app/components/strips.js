@@ -8,6 +8,7 @@ export default function (component) {
   const GAP = header.matrix ? 0 : 6, TOP = 4, MOST_NAMES = 40, LINE = 15
   const value = (r, c) => values[r * columns.length + c]
   const digits = v => v.toFixed(4).replace("-", "−")
+  const brief = (v, n) => !Number.isFinite(v) ? header.hidden : v === 0 ? "0" : v.toFixed(n).replace("-", "−")
 
   const node = (name, attributes, text) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name)
@@ -43,14 +44,14 @@ export default function (component) {
     ruler.font = `12px ${getComputedStyle(root).fontFamily}`
     const whole = plot.clientWidth
     const left = Math.min(widest(rowNames), 0.3 * whole) + 10 + (axes[0] ? LINE + 4 : 0)
-    const right = header.matrix ? 46 : widest(rows.map(row => row.behind ?? "")) + 12
+    const right = header.scale ? 46 : widest(rows.map(row => row.behind ?? "")) + 12
     const across = (whole - left - right) / columns.length
     const names = columns.map(name => short(name)), longest = widest(names)
     let every = Math.ceil(columns.length / MOST_NAMES)
     // Of dimensions a few round numbers say what the others are.
-    const counted = !header.matrix && !places.length && columns.every(name => /^\d+$/.test(name))
+    const counted = !places.length && columns.every(name => /^\d+$/.test(name))
     if (counted) every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find(n => longest + 10 <= across * n) ?? columns.length
-    const flat = counted || longest + 6 <= across * every
+    const flat = counted || header.parts.length || longest + 6 <= across * every
     if (!flat) every = Math.max(every, Math.ceil(LINE / across))
     const bottom = (flat ? LINE + 6 : Math.min(84, 0.72 * longest + 16)) + (axes[1] ? LINE + 4 : 0)
     const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -101,7 +102,7 @@ export default function (component) {
         }
       })
     })
-    if (header.matrix) { // the scale
+    if (header.scale) {
       const x = px(at.whole - at.right + 10), low = rows[0].look === "signed" ? -1 : 0
       for (let y = px(TOP), end = px(at.end); y < end; y++) {
         const v = 1 - (y - px(TOP)) / (end - px(TOP)) * (1 - low)
@@ -116,14 +117,17 @@ export default function (component) {
     svg.setAttribute("viewBox", `0 0 ${at.whole} ${height}`)
     svg.replaceChildren()
     const text = (x, y, said, more = {}) => svg.append(node("text", { x, y, ...more }, said))
+    const said = (r, n) => columns.map((_, c) => brief(value(r, c), n)), fits = texts => widest(texts) + 4 <= at.across
+    // Steps have their own digits each; a matrix has those that fit in all of its cells.
+    const most = header.written && header.matrix && !(rows.length * columns.length < 2000 && rows.every((_, r) => fits(said(r, 2)))) ? 1 : 2
     const nameEvery = Math.ceil(LINE * rows.length / at.end)
     rows.forEach((row, r) => {
       const { y, h } = at.bands[r], middle = y + h / 2
       if (r % nameEvery === 0) text(at.left - 8, middle, rowNames[r], { class: "end" })
       if (row.behind) text(at.whole - at.right + 8, middle, row.behind)
       if (!header.written) return
-      const numbers = columns.map((_, c) => Number.isFinite(value(r, c)) ? value(r, c).toFixed(2).replace("-", "−") : "−∞")
-      if (widest(numbers) + 4 > at.across) return
+      const numbers = said(r, most)
+      if (!fits(numbers) || h < LINE) return
       numbers.forEach((number, c) => {
         const share = Math.abs(value(r, c)) / row.top, bars = row.look === "bars"
         const above = bars ? y + h - (h - LINE) * share - LINE / 2 : middle
@@ -131,15 +135,22 @@ export default function (component) {
         text(at.left + (c + 0.5) * at.across - 1, above, number, { class: `middle number${strong}` })
       })
     })
+    let first = 0
+    for (const [name, count] of header.parts) { // a line where the next part begins, and what each is under its middle
+      const x = at.left + first * at.across
+      if (first) svg.append(node("line", { x1: x, x2: x, y1: TOP, y2: at.end + 4, class: "cut" }))
+      text(x + count * at.across / 2, at.end + LINE / 2 + 4, name, { class: "middle" })
+      first += count
+    }
     at.names.forEach((name, c) => {
-      if (c % at.every) return
+      if (header.parts.length || c % at.every) return
       const x = at.left + (c + 0.5) * at.across, y = at.end + LINE / 2 + 4
       if (at.flat) text(x, y, name, { class: "middle" })
       else text(x + 4, y - 2, name, { class: "end", transform: `rotate(-45 ${x + 4} ${y - 2})` })
     })
     if (axes[0]) text(LINE / 2, (TOP + at.end) / 2, axes[0], { class: "middle axis", transform: `rotate(-90 ${LINE / 2} ${(TOP + at.end) / 2})` })
     if (axes[1]) text(at.left + at.across * columns.length / 2, height - LINE / 2, axes[1], { class: "middle axis" })
-    if (header.matrix) {
+    if (header.scale) {
       const { top, look } = rows[0], x = at.whole - at.right + 22
       const ticks = look === "signed" ? [[top, TOP + 6], [0, (TOP + at.end) / 2], [-top, at.end - 6]] : [[top, TOP + 6], [top / 2, (TOP + at.end) / 2], [0, at.end - 6]]
       for (const [v, y] of ticks) text(x, y, String(Number(v.toPrecision(2))).replace("-", "−"), { class: "small" })
@@ -167,7 +178,7 @@ export default function (component) {
       made.textContent = said
       return made
     }
-    const shown = Number.isFinite(v) ? digits(v) : header.written ? "−∞" : words.masked
+    const shown = Number.isFinite(v) ? digits(v) : header.written ? header.hidden : words.masked
     const row = header.matrix ? `${axes[0]} ${placed(rowPlaces, r, rows[r].name)}` : rows[r].name
     tip.replaceChildren(line("value", shown), line("", row), line("", `${axes[1]} ${placed(places, c, columns[c])}`.trim()))
     if (header.site) tip.append(line("site", header.site))

@@ -7,8 +7,10 @@ from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import fold, four_tabs, tabs
+from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
+    "Worked",
     "choose",
     "code",
     "control",
@@ -26,4 +28,5 @@ __all__ = [
     "split",
     "table",
     "tabs",
+    "worked",
 ]

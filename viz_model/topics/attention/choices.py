@@ -25,7 +25,7 @@ def _written(cells: Iterable[tuple[int, int]]) -> str:
     return "~".join(f"{query}.{key}" for query, key in tuple(cells)[:MOST_FLIPPED])
 
 
-SECTION = one_of("section", ("steps", "care", "what_if"))
+SECTION = one_of("section", ("steps", "matrices", "together", "care", "what_if"))
 MATRIX = one_of("matrix", layer.MATRICES, "pattern")
 SPAN = one_of("span", ("near", "whole"))
 GROUP = one_of("group", caveats.GROUPS)

@@ -95,7 +95,7 @@ DECIDED: Verdict[Depths] = Verdict(
         Text(
             "Most of these {{n}} positions make up their mind late: stopped one block before the end, "
             "{{n_before}} of them say what they say in the end.",
-            "这 {{n}} 个位置大多数很晚才定下来：在最后一块之前停下，只有 {{n_before}} 个说的是最后的答案。",
+            "这 {{n}} 个位置大多数很晚才定下来：在最后一块之前停下，有 {{n_before}} 个说的是最后的答案。",
         ),
     ),
     plain=Text(

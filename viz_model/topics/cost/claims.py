@@ -63,17 +63,11 @@ MASK: Verdict[Shuffled] = Verdict(
 )
 
 
-class Power(NamedTuple):
-    """The power of n at which the measured time of the textbook's steps grows, None for too few readings."""
-
-    textbook: float | None
-
-
-POWER: Verdict[Power] = Verdict(
+POWER: Verdict[float | None] = Verdict(  # of n, as the textbook's steps took; None for too few readings
     "cost.power",
     Claim(
         "above",
-        lambda power: power.textbook is not None and power.textbook > SQUARE,
+        lambda power: power is not None and power > SQUARE,
         Text(
             "The textbook's steps grow faster here than their multiplications, which are $n^2$: matrices that no "
             "longer fit the processor's fast memory (its *cache*) may be why; that is not measured here.",
@@ -109,17 +103,11 @@ BYTES: Verdict[Bytes] = Verdict(
 )
 
 
-class Share(NamedTuple):
-    """The share of all multiplications that compare tokens with each other, in the text at hand."""
-
-    pairs: float
-
-
-SHARE: Verdict[Share] = Verdict(
+SHARE: Verdict[float] = Verdict(  # of all multiplications of a text, those that compare tokens with each other
     "cost.share",
     Claim(
         "few",
-        lambda share: share.pairs < 0.1,
+        lambda share: share < 0.1,
         Text(
             "In your text the pairs hardly count: {{share}} of the multiplications.",
             "在你的文本里，词元两两之间几乎不算什么：占乘法的 {{share}}。",
@@ -127,7 +115,7 @@ SHARE: Verdict[Share] = Verdict(
     ),
     Claim(
         "most",
-        lambda share: share.pairs > 0.5,
+        lambda share: share > 0.5,
         Text(
             "In your text most of the multiplications are already pairs: {{share}}.",
             "在你的文本里，大部分乘法已经花在词元两两之间：{{share}}。",

@@ -24,10 +24,8 @@ KEPT: Verdict[Kept] = Verdict(
         "all",
         lambda choice: choice.n_kept == choice.n_vocab and not choice.n_zero,
         Text(
-            "Nothing is dropped: every token can be drawn. The choice is as open as one among **{{choices}}** equally "
-            "likely tokens ({{after}} bits of entropy). Pull top-k or top-p to cut off the tail.",
-            "什么都没有去掉：每个词元都可能被抽中。这个选择的不确定程度，相当于在 **{{choices}}** 个同样可能的词元里"
-            "选一个（熵为 {{after}} 比特）。拖动 top-k 或 top-p，就能截掉长尾。",
+            "Nothing is dropped: every token can be drawn. Pull top-k or top-p to cut off the tail.",
+            "什么都没有去掉：每个词元都可能被抽中。拖动 top-k 或 top-p，就能截掉长尾。",
         ),
         Text(
             "All {{n_vocab}} tokens can be drawn, the least probable too",
@@ -38,10 +36,8 @@ KEPT: Verdict[Kept] = Verdict(
         "vanish",
         lambda choice: choice.n_kept == choice.n_vocab,
         Text(
-            "Nothing is dropped, but {{n_zero}} tokens are so improbable that a number of 32 bits holds 0 for them. "
-            "The choice is as open as one among **{{choices}}** equally likely tokens ({{after}} bits of entropy).",
-            "什么都没有去掉，但有 {{n_zero}} 个词元的概率太小，32 位的数只能存成 0。这个选择的不确定程度，"
-            "相当于在 **{{choices}}** 个同样可能的词元里选一个（熵为 {{after}} 比特）。",
+            "Nothing is dropped, but {{n_zero}} tokens are so improbable that a number of 32 bits holds 0 for them.",
+            "什么都没有去掉，但有 {{n_zero}} 个词元的概率太小，32 位的数只能存成 0。",
         ),
         Text(
             "No token is dropped, but {{n_zero}} of {{n_vocab}} are too improbable for 32 bits",
@@ -51,11 +47,9 @@ KEPT: Verdict[Kept] = Verdict(
     plain=Text(
         "**{{n_kept}}** tokens are kept. Together they had {{kept}} of the probability; the other {{n_dropped}} tokens "
         "shared {{dropped}}, and are out.\n\nThe kept ones are scaled up to sum to 1, so {{top}} now stands at "
-        "{{top_final}}. The entropy goes from {{before}} to {{after}} bits: as open as a choice among {{choices}} "
-        "equally likely tokens.",
+        "{{top_final}}.",
         "保留了 **{{n_kept}}** 个词元，它们原本共占 {{kept}} 的概率；其余 {{n_dropped}} 个词元共占 {{dropped}}，"
-        "全部出局。\n\n留下的按比例放大到总和为 1，于是 {{top}} 现在是 {{top_final}}。熵从 {{before}} 比特变为 "
-        "{{after}} 比特，相当于在 {{choices}} 个同样可能的词元里选一个。",
+        "全部出局。\n\n留下的按比例放大到总和为 1，于是 {{top}} 现在是 {{top_final}}。",
     ),
     label=Text(
         "Of {{n_vocab}} tokens {{n_kept}} are kept; the {{n_dropped}} others held {{dropped}} of the probability",
@@ -135,6 +129,23 @@ SAME: Verdict[tuple[int, int]] = Verdict(
     ),
 )
 """Of how many drawn tokens, from the first on, are those of greedy decoding, and how many there are."""
+
+CIRCLES: Verdict[tuple[int, int]] = Verdict(
+    "next_token.circles",
+    Claim(
+        "most",
+        lambda counts: counts[0] > 0.5 * counts[1],
+        Text(
+            "Round in circles: {{n_repeated}} of {{n}} tokens end four that had stood there before",
+            "原地打转：{{n}} 个词元中有 {{n_repeated}} 个，与前三个连起来是前文已有的",
+        ),
+    ),
+    plain=Text(
+        "{{n_repeated}} of {{n}} tokens end four that had stood there before",
+        "{{n}} 个词元中有 {{n_repeated}} 个，与前三个连起来是前文已有的",
+    ),
+)
+"""Of how many drawn tokens end four that had stood in the text before, and how many there are."""
 
 _MEANS = Text(
     "Tokens that were new had a probability of **{{p_first}}** on average, those of a second time {{p_second}}, from "

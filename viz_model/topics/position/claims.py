@@ -53,17 +53,11 @@ ORDER: Verdict[OrderEffect] = Verdict(
 )
 
 
-class Spread(NamedTuple):
-    """The largest difference in cosine similarity between two pairs of positions equally far apart."""
-
-    spread: float
-
-
-ALIKE: Verdict[Spread] = Verdict(
+ALIKE: Verdict[float] = Verdict(  # the largest difference in similarity between two pairs equally far apart
     "position.alike",
     Claim(
         "distance",
-        lambda alike: alike.spread < 1e-4,
+        lambda spread: spread < 1e-4,
         Text(
             "Only the *distance* counts: equal distances never differ by more than {{spread}}, which is rounding, so "
             "every diagonal of the square has one colour.",
@@ -161,17 +155,11 @@ REACH: Verdict[Reach] = Verdict(
 )
 
 
-class Diagonals(NamedTuple):
-    """The largest difference between two neighbours along a diagonal of what is added to the scores."""
-
-    change: float
-
-
-BIAS: Verdict[Diagonals] = Verdict(
+BIAS: Verdict[float] = Verdict(  # the largest difference between neighbours along a diagonal of what is added
     "position.bias",
     Claim(
         "distance",
-        lambda bias: bias.change < 1e-5,
+        lambda change: change < 1e-5,
         Text(
             "In this run the number depends on nothing but the head and the distance: it is the same along every "
             "diagonal. Each dot is a key that the chosen token may look at; the faint lines are the other heads.",

@@ -290,8 +290,8 @@ RECITED: Verdict[Tuned] = Verdict(
         lambda texts: texts.own.fell and texts.end.rose,
         Text(
             "The end of your text, which it did not train on, became harder: {{end_before}}, then {{end_after}}. What "
-            "it learnt, it learnt by heart.",
-            "你的文本的结尾没有用来训练，它变难了：{{end_before}}，后来是 {{end_after}}。它学到的，是背下来的。",
+            "it learnt does not carry over to that.",
+            "你的文本的结尾没有用来训练，它变难了：{{end_before}}，后来是 {{end_after}}。学到的东西没有用到那里。",
         ),
     ),
     Claim(

@@ -20,18 +20,26 @@ class ScaleView(NamedTuple):
 
 
 def draw_scale(view: ScaleView, words: Words) -> go.Figure:
-    """A point a model, parameters on a logarithmic axis; those of published sizes are grey and bear a ◇."""
-    figure, n_here = sheet.Sheet(), len(COLOURS)
-    for n, (name, blocks, size) in enumerate(zip(*view, strict=True)):
-        here = n < n_here
-        colour, symbol = (COLOURS[n], SYMBOLS[n]) if here else (theme.ROLES["residual"], "diamond-open")
-        counted = (words("scale_blocks"), int(blocks)), (words("part_parameters"), f"{int(size):,}")
-        hover = [writing.hover(name, *counted)]
-        curves.points(figure, [size], [blocks], colour, size=11, symbol=symbol, hover=hover)
-        side = ("left", 10) if size < 1e10 else ("right", -10)
-        label = f"{name}{'' if here else ' ◇'} · {short(int(size))}"
-        place: dict[str, Any] = {"xanchor": side[0], "xshift": side[1], "yshift": 10 if n % 2 else -4}
-        writing.note(figure, label, float(np.log10(size)), blocks, size=SMALL, **place)
-    axes.powers(figure, "x", words("part_parameters"), view.parameters.min() / 2, view.parameters.max() * 2)
-    axes.upward(figure, words("scale_blocks"), grid=True, rangemode="tozero")
-    return theme.finished(figure, height=320)
+    """A row a model, its parameters on a logarithmic axis; those of published sizes are grey and bear a ◇."""
+    figure, published = sheet.Sheet(), len(view.names) - len(COLOURS)
+    names = [f"{name}{'' if n < len(COLOURS) else ' ◇'}" for n, name in enumerate(view.names)]
+    sizes = [
+        (words("scale_count", n=int(blocks)), int(size))
+        for blocks, size in zip(view.blocks, view.parameters, strict=True)
+    ]
+    texts = [theme.plain(f"{counted} · {short(size)}") for counted, size in sizes]
+    hovers = [writing.hover(name, counted, f"{size:,}") for name, (counted, size) in zip(names, sizes, strict=True)]
+    colours = [*COLOURS, *[theme.ROLES["residual"]] * published]
+    signs: Any = [*SYMBOLS, *["diamond-open"] * published]
+    look: dict[str, Any] = {
+        "mode": "markers+text",
+        "text": texts,
+        "textposition": "middle right",
+        "textfont": {"size": SMALL},
+    }
+    curves.points(
+        figure, view.parameters, list(range(len(names))), colours, size=11, symbol=signs, hover=hovers, **look
+    )
+    axes.powers(figure, "x", words("part_parameters"), view.parameters.min() / 2, view.parameters.max() * 40)
+    axes.rows(figure, names, longest=30)
+    return theme.finished(figure, height=70 + 30 * len(names))

@@ -9,7 +9,7 @@ et al. 2019, section 3.2).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ import torch
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.attention.numbers import heads, masks
+from viz_model.topics.attribution.numbers.circuits import SINK_RATIO, SINK_WEIGHT
 
 Group = Literal["first", "punctuation", "marks"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -145,6 +146,28 @@ class Taken(NamedTuple):
     shares: np.ndarray
     even: float
 
+    @property
+    def is_sink(self) -> np.ndarray:
+        """Heads of which the group takes at least a fifth of the weight and gives less than half as much: [L, H]."""
+        sinks: np.ndarray = (self.weights >= SINK_WEIGHT) & (self.shares < SINK_RATIO * self.weights)
+        return sinks
+
+    def facts(self) -> dict[str, str]:
+        """For prose: means over all heads, the head in which weight and share differ most, and how many are sinks."""
+        apart = np.abs(self.weights - self.shares)
+        layer, head = np.unravel_index(apart.argmax(), apart.shape)
+        return {
+            "weight": share(float(self.weights.mean())),
+            "share": share(float(self.shares.mean())),
+            "even": share(self.even),
+            "layer": str(layer),
+            "head": str(head),
+            "head_weight": share(float(self.weights[layer, head])),
+            "head_share": share(float(self.shares[layer, head])),
+            "n_sinks": str(int(self.is_sink.sum())),
+            "n_heads": str(apart.size),
+        }
+
 
 class Care(NamedTuple):
     """All heads of a stack on one text.
@@ -159,6 +182,14 @@ class Care(NamedTuple):
     ranks: np.ndarray
     gaps: tuple[Gap, ...]
 
+    def rank_facts(self) -> dict[str, str]:
+        """For prose: the mean and the lowest rank correlation, and whose it is; none where there is no correlation."""
+        if not np.isfinite(self.ranks).any():
+            return {}
+        layer, head = np.unravel_index(np.nanargmin(self.ranks), self.ranks.shape)
+        mean, low = float(np.nanmean(self.ranks)), float(self.ranks[layer, head])
+        return {"mean": correlation(mean), "low": correlation(low), "layer": str(layer), "head": str(head)}
+
 
 def care(trace: Trace) -> Care:
     """Every head of the stack that a run is seen from.
@@ -169,33 +200,73 @@ def care(trace: Trace) -> Care:
     if len(trace) < 2:
         raise ValueError("a single token has no other to look at")
     places = groups(trace)
-    weights: dict[Group, list[np.ndarray]] = {name: [] for name in places}
-    shares: dict[Group, list[np.ndarray]] = {name: [] for name in places}
-    even: dict[Group, list[float]] = {name: [] for name in places}
-    ranks, gaps = [], []
-    for layer in range(trace.n_layers):
+    taken: dict[Group, list[tuple[np.ndarray, np.ndarray, float]]] = {name: [] for name in places}
+    ranks: list[np.ndarray] = []
+    gaps: list[Gap] = []
+    for layer in range(trace.n_layers):  # the T×T matrices of one layer at a time
         found = arriving(trace, layer)
-        arrived, seen = found.shares, found.visible
         for name, positions in places.items():
-            inside = np.isin(np.arange(len(trace)), positions)
-            rows = ~inside & (seen.sum(-1) > 1)
-            weights[name].append(found.weights[:, rows][..., inside].sum(-1).mean(-1))
-            shares[name].append(arrived[:, rows][..., inside].sum(-1).mean(-1))
-            even[name].append(float((seen[rows][:, inside].sum(-1) / seen[rows].sum(-1)).mean()))
-        ranks.append(rank_correlations(found.weights, found.lengths, seen))
-        apart = np.abs(found.weights - arrived).reshape(len(found.weights), -1)
-        for head, at in enumerate(apart.argmax(-1)):
-            query, key = divmod(int(at), len(trace))
-            gap = Gap(layer, head, query, key, float(found.weights[head, query, key]), float(arrived[head, query, key]))
-            gaps.append(gap)
+            taken[name].append(_taken(found, positions))
+        ranks.append(rank_correlations(found.weights, found.lengths, found.visible))
+        gaps += _gaps(found, layer)
+    parts = {name: tuple(zip(*each, strict=True)) for name, each in taken.items()}
     return Care(
         groups={
-            name: Taken(positions, np.stack(weights[name]), np.stack(shares[name]), float(np.mean(even[name])))
-            for name, positions in places.items()
+            name: Taken(places[name], np.stack(weights), np.stack(shares), float(np.mean(even)))
+            for name, (weights, shares, even) in parts.items()
         },
         ranks=np.stack(ranks),
         gaps=tuple(sorted(gaps, key=lambda gap: -abs(gap.weight - gap.share))),
     )
+
+
+def _taken(found: Arriving, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Of a layer, what :class:`Taken` has of all."""
+    visible = found.visible
+    inside = np.isin(np.arange(len(visible)), positions)
+    rows = ~inside & (visible.sum(-1) > 1)
+    weights, shares = (each[:, rows][..., inside].sum(-1).mean(-1) for each in (found.weights, found.shares))
+    return weights, shares, float((visible[rows][:, inside].sum(-1) / visible[rows].sum(-1)).mean())
+
+
+def _gaps(found: Arriving, layer: int) -> Iterator[Gap]:
+    for head, (weights, shares) in enumerate(zip(found.weights, found.shares, strict=True)):
+        query, key = np.unravel_index(np.abs(weights - shares).argmax(), weights.shape)
+        yield Gap(layer, head, int(query), int(key), float(weights[query, key]), float(shares[query, key]))
+
+
+class First(NamedTuple):
+    """Of one query: the key that it gives most weight, and the one from which most arrives.
+
+    Attributes:
+        n_seen: keys that it sees.
+        read, read_weight: the key of most weight.
+        sender, weight, share: the key from which most arrives, its weight, and its share of what arrives.
+    """
+
+    n_seen: int
+    read: int
+    read_weight: float
+    sender: int
+    weight: float
+    share: float
+
+
+def first(found: Arriving, query: int, head: int = 0) -> First:
+    weights, shares = found.weights[head, query], found.shares[head, query]
+    read, sender = int(weights.argmax()), int(shares.argmax())
+    n_seen = int(found.visible[query].sum())
+    return First(n_seen, read, float(weights[read]), sender, float(weights[sender]), float(shares[sender]))
+
+
+def share(value: float) -> str:
+    """A share for prose: 46%, or 0.4% where whole per cent would say too little."""
+    return f"{value:.0%}" if value >= 0.0995 or value == 0 else f"{value:.1%}"
+
+
+def correlation(value: float) -> str:
+    """A rank correlation for prose; a dash where there is none."""
+    return f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def edited(trace: Trace) -> bool:

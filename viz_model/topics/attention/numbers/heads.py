@@ -65,6 +65,21 @@ def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Seq
     )
 
 
+class Largest(NamedTuple):
+    """The largest weight of one query's row: the key's position, its weight, and that of the next (0 without one)."""
+
+    at: int
+    weight: float
+    second: float
+    n_seen: int
+
+
+def largest(row: np.ndarray, n_seen: int | None = None) -> Largest:
+    """Of a row of a pattern, [Tk]; ``n_seen`` is how many keys its mask shows, by default all."""
+    second, weight = np.sort(np.append(row, 0.0))[-2:].tolist()
+    return Largest(int(row.argmax()), weight, second, len(row) if n_seen is None else n_seen)
+
+
 def of_head(trace: Trace, layer: int, head: int) -> HeadSummary:
     """One head on this run, under the mask that the run had."""
     pattern = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()

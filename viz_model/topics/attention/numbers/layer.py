@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from viz_model.config import ModelConfig
+from viz_model.model import masks as masks_of
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads
-from viz_model.topics.attention.pictures.steps import StepsView
+from viz_model.topics.attention.numbers import heads, masks
 
 MATRICES = ("scores", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
+
+CHAIN = ("q", "k", "v", "products", *MATRICES, "z")
+"""A head as matrices: Q, K, V [T, K], QKᵀ and what becomes of it [T, T], what it mixes [T, K]."""
 
 FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:3], "pattern", "z", "out")
 """Sites of attention whose formulas are shown, where the model has them."""
 
 
-def matrices(trace: Trace, layer: int) -> tuple[str, ...]:
-    """Those of :data:`MATRICES` that this model has."""
-    return tuple(name for name in MATRICES if f"blocks.{layer}.attn.{name}" in trace)
+def matrices(trace: Trace, layer: int, names: tuple[str, ...] = MATRICES) -> tuple[str, ...]:
+    """Those of :data:`MATRICES`, or of :data:`CHAIN`, that this model has."""
+    return tuple(name for name in names if name == "products" or f"blocks.{layer}.attn.{name}" in trace)
 
 
-def sight(trace: Trace, layer: int) -> str:
-    """Whom the queries of a layer see in this model: "causal", "two_way", or either within a "window"."""
-    side = trace.stack.side
-    if trace.config.window(side, layer):
-        return "window_two_way" if side == "encoder" else "window"
-    return "two_way" if side == "encoder" else "causal"
+class Sight(NamedTuple):
+    """Whom the queries of a layer see in a run.
+
+    Attributes:
+        n: tokens.
+        hidden: cells of the T×T mask that hide a key.
+        is_causal: whether they are just those above the diagonal.
+        size: that of the window that the mask is, 0 where it is another.
+        is_two_way: whether some query sees what comes after it.
+    """
+
+    n: int
+    hidden: int
+    is_causal: bool
+    size: int
+    is_two_way: bool
 
 
-def hand_parts(view: StepsView, config: ModelConfig) -> tuple[str, ...]:
-    """The steps of the arithmetic by hand, such as this model takes them, by the key of their prose."""
-    return (
-        f"product{view.form}",
-        "scale" if view.scaled else "no_scale",
-        *(() if view.bias is None else ("bias",)),
-        "mask",
-        "softmax",
-        "mix",
-        "heads" if config.attention_bias else "heads_no_bias",
+def sight(trace: Trace, layer: int) -> Sight:
+    """Read off the mask that the run had, which may be another than the model's own."""
+    visible, side, n = masks.of_run(trace, layer), trace.stack.side, len(trace)
+    size = trace.config.window(side, layer)
+    is_window = bool(size) and visible.equal(masks_of.window(n, n, size, two_way=side == "encoder"))
+    return Sight(
+        n=n,
+        hidden=int((~visible).sum()),
+        is_causal=visible.equal(masks_of.causal(n, n)),
+        size=size if is_window else 0,
+        is_two_way=bool(visible.triu(1).any()),
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, ROW, Cells, Index, span_of
+from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.spans import around
+from viz_model.model import masks as masks_of
+from viz_model.model import ops
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads, masks
 from viz_model.topics.attention.pictures.forms import FormsView
@@ -27,25 +31,22 @@ LARGEST = 88
 FORMS = ("", "_normed", "_rotated")
 """What may become of a query or key before scores are made of it, in order."""
 
+VECTORS = {"q": "query", "k": "key", "v": "value", "z": "value"}
+"""The roles of a head's matrices [T, K]; its others are [Tq, Tk]."""
+
 
 def grid_view(trace: Trace, layer: int) -> GridView:
     site, config = f"blocks.{layer}.attn.pattern", trace.config
-    visible = masks.of_run(trace, layer).numpy()
     size = min(GRID_SIZE, math.isqrt(GRID_CELLS // config.n_heads))
     pool = -(-len(trace) // size)
-    patterns = []
-    for head in range(config.n_heads):  # one T×T matrix at a time
-        pattern = trace.head(site, head).numpy()
-        patterns.append(pool_max(pattern, pool).astype(np.float32))
-    labels = tuple(token.label for token in trace.tokens)
-    if pool > 1:
-        spans = [labels[i : i + pool] for i in range(0, len(labels), pool)]
-        labels = tuple(f"{span[0]} … {span[-1]}" if len(span) > 1 else span[0] for span in spans)
+    square = Pool(pool, pool)
+    every = range(config.n_heads)  # one T×T matrix at a time
+    visible = masks.of_run(trace, layer).numpy().astype(np.float32)
     shared = config.n_heads // config.n_kv_heads
     return GridView(
-        patterns=np.stack(patterns),
-        hidden=~pool_max(visible, pool),
-        labels=labels,
+        patterns=np.stack([heatmap.extremes(trace.head(site, head).numpy(), square) for head in every]),
+        hidden=heatmap.extremes(visible, square) == 0,
+        labels=heatmap.spans([token.label for token in trace.tokens], pool),
         marks=tuple(dict.fromkeys(trace.tokens[position].label for position in heads.marks(trace))),
         summaries=heads.of_layer(trace, layer),
         groups=tuple(range(first, first + shared) for first in range(0, config.n_heads, shared)),
@@ -54,15 +55,24 @@ def grid_view(trace: Trace, layer: int) -> GridView:
     )
 
 
-def pool_max(values: np.ndarray, pool: int) -> np.ndarray:
-    """[T, T] -> [S, S]: the largest value of each pool × pool square, so that no spike is lost."""
-    if pool == 1:
-        return values
-    length = len(values)
-    size = -(-length // pool)
-    padded = np.zeros((size * pool, size * pool), dtype=values.dtype)
-    padded[:length, :length] = values
-    return padded.reshape(size, pool, size, pool).max(axis=(1, 3))
+def matrix_of(trace: Trace, layer: int, head: int, name: str, part: str = "attn") -> np.ndarray:
+    """A matrix of a head, under its name in :data:`viz_model.topics.attention.numbers.layer.CHAIN`.
+
+    Queries and keys [T, K] are those that the scores are made of; "products" [Tq, Tk] are QKᵀ before any scale.
+    ``part`` is "attn" or "cross".
+    """
+    if name == "products":
+        q, k = (torch.from_numpy(matrix_of(trace, layer, head, letter, part)) for letter in "qk")
+        return ops.dot_products(q, k).numpy()
+    return trace.head(_site(trace, layer, name, part), head).numpy()
+
+
+def _site(trace: Trace, layer: int, name: str, part: str = "attn") -> str:
+    """The site that holds a matrix; products are the first step of the scores."""
+    at = f"blocks.{layer}.{part}."
+    if name in ("q", "k"):
+        return next(f"{at}{name}{form}" for form in reversed(FORMS) if f"{at}{name}{form}" in trace)
+    return f"{at}{'scores' if name == 'products' else name}"
 
 
 def head_view(
@@ -70,34 +80,36 @@ def head_view(
     layer: int,
     head: int,
     token: int,
-    axes: tuple[str, str],
-    matrix: str = "pattern",
+    axes: tuple[str, str, str],
+    name: str = "pattern",
     most: int = LARGEST,
 ) -> heatmap.HeatmapView:
-    """One of a head's matrices [Tq, Tk], such as its scores, of up to ``most`` positions around the chosen token.
+    """One of a head's matrices, such as its scores, of up to ``most`` positions around the chosen token.
 
-    ``axes`` names rows and columns.
+    ``axes`` names queries, keys, and the dimensions of a head.
 
     In the pattern, masked cells are exactly 0 and shown as masked, because they are no small
     weights: the softmax never had a choice there.
     """
-    site = f"blocks.{layer}.attn.{matrix}"
-    shown = around(token, len(trace), most)
-    values = trace.head(site, head).numpy()[shown, shown]
-    if matrix == "pattern":
+    site, shown = _site(trace, layer, name), around(token, len(trace), most)
+    values, labels = matrix_of(trace, layer, head, name)[shown], tuple(t.label for t in trace.tokens[shown])
+    is_square = name not in VECTORS
+    if is_square:
+        values = values[:, shown]
+    if name == "pattern":
         values = np.where(masks.of_run(trace, layer).numpy()[shown, shown], values, np.nan)
-    labels = tuple(t.label for t in trace.tokens[shown])
+    of = heads.shared_with(trace.config, head)[0] if name in ("k", "v") else head
     return heatmap.HeatmapView(
         values=values,
         rows=labels,
-        columns=labels,
-        site=f"{trace.full_name(site)}[{head}]",
-        role="position" if matrix == "bias" else "pattern",
-        scale="probability" if matrix == "pattern" else "signed",
-        row_axis=axes[0],
-        column_axis=axes[1],
-        selected_row=token - shown.start,
-        cells=Cells(site, (head, ROW, COLUMN), span_of(shown), span_of(shown)),
+        columns=labels if is_square else tuple(map(str, range(values.shape[1]))),
+        site=f"{trace.full_name(site)}[{of}]",
+        role={**VECTORS, "bias": "position"}.get(name, "pattern"),
+        scale="probability" if name == "pattern" else "signed",
+        row_axis=axes[1] if name in ("k", "v") else axes[0],
+        column_axis=axes[1 if is_square else 2],
+        selected_row=None if name in ("k", "v") else token - shown.start,
+        cells=Cells(site, (of, ROW, COLUMN), span_of(shown), span_of(shown) if is_square else ()),
     )
 
 
@@ -119,22 +131,32 @@ def forms_view(trace: Trace, layer: int, head: int, query: int, key: int) -> For
     )
 
 
-def steps_view(trace: Trace, layer: int, head: int, query: int) -> StepsView:
-    at = f"blocks.{layer}.attn."
-    form = next(form for form in reversed(FORMS) if f"{at}q{form}" in trace)
-    row = {name: trace.head(at + name, head)[query].numpy() for name in ("scores", "mask", "masked", "pattern")}
-    q, k = trace.head(f"{at}q{form}", head)[query], trace.head(f"{at}k{form}", head)
+def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "attn", n_padding: int = 0) -> StepsView:
+    """One query's steps, in self-attention ("attn") or in a decoder's cross-attention ("cross").
+
+    ``n_padding`` keys at the end are hidden, as padding in a batch would be: then no numbers of this run.
+    """
+    at = f"blocks.{layer}.{part}."
+    row = {name: trace.head(at + name, head)[query] for name in ("scores", "mask", "masked", "pattern", "z")}
+    values = trace.head(at + "v", head)
+    if n_padding:
+        hidden = torch.arange(len(values)) >= len(values) - n_padding
+        row["mask"] = ops.additive(masks_of.padding(1, hidden))[0]
+        row["masked"] = row["scores"] + row["mask"]
+        row["pattern"] = ops.pattern(row["masked"])
+        row["z"] = ops.mix(row["pattern"][None], values)[0]
+    tokens = trace.at("encoder").tokens if part == "cross" else trace.tokens
+    q, k = (matrix_of(trace, layer, head, letter, part) for letter in "qk")
     return StepsView(
-        labels=tuple(token.label for token in trace.tokens),
+        labels=tuple(token.label for token in tokens),
         query=query,
-        form=form,
+        form=_site(trace, layer, "q", part).removeprefix(f"{at}q"),
         scaled=trace.config.scale_scores,
-        products=(k @ q).numpy(),
+        products=k @ q[query],
         bias=trace.head(f"{at}bias", head)[query].numpy() if f"{at}bias" in trace else None,
-        **row,
-        values=trace.head(at + "v", head).numpy(),
-        z=trace.head(at + "z", head)[query].numpy(),
-        d_head=trace.config.d_head,
-        at=at,
+        **{name: numbers.numpy() for name, numbers in row.items()},
+        values=values.numpy(),
+        at="" if n_padding else at,
         head=head,
+        is_cross=part == "cross",
     )

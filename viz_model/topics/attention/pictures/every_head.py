@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
 from viz_model.drawing.writing import hover
-from viz_model.topics.attention.numbers.caveats_in_prose import number
+from viz_model.topics.attention.numbers.caveats import correlation, share
 
 WRITTEN_CELLS = 12
 """Rows and columns up to which a cell has its number in it."""
@@ -34,7 +34,7 @@ def draw_heads(view: HeadsView, words: Mapping[str, str], role: str) -> go.Figur
     """
     n_layers, n_heads = view.values.shape
     is_rank, few = role == "rank", n_layers <= WRITTEN_CELLS
-    texts = [number(value, is_rank) for value in view.values.ravel().tolist()]
+    texts = [(correlation if is_rank else share)(value) for value in view.values.ravel().tolist()]
     # Beside many others a cell is too narrow for a digit after the point.
     narrow = n_heads > NARROW_CELLS and not is_rank
     short = [f"{value:.0%}" for value in view.values.ravel().tolist()] if narrow else texts

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
-from viz_model.topics.attention.numbers.caveats import Arriving
-from viz_model.topics.attention.numbers.caveats_in_prose import share
+from viz_model.topics.attention.numbers.caveats import Arriving, share
 
 MOST_KEYS = 12
 

@@ -23,7 +23,7 @@ class StepsView(NamedTuple):
     ``products`` q·k of the form that this model makes scores of; ``scores`` after ÷√K, where it
     divides; ``bias`` what its position scheme adds, or None; ``mask`` 0 or −∞; ``masked`` the sum
     of all three; ``pattern`` after softmax; ``values`` the value vectors [T, K], ``z`` their
-    weighted sum [K]. ``at`` is what the names of the layer's values begin with.
+    weighted sum [K]. ``at`` is what the names of the layer's values begin with; empty where they are not the run's.
     """
 
     labels: tuple[str, ...]
@@ -38,9 +38,10 @@ class StepsView(NamedTuple):
     pattern: np.ndarray
     values: np.ndarray
     z: np.ndarray
-    d_head: int
     at: str = ""
     head: int = 0
+    is_cross: bool = False
+    """Whether the keys are another text's."""
 
     def cells(self, step: str) -> Cells | None:
         """Which numbers a row of :meth:`rows` shows, in the columns of :meth:`shown`.
@@ -62,19 +63,30 @@ class StepsView(NamedTuple):
         rows["masked" if self.bias is None else "masked_bias"] = self.masked
         return {**rows, "pattern": self.pattern}
 
+    @property
+    def fetched(self) -> np.ndarray:
+        """The length of each weighted value, [T]."""
+        return np.asarray(self.pattern * np.linalg.norm(self.values, axis=-1))
+
+    @property
+    def n_seen(self) -> int:
+        """How many keys the mask shows."""
+        return int(np.isfinite(self.mask).sum())
+
     def shown(self, most: int = MAX_WRITTEN) -> np.ndarray:
-        """Positions of the keys to draw: of long texts the query's own and those of most weight.
+        """Positions of the keys to draw: of long texts the query's own, where it is a key, and those of most weight.
 
         One key that the mask hides stands among them, where there is one.
         """
         length = len(self.labels)
         if length <= most:
             return np.arange(length)
+        own = [] if self.is_cross else [self.query]
         hidden = np.flatnonzero(~np.isfinite(self.mask))
         example = hidden[np.abs(hidden - self.query).argsort(kind="stable")[:1]]
-        rest = np.setdiff1d(np.flatnonzero(np.isfinite(self.mask)), [self.query])
-        rest = rest[np.argsort(-self.pattern[rest], kind="stable")[: most - 1 - len(example)]]
-        return np.sort(np.concatenate([[self.query], example, rest])).astype(int)
+        rest = np.setdiff1d(np.flatnonzero(np.isfinite(self.mask)), own)
+        rest = rest[np.argsort(-self.pattern[rest], kind="stable")[: most - len(own) - len(example)]]
+        return np.sort(np.concatenate([own, example, rest])).astype(int)
 
 
 def step_strips(view: StepsView, names: Mapping[str, str]) -> StripsView:
@@ -88,6 +100,5 @@ def step_strips(view: StepsView, names: Mapping[str, str]) -> StripsView:
         scaled(names[step], values[shown], "share" if step == "pattern" else "signed", cells=view.cells(step))
         for step, values in view.rows().items()
     ]
-    weighted = np.linalg.norm(view.pattern[shown, None] * view.values[shown], axis=-1)
-    drawn.append(scaled(names["weighted"], weighted, "bars", role="value"))
+    drawn.append(scaled(names["weighted"], view.fetched[shown], "bars", role="value"))
     return aligned(drawn, [view.labels[position] for position in shown], span_of(shown))

@@ -13,8 +13,9 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.topics.attention.choices import GROUP, RUN
+from viz_model.topics.attention.claims import FIRST, SINKS
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.numbers.caveats_in_prose import is_sink, rank_facts, share, sink_facts
+from viz_model.topics.attention.numbers.caveats import share
 from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
 from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
 from viz_model.topics.attention.pictures.row import RowView, draw_row
@@ -70,6 +71,10 @@ def _one_head(page: Page) -> None:
     with left:
         st.markdown(f"#### {words('row_one' if row.n_seen == 1 else 'row_title', **values)}")
         elements.figure(page, draw_row(row, names), "row", words("row_alt"))
+        top = care.first(found, page.token)
+        facts = {name: share(getattr(top, name)) for name in ("read_weight", "weight", "share")}
+        names_of = {name: page.token_name(getattr(top, name)) for name in ("read", "sender")}
+        elements.say(page, FIRST, top, **facts, **names_of)
         if len(row.keys) < row.n_seen:
             st.caption(words("row_part", **values))
     with right:
@@ -83,7 +88,7 @@ def _one_head(page: Page) -> None:
 def _ranks(page: Page, found: care.Care) -> None:
     """Whether weights rank what arrives, head by head, and where they disagree most."""
     words = page.words
-    facts = rank_facts(found)
+    facts = found.rank_facts()
     st.markdown(f"#### {words('ranks_title', **facts) if facts else words('ranks_none')}")
     picture, see = elements.split()
     with picture:
@@ -91,21 +96,18 @@ def _ranks(page: Page, found: care.Care) -> None:
             view = HeadsView(found.ranks, (page.view.layer, page.view.head))
             figure = draw_heads(view, _axes(page, "rank"), "rank")
             elements.figure(page, figure, "ranks", words("ranks_alt"), on_pick=_pick)
-        lines = [words("gaps_title")]
-        for gap in found.gaps[:MOST_GAPS]:
-            values = {
-                "layer": gap.layer,
-                "head": gap.head,
-                "query": page.token_name(gap.query),
-                "key": page.token_name(gap.key),
-                "weight": share(gap.weight),
-                "share": share(gap.share),
-            }
-            lines.append(f"- {words('gap', **values)}")
-        st.markdown("\n".join([lines[0], "", *lines[1:]]))
+        lines = [
+            f"- {words('gap', **_written(page, gap), layer=gap.layer, head=gap.head)}" for gap in found.gaps[:MOST_GAPS]
+        ]
+        st.markdown("\n".join([words("gaps_title"), "", *lines]))
     with see:
         if facts:
             elements.see(page, "ranks", **facts)
+
+
+def _written(page: Page, gap: care.Gap) -> dict[str, str]:
+    tokens = {"query": page.token_name(gap.query), "key": page.token_name(gap.key)}
+    return {**tokens, "weight": share(gap.weight), "share": share(gap.share)}
 
 
 def _sinks(page: Page, found: care.Care) -> None:
@@ -114,7 +116,7 @@ def _sinks(page: Page, found: care.Care) -> None:
     name = elements.choose(page, GROUP, tuple(found.groups))
     taken = found.groups[name]
     tokens = list(dict.fromkeys(page.token_name(place) for place in taken.positions))
-    facts = sink_facts(taken) | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
+    facts = taken.facts() | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
     st.markdown(f"#### {words('sinks_title', name=words(f'in_title_{name}', **facts), **facts)}")
     chosen = (page.view.layer, page.view.head)
     left, right = st.columns(2, gap="large")
@@ -127,7 +129,7 @@ def _sinks(page: Page, found: care.Care) -> None:
             figure = draw_heads(HeadsView(shown, chosen), _axes(page, key), role)
             elements.figure(page, figure, f"sinks_{key}", words(f"sinks_{key}_alt"), on_pick=_pick)
     elements.see(page, "sinks", **facts)
-    elements.see(page, f"sinks_{'some' if is_sink(taken).any() else 'none'}", **facts)
+    elements.say(page, SINKS, taken, **facts)
 
 
 def _axes(page: Page, value: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
-from viz_model.topics.attention.claims import HEAD, written
+from viz_model.drawing.writing import percent
+from viz_model.topics.attention.claims import HEAD, SIGHT, STRONGEST, written
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query
@@ -51,13 +52,13 @@ def _pick(head: int) -> None:
 
 def _tell(query: Query, view: grid.GridView) -> None:
     page, facts, config = query.page, query.facts, query.page.lm.config
-    weight = f"{query.steps.pattern[query.strongest]:.0%}"
-    elements.see(page, **facts, strongest=facts["key"], weight=weight)
+    of, weight = page.words("of_head", **facts), percent(query.largest.weight)
+    elements.say(page, STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
     marks = ", ".join(map(literal, view.marks))
     head = view.summaries[page.view.head]
     elements.say(page, HEAD, head, **written(head), marks=marks)
     sight = layer.sight(page.trace, page.view.layer)
-    elements.see(page, f"see_{sight}", size=config.window(page.trace.stack.side, page.view.layer))
+    elements.say(page, SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2)
     if query.shared:
         elements.see(page, "see_shared", **query.shared)
     if view.pool > 1:

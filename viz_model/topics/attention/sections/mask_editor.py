@@ -18,7 +18,7 @@ from viz_model.app.choices import Choice
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.config import Side
-from viz_model.drawing import strips, theme
+from viz_model.drawing import theme, writing
 from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
@@ -27,8 +27,9 @@ from viz_model.topics.ablations.pictures.guesses import draw_guesses
 from viz_model.topics.ablations.pictures.places import draw_places
 from viz_model.topics.ablations.pictures.written import draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
-from viz_model.topics.attention.numbers import masks
-from viz_model.topics.attention.numbers.views import head_view
+from viz_model.topics.attention.claims import GUESSES, PRUNED
+from viz_model.topics.attention.numbers import layer, masks, pruning
+from viz_model.topics.attention.sections import matrices
 
 DRAWN = 16
 """Positions along a side of the square that can be drawn in."""
@@ -40,19 +41,19 @@ def section(page: Page) -> None:
     st.subheader(words("what_if"), anchor=False)
     elements.see(page, "what_if", layer=view.layer)
     mask, before, changed = run(page)
+    _matrices(page, mask, changed or before)
     if changed is None:
         return
     names = {name: words(name) for name in ("before", "after")}
     left, right = st.columns(2, gap="large")
     with left:
-        if not mask.is_own:
-            _pattern(page, changed)
-        if heads_off(view, page):
+        if off := heads_off(view, page):
             written = views.written_view(before, changed, view.layer, page.token)
             axes = {"head": page.t("common.axis_head"), "length": words("written_length")}
             elements.figure(page, draw_written(written, names | axes, view.head), "written", words("written_alt"))
             elements.source(page, page.at("attn.head_out"))
             elements.see(page, "change_off")
+            _pruned(page, changed, off)
     with right:
         if page.lm.config.has_logits:
             _guesses(page, before, changed, names)
@@ -67,14 +68,26 @@ def section(page: Page) -> None:
             elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
 
 
-def _pattern(page: Page, changed: vm.Trace) -> None:
+def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
+    """The chosen head under the mask: its scores, the mask itself, both together, and after softmax."""
     view = page.view
-    st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer)}**")
-    axes = page.t("common.axis_query"), page.t("common.axis_key")
-    large = head_view(changed, view.layer, view.head, page.token, axes)
-    alt = page.words("head_alt", head=view.head, layer=view.layer)
-    elements.heat_rows(page, strips.matrix(large), "under_mask", alt, own=False)
-    elements.source(page, page.at("attn.pattern"))
+    name = page.words(f"mask_{mask.name}")
+    st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer, mask=name)}**")
+    matrices.draw(page, trace, layer.matrices(trace, view.layer), "under_mask", 2)
+
+
+def _pruned(page: Page, changed: vm.Trace, off: tuple[int, ...]) -> None:
+    """The layer with these heads taken out of its matrices, beside the run with them switched off."""
+    if not pruning.can_be_compared(changed, page.view.layer):
+        return
+    small = pruning.pruned(changed, page.view.layer, off)
+    st.markdown(f"**{page.words('pruned_title', heads=', '.join(map(str, off)))}**")
+    rows = [
+        f"| $W_{letter.upper()}$ | {' × '.join(map(str, before))} | {' × '.join(map(str, after))} |"
+        for letter, (before, after) in small.shapes.items()
+    ]
+    elements.see(page, "pruned", rows="\n".join(rows), n_before=f"{small.n_before:,}", n_after=f"{small.n_after:,}")
+    elements.say(page, PRUNED, small, difference=writing.small(small.difference), size=writing.small(small.size))
 
 
 def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
@@ -91,10 +104,10 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         "after": texts.literal(found.labels[found.best[1]]),
         **found.facts(),
     }
-    st.markdown(f"**{page.words(f'title_{found.outcome}', **values)}**")
+    st.markdown(f"**{GUESSES.label(page.t.language, found, **values)}**")
     elements.figure(page, draw_guesses(found, names), "guesses", page.words("guesses_alt"))
     st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
-    elements.see(page, "change_same" if found.outcome == "same" else "change_guesses", **values)
+    elements.say(page, GUESSES, found, **values)
 
 
 def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:

@@ -6,10 +6,11 @@ import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.app.page import Page
-from viz_model.drawing import lines, strips
+from viz_model.drawing import lines
 from viz_model.drawing.spans import around
 from viz_model.topics.attention.choices import MATRIX, SPAN
 from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.sections import matrices
 from viz_model.topics.attention.sections.query import Query
 
 MOST_LINES, LINE_PITCH = 20, 26
@@ -29,11 +30,9 @@ def section(query: Query) -> None:
 
 def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
-    words, view, n = page.words, page.view, len(page.trace)
-    most = _reach(page)
-    axes = page.t("common.axis_query"), page.t("common.axis_key")
-    found = views.head_view(page.trace, view.layer, view.head, page.token, axes, matrix, most)
-    elements.heat_rows(page, strips.matrix(found), "head", words("head_alt", head=view.head, layer=view.layer))
+    words, view, n, most = page.words, page.view, len(page.trace), _reach(page)
+    drawn = matrices.of(page, page.trace, matrix, most)
+    elements.heat_rows(page, drawn, "head", words("head_alt", head=view.head, layer=view.layer))
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
     if shown.stop - shown.start < n:

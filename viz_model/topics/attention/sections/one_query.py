@@ -21,7 +21,7 @@ def _forms(query: Query) -> None:
     Nothing where neither is changed before they meet.
     """
     page, words = query.page, query.page.words
-    view = views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.strongest)
+    view = views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.largest.at)
     if not view.notes:
         return
     st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)

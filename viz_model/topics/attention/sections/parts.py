@@ -8,13 +8,15 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.topics.attention.choices import SECTION
-from viz_model.topics.attention.sections import caveats, mask_editor, one_query
+from viz_model.topics.attention.sections import caveats, mask_editor, matrices, one_query, together
 from viz_model.topics.attention.sections.query import Query
 
 
 def section(query: Query) -> None:
     drawn = {
         "steps": partial(one_query.section, query),
+        "matrices": partial(matrices.section, query),
+        "together": partial(together.section, query),
         "care": partial(caveats.section, query.page),
         "what_if": partial(mask_editor.section, query.page),
     }

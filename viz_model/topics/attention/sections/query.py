@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from viz_model.app.page import Page
 from viz_model.topics.attention.numbers import views
+from viz_model.topics.attention.numbers.heads import Largest, largest
 from viz_model.topics.attention.numbers.layer import shared_facts
 from viz_model.topics.attention.pictures.steps import StepsView
 
@@ -15,14 +16,14 @@ class Query(NamedTuple):
 
     Attributes:
         steps: from its products to its mixed value.
-        strongest: the position that it reads most.
+        largest: the position that it reads most, and its weight.
         facts: its names, for texts.
         shared: about keys and values that heads share; empty where they do not.
     """
 
     page: Page
     steps: StepsView
-    strongest: int
+    largest: Largest
     facts: dict[str, object]
     shared: dict[str, str]
 
@@ -30,7 +31,7 @@ class Query(NamedTuple):
     def of(cls, page: Page) -> Query:
         layer, head = page.view.layer, page.view.head
         steps = views.steps_view(page.trace, layer, head, page.token)
-        strongest = int(steps.pattern.argmax())
-        names = {"token": page.token_name(), "key": page.token_name(strongest)}
+        row = largest(steps.pattern, steps.n_seen)
+        names = {"token": page.token_name(), "key": page.token_name(row.at)}
         shared = shared_facts(page.lm.config, head)
-        return cls(page, steps, strongest, {"head": head, "layer": layer, **names}, shared)
+        return cls(page, steps, row, {"head": head, "layer": layer, **names}, shared)

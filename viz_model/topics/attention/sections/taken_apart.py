@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.topics.attention.choices import MATRIX
-from viz_model.topics.attention.numbers import by_hand, layer
+from viz_model.topics.attention.numbers import layer
+from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.attention.sections.query import Query
 
 
 def formula(query: Query) -> None:
-    page, config = query.page, query.page.lm.config
-    elements.see(page, layer.heads_text(config), **layer.sizes(config))
-    if query.shared:
-        elements.see(page, "heads_shared", **query.shared, d_head=config.d_head)
-    elements.formula(page, *layer.formulas(page.trace, page.view.layer))
+    elements.formula(query.page, *layer.formulas(query.page.trace, query.page.view.layer))
 
 
 def hand(query: Query) -> None:
-    page, steps = query.page, query.steps
+    page, view = query.page, query.page.view
     elements.see(page, "hand", **query.facts)
-    sums = by_hand.by_hand(steps, query.strongest)
-    sums |= by_hand.heads_by_hand(page.trace, page.view.layer, page.token)
-    for n, part in enumerate(layer.hand_parts(steps, page.lm.config), start=1):
-        elements.see(page, f"hand_{part}", n=n, **sums)
+    numbers = by_hand.parts(page.trace, view.layer, view.head, page.token, query.largest.at)
+    elements.worked(page, numbers, n_seen=query.steps.n_seen, d_head=page.lm.config.d_head)
 
 
 def code(query: Query) -> None:
@@ -38,5 +33,5 @@ def numbers(query: Query) -> None:
 
 
 def question(query: Query) -> None:
-    two_way = "two_way" in layer.sight(query.page.trace, query.page.view.layer)
-    elements.question(query.page, *(("question_two_way", "answer_two_way") if two_way else ()))
+    suffix = "_two_way" if query.page.trace.stack.side == "encoder" else ""
+    elements.question(query.page, f"question{suffix}", f"answer{suffix}")

@@ -11,7 +11,7 @@ from viz_model.app import elements, run_lock
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
-from viz_model.topics.cost.claims import BYTES, POWER, Bytes, Power
+from viz_model.topics.cost.claims import BYTES, POWER, Bytes
 from viz_model.topics.cost.numbers import measured
 from viz_model.topics.cost.numbers.counted import crossings
 from viz_model.topics.cost.numbers.measured import PARTS, Part, Reading
@@ -85,7 +85,7 @@ def _results(page: Page, found: list[Reading]) -> None:
         crossed = {f"{part}_crossing": _crossing(page, view, part) for part in ("textbook", "fused")}
         passes = crossings(page.lm.config, page.trace.stack.side)
         elements.see(page, "times", **facts, **crossed, passes=f"{passes.ffn:,.0f}")
-        elements.say(page, POWER, Power(view.exponents["textbook"]))
+        elements.say(page, POWER, view.exponents["textbook"])
     with right:
         sizes = {part: byte_size(float(view.created[part][-1])) for part in view.created}
         st.markdown(f"#### {words('memory_title', **facts, **sizes)}")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.topics.cost.claims import SHARE, Share
+from viz_model.topics.cost.claims import SHARE
 from viz_model.topics.cost.numbers import by_hand
 from viz_model.topics.cost.numbers.counted import Multiplications, crossings
 from viz_model.topics.cost.numbers.measured import PARTS
@@ -47,7 +47,7 @@ def question(page: Page) -> None:
     side, length = page.trace.stack.side, len(page.trace)
     view = SharesView.of(page.lm.config, side, length, n_source(page))
     facts = {"share": view.facts()["share0"], "passes": f"{crossings(page.lm.config, side).ffn:,.0f}"}
-    here = SHARE.says(page.t.language, Share(view.share("pairs", 0)), **facts)
+    here = SHARE.says(page.t.language, view.share("pairs", 0), **facts)
     elements.question(page, here=here, passes=facts["passes"])
 
 

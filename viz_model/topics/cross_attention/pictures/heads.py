@@ -9,15 +9,13 @@ import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
-from viz_model.topics.cross_attention import numbers as cross
 
 
-def draw_heads(written: cross.Written, selected: int, names: Mapping[str, str]) -> go.Figure:
-    """The length of the vector that each head writes into the token's stream; one head in full colour.
+def draw_heads(lengths: np.ndarray, selected: int, names: Mapping[str, str]) -> go.Figure:
+    """The length of the vector that each head writes into the token's stream, [H]; one head in full colour.
 
     ``names`` has "head" and "length".
     """
-    lengths = np.linalg.norm(written.heads, axis=-1).astype(np.float32)
     colour = theme.ROLES["value"]
     fill = [theme.rgba(colour, 1.0 if head == selected else 0.4) for head in range(len(lengths))]
     hovers = [hover(f"{names['head']} {head}", ("", f"{length:.4f}")) for head, length in enumerate(lengths)]

@@ -12,9 +12,10 @@ from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.cross_attention import numbers as cross
+from viz_model.topics.cross_attention.claims import OWN, STEP, Own
 from viz_model.topics.cross_attention.pictures import decoding as pictures
 from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
-from viz_model.topics.cross_attention.pictures.steps import row_strip
+from viz_model.topics.cross_attention.pictures.row import row_strip
 from viz_model.topics.cross_attention.sections.lines import follow
 from viz_model.topics.cross_attention.sections.weights import Weights
 from viz_model.topics.next_token.sections.drawn import drawn
@@ -56,15 +57,16 @@ def section(weights: Weights) -> None:
         elements.figure(page, figure, "decoding", page.words("decoding_alt"))
         elements.source(page, "tokens.ids", "logits")
     with right:
-        elements.see(page, "step_end" if now.came is None else "step_hit" if now.hit else "step_miss", **facts)
+        elements.say(page, STEP, now, **facts)
+        elements.see(page, "continuations")
         elements.figure(page, draw_guesses(now, page.token), "guesses", page.words("guesses_alt"))
         row = row_strip(weights.pattern[page.token], weights.source, page.words("weight"), weights.row_cells)
         elements.heat_rows(page, row, "row", page.words("row_alt"))
         elements.source(page, page.at("cross.pattern"))
     if len(steps) > 1:
-        same = cross.agreement(steps, own)
-        which = compared(same, len(own), len(steps) - 1)
-        elements.see(page, f"own_{which}", n=same, n_target=len(steps) - 1)
+        beside = Own(cross.agreement(steps, own), len(own), len(steps) - 1, runs.MAX_SAID)
+        elements.see(page, "own")
+        elements.say(page, OWN, beside, n=beside.same, n_target=beside.target)
 
 
 def _stepper(page: Page) -> None:
@@ -78,15 +80,6 @@ def _stepper(page: Page) -> None:
         follow(st.session_state[key])
 
     st.slider(page.words("step"), 0, last, key=key, help=page.words("step_help"), on_change=changed)
-
-
-def compared(same: int, own: int, target: int) -> str:
-    """How a target goes with the model's own words, of which ``same`` tokens agree at the start."""
-    if same == target:
-        return "same"
-    if same == own == runs.MAX_SAID:
-        return "cut"
-    return "differs" if same else "apart"
 
 
 def table(weights: Weights) -> dict[str, list[object]]:

@@ -6,6 +6,8 @@ import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.drawing import lines
+from viz_model.topics.attention.claims import STRONGEST
+from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import SHOWN
 from viz_model.topics.cross_attention.sections.weights import Weights
@@ -21,6 +23,8 @@ def section(weights: Weights) -> None:
         components.lines(header, drawn, key="cross_attention.lines", on_pick=follow)
         elements.source(page, page.at("cross.pattern"))
     with see:
+        of = page.words(f"of_{weights.shown}", **weights.facts)
+        elements.say(page, STRONGEST, largest(pattern[page.token]), **weights.facts, of=of)
         elements.see(page, f"see_{weights.shown}", **weights.facts)
         if view.weights.shape != pattern.shape:
             st.caption(page.words("window", share=f"{view.share:.0%}"))

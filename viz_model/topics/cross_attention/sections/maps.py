@@ -6,7 +6,9 @@ import streamlit as st
 
 from viz_model.app import components, derivation, elements, state
 from viz_model.drawing import strips
-from viz_model.drawing.cells import COLUMN, ROW, Cells, Index
+from viz_model.drawing.cells import COLUMN, ROW, Cells
+from viz_model.drawing.heatmap import HeatmapView, Pool
+from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import maps
 from viz_model.topics.cross_attention.sections.weights import Weights
 
@@ -22,14 +24,22 @@ def section(weights: Weights) -> None:
 
 
 def _large(weights: Weights) -> None:
-    page, source, target = weights.page, weights.source, weights.page.token_labels
-    axes = page.words("axis_target"), page.words("axis_source")
-    site = f"{page.at('cross.pattern')} · {page.words(f'shown_{weights.shown}')}"
-    shape: Index = (page.view.head, ROW, COLUMN)
-    spans = tuple(range(len(target))), tuple(range(len(source)))
-    cells = Cells(page.at("cross.pattern"), shape, *spans) if weights.shown == "head" else None
-    large = maps.large(maps.MapsView.of(weights.pattern[None], target, source), page.token, site, axes, cells)
-    elements.heat_rows(page, strips.matrix(large), "map", page.words("map_alt"))
+    """One map, a row a target token."""
+    page, target, site = weights.page, cross.target_labels(weights.page.trace), weights.page.at("cross.pattern")
+    spans = tuple(range(len(target))), tuple(range(len(weights.source)))
+    view = HeatmapView(
+        values=weights.pattern,
+        rows=target,
+        columns=weights.source,
+        site=f"{site} · {page.words(f'shown_{weights.shown}')}",
+        role="pattern",
+        scale="probability",
+        row_axis=page.words("axis_target"),
+        column_axis=page.words("axis_source"),
+        selected_row=page.token,
+        cells=Cells(site, (page.view.head, ROW, COLUMN), *spans) if weights.shown == "head" else None,
+    )
+    elements.heat_rows(page, strips.matrix(view, written=True), "map", page.words("map_alt"))
 
 
 def _every_head(weights: Weights) -> None:
@@ -40,8 +50,8 @@ def _every_head(weights: Weights) -> None:
     site = page.trace.full_name(page.at("cross.pattern"))
     header, patterns = maps.maps_scene(view, chosen, weights.labels("grid", maps.WORDS), site)
     components.cross_grid(header, patterns, key=f"{page.text_key}.grid", on_pick=_pick, on_ask=derivation.picked)
-    if view.pools != (1, 1):
-        st.caption(page.words("pooled", target=view.pools[0], source=view.pools[1]))
+    if view.pool != Pool():
+        st.caption(page.words("pooled", target=view.pool.rows, source=view.pool.columns))
 
 
 def _pick(head: int) -> None:

@@ -7,8 +7,11 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.topics.attention.claims import STRONGEST
+from viz_model.topics.attention.numbers import masks
+from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.pictures.steps import row_strip
+from viz_model.topics.cross_attention.pictures.row import row_strip
 
 
 def section(page: Page) -> None:
@@ -18,8 +21,10 @@ def section(page: Page) -> None:
     site = page.at("attn.pattern")
     row = page.trace.head(site, page.view.head)[page.token].numpy()
     with picture:
-        strongest = page.token_name(int(row.argmax()))
-        st.subheader(page.words("instead", token=page.token_name(), strongest=strongest), anchor=False)
+        n_seen = int(masks.of_run(page.trace, page.view.layer)[page.token].sum())
+        top = largest(row, n_seen)
+        names = {"token": page.token_name(), "strongest": page.token_name(top.at)}
+        st.subheader(page.words("instead", reading=STRONGEST.label(page.t.language, top, **names)), anchor=False)
         drawn = row_strip(row, page.token_labels, page.words("weight"))
         elements.heat_rows(page, drawn, "instead", page.words("instead_alt"))
         elements.source(page, site)

@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.drawing.cells import COLUMN, Cells, Index
+from viz_model.drawing import strips
+from viz_model.drawing.cells import COLUMN, Cells
+from viz_model.drawing.writing import percent
+from viz_model.topics.attention.numbers.views import steps_view
+from viz_model.topics.attention.pictures.steps import MAX_WRITTEN, StepsView, step_strips
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import MASK
-from viz_model.topics.cross_attention.pictures import steps as pictures
-from viz_model.topics.cross_attention.pictures import sum as sums
+from viz_model.topics.cross_attention.claims import PADDING, Padded
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
 from viz_model.topics.cross_attention.sections.weights import Weights
 
+STEPS = ("products", "products_normed", "scores", "masked", "pattern", "weighted")
+"""Keys of the words for the steps."""
+
+
+def steps_of(weights: Weights) -> StepsView:
+    """The steps of the chosen token in the chosen head, or what they would be were the source's end padding."""
+    page, view = weights.page, weights.page.view
+    padded = elements.on_offer(page, MASK, ("none", "padding")) == "padding"
+    n_padding = cross.n_padding(len(weights.source)) if padded else 0
+    return steps_view(page.trace, view.layer, view.head, page.token, "cross", n_padding)
+
 
 def steps(weights: Weights) -> None:
-    page, source = weights.page, weights.source
+    page, n = weights.page, len(weights.source)
     st.subheader(page.words("steps_title", **weights.facts), anchor=False)
     padded = elements.choose(page, MASK, ("none", "padding")) == "padding"
-    shown = cross.steps(page.trace, page.view.layer, page.view.head, page.token, padded=padded)
-    rows, cells = weights.labels("step", pictures.STEPS), {} if padded else _cells(weights)
-    drawn = pictures.step_strips(shown, source, rows, scaled=page.lm.config.scale_scores, cells=cells)
-    elements.heat_rows(page, drawn, "steps", page.words("steps_alt"))
-    if len(source) > pictures.MOST_COLUMNS:
-        st.caption(page.words("columns", n=pictures.MOST_COLUMNS, total=len(source)))
+    view = steps_of(weights)
+    elements.heat_rows(page, step_strips(view, weights.labels("step", STEPS)), "steps", page.words("steps_alt"))
+    if n > MAX_WRITTEN:
+        st.caption(page.words("columns", n=len(view.shown()), total=n))
     elements.source(page, *(page.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
-    elements.see(page, "padding" if padded else "no_mask")
-
-
-def _cells(weights: Weights) -> dict[str, Cells]:
-    """Which numbers of the run the rows of the steps show; a product is the first step of its score."""
-    page = weights.page
-    index: Index = (page.view.head, page.token, COLUMN)
-    names = {"product": "scores", "scale": "scores", "mask": "masked", "softmax": "pattern"}
-    return {row: Cells(page.at(f"cross.{site}"), index) for row, site in names.items()}
+    if not padded:
+        elements.see(page, "no_mask")
+        return
+    own = page.trace.row(page.at("cross.pattern"), page.token, page.view.head).numpy()
+    hidden = Padded(n - view.n_seen, float(own[view.n_seen :].sum()))
+    elements.say(page, PADDING, hidden, n=hidden.n, weight=percent(hidden.weight))
 
 
 def sum(weights: Weights) -> None:
     """The stream before, what is added, and the stream after; and how much each head writes."""
-    page, norm_at = weights.page, weights.page.trace.norm_at
+    page, words = weights.page, weights.page.words
     written = cross.written(page.trace, page.view.layer, page.token)
-    names = weights.labels("sum", sums.WORDS)
-    after = "after" if norm_at == "pre" else "after_norm"
-    sites = {"before": "resid.mid", "out": "cross.out", after: "resid.cross"}
-    cells = {strip: Cells(page.at(site), (page.token, COLUMN)) for strip, site in sites.items()}
+    vectors = {"before": written.before, "out": written.out}
+    if page.trace.norm_at == "pre":
+        vectors["after"] = written.after
+    else:  # the sum has a strip of its own, because a norm follows it
+        vectors |= {"sum": written.before + written.out, "after_norm": written.after}
+    sites = {"before": "resid.mid", "out": "cross.out", "after": "resid.cross", "after_norm": "resid.cross"}
+    cells = [Cells(page.at(sites[key]), (page.token, COLUMN)) if key in sites else None for key in vectors]
     left, right = st.columns([3, 2], gap="large")
     with left:
-        drawn = sums.sum_strips(written, names, page.t("common.axis_dimension"), norm_at, cells)
-        elements.heat_rows(page, drawn, "sum", page.words("sum_alt"))
+        named = {words(f"sum_{key}"): values for key, values in vectors.items()}
+        drawn = strips.vectors(named, words("sum_length"), page.t("common.axis_dimension"), cells)
+        elements.heat_rows(page, drawn, "sum", words("sum_alt"))
     with right:
-        elements.figure(page, draw_heads(written, page.view.head, names), "heads", page.words("heads_alt"))
+        lengths = np.linalg.norm(written.heads, axis=-1).astype(np.float32)
+        names = weights.labels("sum", ("head", "length"))
+        elements.figure(page, draw_heads(lengths, page.view.head, names), "heads", words("heads_alt"))
     elements.source(page, *(page.at(site) for site in ("resid.mid", "cross.head_out", "cross.out", "resid.cross")))

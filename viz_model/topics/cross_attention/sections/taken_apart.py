@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from viz_model.app import elements
+from viz_model.app.elements import Worked
 from viz_model.app.texts import literal
+from viz_model.topics.attention.numbers.views import steps_view
+from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.choices import MASK
-from viz_model.topics.cross_attention.numbers.by_hand import by_hand
-from viz_model.topics.cross_attention.pictures.steps import STEPS, steps_table
 from viz_model.topics.cross_attention.sections import decoding
+from viz_model.topics.cross_attention.sections.one_token import steps_of
 from viz_model.topics.cross_attention.sections.weights import Weights
 
 
@@ -20,29 +23,19 @@ def formula(weights: Weights) -> None:
 
 
 def hand(weights: Weights) -> None:
-    """One reading worked out from its parts, beside what was recorded."""
+    """One reading worked out from its parts: the head's, whichever weights the page shows."""
     page, config, view = weights.page, weights.page.lm.config, weights.page.view
-    row = page.trace.head(page.at("cross.pattern"), view.head)[page.token].numpy()
-    # The reading is one head's, whichever weights the page shows.
-    facts = {
-        **weights.facts,
-        **by_hand(page.trace, view.layer, view.head, page.token),
-        "key": literal(weights.source[cross.focus(row).strongest]),
-        "group": config.kv_head(view.head),
-        "shared_by": config.n_heads // config.n_kv_heads,
-    }
-    sections = [
-        "hand",
-        "hand_grouped" if config.n_kv_heads < config.n_heads else "",
-        "hand_normed" if config.qk_norm else "",
-        "hand_scaled" if config.scale_scores else "hand_unscaled",
-        "hand_softmax",
-        "hand_biased" if config.attention_bias else "hand_unbiased",
-        f"hand_{page.trace.norm_at}",
-        "hand_check",
+    steps = steps_view(page.trace, view.layer, view.head, page.token, "cross")
+    key, group = int(steps.pattern.argmax()), config.kv_head(view.head)
+    shared = (f"{page.text_key}.hand_grouped",) if config.n_kv_heads < config.n_heads else ()
+    numbers = [
+        Worked((f"{page.text_key}.hand_key", *shared), page.at("cross.k"), (group, key, 0)),
+        *by_hand.parts(page.trace, view.layer, view.head, page.token, key, "cross"),
+        Worked((f"{page.text_key}.hand_{page.trace.norm_at}",), page.at("resid.cross"), (page.token, 0)),
     ]
-    for section in filter(None, sections):
-        elements.see(page, section, **facts)
+    facts = {"key": literal(weights.source[key]), "group": group, "d_head": config.d_head, "n_seen": steps.n_seen}
+    elements.see(page, "hand", **{**weights.facts, **facts})
+    elements.worked(page, numbers, shared_by=config.n_heads // config.n_kv_heads, **facts)
 
 
 def code(weights: Weights) -> None:
@@ -54,9 +47,11 @@ def numbers(weights: Weights) -> None:
     page, view, source = weights.page, weights.page.view, weights.source
     pattern_site, target = page.at("cross.pattern"), cross.target_labels(page.trace)
     elements.table(page, pattern_site, weights.pattern, target, source, "pattern")
-    steps = cross.steps(page.trace, view.layer, view.head, page.token, padded=page.chosen(MASK) == "padding")
+    steps = steps_of(weights)
+    rows = {**steps.rows(), "weighted": steps.fetched}
+    names = tuple(page.words(f"step_{key}") for key in rows)
     name = f"{page.at('cross.steps')}[{view.head}, {page.token}]"
-    elements.table(page, name, *steps_table(steps, weights.labels("step", STEPS), source), "steps")
+    elements.table(page, name, np.stack(list(rows.values())), names, source, "steps")
     elements.records(page, "decoding", decoding.table(weights))
 
 

@@ -14,6 +14,7 @@ from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, Cells, Index
 from viz_model.drawing.writing import percent
+from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import SHOWN
 
@@ -72,13 +73,13 @@ def seen_from(page: Page, side: Side) -> Page:
 
 
 def _facts(page: Page, pattern: np.ndarray) -> dict[str, object]:
-    source, config = cross.source_labels(page.trace), page.lm.config
-    focus = cross.focus(pattern[page.token])
+    source, config, row = cross.source_labels(page.trace), page.lm.config, pattern[page.token]
+    top = largest(row)
     return {
         "token": page.token_name(),
-        "strongest": literal(source[focus.strongest]),
-        "weight": percent(focus.weight),
-        "spread": f"{focus.spread:.1f}",
+        "strongest": literal(source[top.at]),
+        "weight": percent(top.weight),
+        "spread": f"{cross.spread(row):.1f}",
         "even": percent(1 / len(source)),
         "n_source": len(source),
         "n_target": len(page.trace),

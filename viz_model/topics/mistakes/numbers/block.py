@@ -8,13 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_model.model.transformer import Transformer
 from viz_model.topics.mistakes.numbers import swaps, wrong
+from viz_model.topics.mistakes.numbers.attention import P_DROPOUT
 from viz_model.topics.mistakes.numbers.bug import Bug, Place
-from viz_model.topics.mistakes.numbers.swaps import Function, call
-
-P_DROPOUT = 0.1
-"""Of the base model in Vaswani et al. 2017, section 5.4."""
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function, call
 
 
 def _given_norm(place: Place) -> dict[str, Any]:
@@ -41,8 +38,21 @@ def _lengths(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
     return {"length": f"{length:.1f}", "wrong_length": f"{wrong_length:.1f}"}
 
 
-def _with_addition(place: Place, function: Function) -> Transformer:
+def _with_addition(place: Place, function: Function) -> Changes:
     return swaps.with_addition(place.trace, function)
+
+
+# What attention reads of the stream: with the norm before it, everybody's normalised vector.
+
+
+def _given_stream(place: Place) -> dict[str, Any]:
+    run, block = place.trace, place.trace.stack.block(place.layer)
+    attend = swaps.reading(swaps.Spot(run, run.stack.side, place.layer), run.values)
+
+    def attention(asks: Tensor, sources: Tensor) -> Tensor:
+        return attend(asks[None], sources[None])[0]
+
+    return {"x": run[place.at("resid.in")], "norm": block.attn_norm, "attention": attention}
 
 
 # What a sub-layer adds, while the model answers.
@@ -52,14 +62,15 @@ def _drawing(seed: int) -> dict[str, Any]:
     return {"p": P_DROPOUT, "training": False, "numbers": torch.Generator().manual_seed(seed)}
 
 
-def _with_dropout(place: Place, function: Function, seed: int = 1) -> Transformer:
+def _with_dropout(place: Place, function: Function, seed: int = 1) -> Changes:
     given = _drawing(seed)
-    return swaps.with_dropout(place.trace, lambda x: call(function, {"x": x, **given}))
+    written = ("embed.out", "attn.out", "cross.out", "ffn.out")
+    return swaps.every(place.trace, written, lambda x: call(function, {"x": x, **given}))
 
 
 def _facts_of_dropout(place: Place, right: Tensor, made: Tensor) -> dict[str, str]:
-    models = (_with_dropout(place, wrong.leave_out, seed) for seed in (1, 2))
-    first, other = (swaps.vectors(place.trace, model)[place.output] for model in models)
+    draws = (_with_dropout(place, wrong.leave_out, seed) for seed in (1, 2))
+    first, other = (swaps.vectors(place.trace, changes)[place.output] for changes in draws)
     return {
         "zeros": f"{(made == 0).float().mean().item():.0%}",
         "p": f"{P_DROPOUT:.0%}",
@@ -96,6 +107,15 @@ BUGS = (
         reads="x",
         facts=_lengths,
         changed=_with_addition,
+    ),
+    Bug(
+        "attend",
+        "blocks.{layer}.attn.out",
+        _given_stream,
+        needs=("long", "added", "pre"),
+        reads="x",
+        facts=_lengths,
+        changed=lambda place, function: swaps.with_reading(place.trace, function),
     ),
     Bug(
         "leave_out",

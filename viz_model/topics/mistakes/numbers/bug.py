@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from viz_model.model import masks
-from viz_model.model.transformer import Transformer
+from viz_model.model.norms import RMSNorm
 from viz_model.runs.edits import NoNorm
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.mistakes.numbers import swaps
 from viz_model.topics.mistakes.numbers.results import Axis, Effect, Result, matrix
-from viz_model.topics.mistakes.numbers.swaps import Function
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function
 
 LEAST = 3
 """Tokens that a text must have: with fewer, right and wrong often come to the same."""
@@ -66,6 +67,8 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
         "heads": lambda at: at.trace.config.n_heads > 1,
         "waves": lambda at: getattr(at.trace.config.position, "layout", "") == "interleaved",
         "layer_norm": _is_affine_norm,
+        "qk": lambda at: isinstance(getattr(at.trace.stack.block(at.layer).attn.qk_norm, "q", None), RMSNorm),
+        "words": lambda at: not isinstance(at.trace.tokenizer, IdTokenizer),
         "added": _has_norms_and_additions,
         "pre": lambda at: at.trace.norm_at == "pre",
         "predicts": lambda at: "logits" in at.trace and at.trace.stack.side == "decoder",
@@ -75,7 +78,11 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
 """What a run may lack for a bug, by the key of the words that say so."""
 
 INPUTS: Mapping[str, tuple[Axis, Axis]] = MappingProxyType(
-    {"scores": ("query", "key"), "masked": ("query", "key"), "q": ("query", "dimension"), "x": ("token", "dimension")}
+    {
+        **dict.fromkeys(("scores", "masked", "pattern"), ("query", "key")),
+        "q": ("query", "dimension"),
+        "x": ("token", "dimension"),
+    }
 )
 """The axes of the arguments that can be drawn."""
 
@@ -96,12 +103,11 @@ class Bug:
         given: the arguments by name, more than a function takes.
         needs: what a run must have, of :data:`NEEDS`.
         reads: the argument that is drawn before there is an answer, of :data:`INPUTS`; "" draws none.
-        axes: of what the functions give.
-        shown: draws what is no matrix of these axes.
+        shown: draws what is no matrix of the axes of ``site``.
         read: makes of what a function gave what the run holds.
         traced: what the run has in the place of the right one's result, where that is not ``site``.
         facts: numbers for its words, of what both gave.
-        changed: the model with a function in every place where it belongs; None where no forward pass holds it.
+        changed: a function in every place of the model where it belongs; None where no forward pass holds it.
         effect: what the model says then, where that is not for ``changed`` to say.
         function: the name of both functions, where it depends on the model.
     """
@@ -111,12 +117,11 @@ class Bug:
     given: Callable[[Place], dict[str, Any]]
     needs: tuple[str, ...] = ("long",)
     reads: str = ""
-    axes: tuple[Axis, Axis] = ("token", "dimension")
     shown: Callable[[Place, Any], Result] | None = None
     read: Callable[[Place, Any], Any] = lambda place, value: value
     traced: Callable[[Place], Tensor | None] | None = None
     facts: Callable[[Place, Any, Any], dict[str, str]] = lambda place, right, wrong: {}
-    changed: Callable[[Place, Function], Transformer] | None = None
+    changed: Callable[[Place, Function], Changes] | None = None
     effect: Callable[[Place, Function], Effect] | None = None
     function: Callable[[Place], str] | None = None
 
@@ -135,4 +140,7 @@ class Bug:
         """What a function gave, to be drawn."""
         if self.shown is not None:
             return self.shown(place, value)
-        return matrix(value[: len(place.trace)], *self.axes, is_pattern=self.axes[1] == "key")
+        axes = place.trace.site(self.site_of(place)).axes
+        columns: Axis = "key" if axes[-1] == "Tk" else "dimension"
+        rows: Axis = "token" if len(axes) == 2 else "query"  # of one head
+        return matrix(value[: len(place.trace)], rows, columns, is_pattern=columns == "key")

@@ -7,14 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.mistakes.numbers import right, swaps, wrong
 from viz_model.topics.mistakes.numbers.bug import Bug, Place
 from viz_model.topics.mistakes.numbers.results import Reply
-from viz_model.topics.mistakes.numbers.swaps import Function, call
+from viz_model.topics.mistakes.numbers.swaps import Changes, Function, call
 
 CHINESE, CHINESE_WORDS = "我爱深度学习", 4
+TUTORIAL_IDS = (627, 1383, 88861)
+"""The beginning of a batch in that tutorial, printed there as ". By mastering"."""
 LARGEST_ID = 100_069
 """The largest id in a well-known tutorial's corpus, cut by cl100k_base."""
 
@@ -22,10 +23,14 @@ LARGEST_ID = 100_069
 # A text is as long as its tokens, not as its characters.
 
 
+def _own_ids(place: Place) -> list[int]:
+    """Those of the text, without control tokens around it."""
+    return [id for id in place.trace.ids if id not in place.trace.tokenizer.controls]
+
+
 def _n_read(place: Place) -> Tensor | None:
     run = place.trace
-    n_read = sum(id not in run.tokenizer.controls for id in run.ids) + run.n_dropped
-    return torch.tensor(n_read) if run.text is not None else None
+    return torch.tensor(len(_own_ids(place)) + run.n_dropped) if run.text is not None else None
 
 
 def _facts_of_count(place: Place, n_tokens: int, n_characters: int) -> dict[str, str]:
@@ -36,6 +41,20 @@ def _facts_of_count(place: Place, n_tokens: int, n_characters: int) -> dict[str,
         "chinese_characters": str(len(CHINESE)),
         "chinese_words": str(CHINESE_WORDS),
         "chinese_tokens": str(right.count(CHINESE, cl100k_base())),
+    }
+
+
+# A text is more than its words: ids say which spaces and line breaks stand between them.
+
+
+def _facts_of_text(place: Place, text: str, wrong_text: str) -> dict[str, str]:
+    tokenizer, book = place.trace.tokenizer, cl100k_base()
+    own, printed = (tuple(book.encode(made.spell(TUTORIAL_IDS, book))) for made in (right, wrong))
+    return {
+        "n_tokens": str(len(tokenizer.encode(text, special=False))),
+        "n_wrong": str(len(tokenizer.encode(wrong_text, special=False))),
+        "own": " ".join(map(str, own)),
+        "printed": " ".join(map(str, printed)),
     }
 
 
@@ -78,8 +97,14 @@ def _table(place: Place, value: Tensor) -> Tensor:
     return value.float()
 
 
-def _with_waves(place: Place, function: Function) -> Transformer:
-    return swaps.with_waves(place.trace, lambda **given: _table(place, call(function, given)))
+def _with_waves(place: Place, function: Function) -> Changes:
+    base = getattr(place.trace.config.position, "base", 0.0)
+
+    def made(value: Tensor) -> Tensor:
+        at = torch.arange(value.shape[-2], dtype=torch.float64)
+        return _table(place, call(function, {"positions": at, "d_model": value.shape[-1], "base": base}))[None]
+
+    return swaps.every(place.trace, ("embed.position",), made)
 
 
 def _facts_of_waves(place: Place, *results: Any) -> dict[str, str]:
@@ -115,6 +140,15 @@ BUGS = (
         shown=lambda place, value: Reply(str(value), False),
         traced=_n_read,
         facts=_facts_of_count,
+    ),
+    Bug(
+        "spell",
+        "tokens.ids",
+        lambda place: {"ids": _own_ids(place), "tokenizer": place.trace.tokenizer},
+        needs=("long", "words"),
+        shown=lambda place, value: Reply(value, False),
+        traced=lambda place: None,  # of a text the run has ids alone
+        facts=_facts_of_text,
     ),
     Bug(
         "look_up",

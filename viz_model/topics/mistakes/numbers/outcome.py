@@ -7,7 +7,6 @@ import inspect
 import math
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -67,7 +66,7 @@ def outcome(bug: Bug, place: Place) -> Outcome:
         largest=largest,
         at=at,
         relative=relative,
-        n_lost=int(np.isnan(second.values).any(-1).sum()) if isinstance(second, Matrix) else 0,
+        n_lost=int(second.is_lost.sum()) if isinstance(second, Matrix) else 0,
         gap=None if traced is None else _gap(values[0], traced),
         effect=_effect(bug, place, getattr(wrong, name)),
         facts=bug.facts(place, *values),

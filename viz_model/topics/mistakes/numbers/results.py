@@ -24,6 +24,12 @@ class Matrix(NamedTuple):
     n_columns: int
     is_pattern: bool = False
 
+    @property
+    def is_lost(self) -> np.ndarray:
+        """Of each row whether it holds NaN, [R]."""
+        lost: np.ndarray = np.isnan(self.values).any(-1)
+        return lost
+
 
 def matrix(value: Tensor, rows: Axis, columns: Axis, *, is_pattern: bool = False) -> Matrix:
     """A tensor [R, C]: all of its keys, the first of its dimensions."""
@@ -82,6 +88,12 @@ class Outcome(NamedTuple):
     gap: float | None
     effect: Effect | None
     facts: Mapping[str, str]
+
+
+def largest(*results: Result) -> float:
+    """The largest finite magnitude of several, so that a colour or a length means the same in all; 1 of none."""
+    values = [made.values for made in results if not isinstance(made, Reply)]
+    return max((float(np.abs(each[np.isfinite(each)]).max(initial=0.0)) for each in values), default=0.0) or 1.0
 
 
 def difference(a: Result, b: Result) -> tuple[float | None, tuple[int, int] | None, float | None]:

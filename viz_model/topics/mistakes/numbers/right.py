@@ -7,7 +7,7 @@ short and nothing in them tells which of the two they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 import torch
@@ -72,6 +72,24 @@ def compare(q: Tensor, k: Tensor, scale: float, attn_bias: Tensor) -> Tensor:
     return (scores + attn_bias).softmax(dim=-1)
 
 
+def norm_queries(x: Tensor, project: Layer, unit: Layer, gain: Tensor) -> Tensor:
+    """x [T, D], as attention reads it -> every head's queries [H, T, K] with QK-norm; gain [K]."""
+    q = project(x)
+    return gain * unit(q)
+
+
+def attend(x: Tensor, norm: Layer, attention: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """x [T, D] -> what attention adds to it [T, D]. It takes who asks, then whom keys and values are made of."""
+    t = norm(x)
+    return attention(t, t)
+
+
+def drop_weights(pattern: Tensor, v: Tensor, drop: Layer) -> Tensor:
+    """pattern [Tq, Tk], v [Tk, K] -> what a head reads [Tq, K], in training: with dropout on attention weights."""
+    weights = drop(pattern)
+    return weights @ v
+
+
 def split(x: Tensor, n_heads: int) -> Tensor:
     """all heads' queries side by side [T, H·K] -> one matrix for each head [H, T, K]."""
     n = x.shape[0]
@@ -83,6 +101,11 @@ def count(text: str, tokenizer: Tokenizer) -> int:
     """text -> how many tokens the model reads of it, control tokens apart."""
     ids = tokenizer.encode(text, special=False)
     return len(ids)
+
+
+def spell(ids: Sequence[int], tokenizer: Tokenizer) -> str:
+    """ids -> the text that they stand for, to the last space."""
+    return tokenizer.decode(ids)
 
 
 def look_up(embedding: Tensor, ids: Tensor) -> Tensor:

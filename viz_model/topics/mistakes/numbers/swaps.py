@@ -1,26 +1,33 @@
-"""A model with another function in some of its places. Weights are shared; the model itself is never touched."""
+"""Values of a run made by another function, wherever they are made. The model itself is never touched.
+
+A change is made where a run names the value, as interventions are (:mod:`viz_model.runs.edits`): it has the value,
+and all that were made before it.
+"""
 
 from __future__ import annotations
 
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from viz_model.config import Side
 from viz_model.model import ops, sites
-from viz_model.model.attention import Attention, Given
+from viz_model.model.attention import Attention, Given, Source, scale
 from viz_model.model.block import Block
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.model.transformer import Transformer
+from viz_model.model.transformer import Stack
 from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
 
 Function = Callable[..., Any]
-M = TypeVar("M", bound=nn.Module)
+Seen = Mapping[str, Tensor]
+Changes = Mapping[str, Callable[[Tensor, Seen], Tensor]]
+"""By the full name of a value [B, …], what makes another of it and of the values before it."""
 
 
 def call(function: Function, given: Mapping[str, Any]) -> Any:
@@ -31,38 +38,53 @@ def call(function: Function, given: Mapping[str, Any]) -> Any:
     return function(**{name: given[name] for name in taken})
 
 
-def replaced(module: M, swap: Callable[[str, nn.Module], nn.Module | None], name: str = "") -> M:
-    """A copy of a tree of modules in which ``swap(name, module)`` takes the place of those for which it is not None."""
-    other = swap(name, module)
-    if other is not None:
-        return other  # type: ignore[return-value]
-    if not module._modules:
-        return module
-    new = copy.copy(module)
-    new._modules = {
-        own: None if child is None else replaced(child, swap, f"{name}.{own}" if name else own)
-        for own, child in module._modules.items()
-    }
-    return new
+class Spot(NamedTuple):
+    """A block of a run's model."""
+
+    run: Trace
+    side: Side
+    layer: int
+
+    @property
+    def stack(self) -> Stack:
+        return self.run.model.stack(self.side)
+
+    @property
+    def block(self) -> Block:
+        return self.stack.block(self.layer)
+
+    def name(self, short: str) -> str:
+        """The full name of a value of the block."""
+        return self.run.at(self.side).full_name(f"blocks.{self.layer}.{short}")
+
+    def given(self, x: Tensor, seen: Seen) -> Given:
+        """What its attention layers are given beside the stream ``x`` [B, T, D]."""
+        bias = self.stack.attn_bias(self.layer, 0, x, self.run.visible.get(self.side))
+        source = None
+        if self.block.cross is not None:
+            source = Source(seen[sites.leaving(self.run.config, "encoder")])
+        return Given(self.stack.position_of(self.layer), bias, source)
+
+    def tap(self) -> Tap:
+        """The edits of the run on values of the block, for a part that runs once more."""
+        return recorder(self.run.config, self.run.changes).at(self.name("")[:-1])
 
 
-def _with(module: M, **parts: Any) -> M:
-    """A copy with other methods or attributes: an instance's own stand before those of its class."""
-    new = copy.copy(module)
-    new.__dict__.update(parts)
-    return new
+def spots(run: Trace) -> Iterator[Spot]:
+    """All blocks of a run's model."""
+    for side in run.config.sides:
+        yield from (Spot(run, side, layer) for layer in range(run.config.depth(side)))
+
+
+def every(run: Trace, endings: Sequence[str], make: Callable[[Tensor], Tensor]) -> Changes:
+    """Another value in the place of all whose names end so."""
+    names = (name for name in sites.recorded(run.config) if name.endswith(tuple(endings)))
+    return {name: lambda value, seen: make(value) for name in names}
 
 
 def visible(run: Trace, layer: int) -> Tensor:
     """The mask [Tq, Tk] of a layer's self-attention, True where a query may look."""
     return run.head(f"blocks.{layer}.attn.mask", 0) == 0
-
-
-def queries_and_keys(run: Trace, layer: int, head: int) -> tuple[Tensor, Tensor]:
-    """What the scores of a head are made of, [T, K] each."""
-    at = run.full_name(f"blocks.{layer}.attn")
-    q, k = (run.head(name.removeprefix(run.prefix), head) for name in sites.scored(at, run.config))
-    return q, k
 
 
 def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor, factor: float) -> dict[str, Any]:
@@ -84,97 +106,41 @@ def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor,
     }
 
 
-def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Transformer:
-    """The model of a run with another way from q and k to the pattern, in these layers of the run's stack."""
-    stack, here = run.stack, f"{run.stack.side}.blocks."
-    length = len(run)
+def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Changes:
+    """Another way from q and k to the pattern, in these layers of the run's stack."""
+    length, config = len(run), run.config
 
-    def mix(
-        attention: Attention,
-        layer: int,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        attn_bias: Tensor | None,
-        tap: Tap = NO_TAP,
-    ) -> Tensor:
-        scheme, seen = stack.position_of(layer), visible(run, layer)
+    def make(layer: int, value: Tensor, seen: Seen) -> Tensor:
+        q, k = (seen[name] for name in sites.scored(run.full_name(f"blocks.{layer}.attn"), config))
+        scheme = run.stack.position_of(layer)
         bias = scheme.bias(length, length)
         if bias is None:
-            bias = scheme.query_bias(q, 0, length, attention.scale)
-        k, v = ops.share_heads(k, attention.n_heads), ops.share_heads(v, attention.n_heads)
-        given = attention_arguments(q, k, bias, seen, attention.scale)
-        pattern = call(function, given)
-        if tap.changes("pattern"):
-            tap("masked", given["masked"])
-            pattern = tap("pattern", pattern)
-        z = tap("z", ops.mix(pattern, v))
-        return tap("out", attention.o(ops.merge_heads(z)))
+            bias = scheme.query_bias(q, 0, length, scale(config))
+        given = attention_arguments(q, ops.share_heads(k, config.n_heads), bias, visible(run, layer), scale(config))
+        return call(function, given)
 
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        layer, _, rest = name.removeprefix(here).partition(".")
-        if not (name.startswith(here) and rest == "attn" and int(layer) in layers):
-            return None
-        assert isinstance(module, Attention)
-        return _with(module, mix=functools.partial(mix, module, int(layer)))
-
-    return replaced(run.model, swap)
+    return {run.full_name(f"blocks.{layer}.attn.pattern"): functools.partial(make, layer) for layer in layers}
 
 
-def with_split(run: Trace, function: Function) -> Transformer:
-    """Queries, keys and values of all attention layers cut into heads by another function."""
-
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        if not isinstance(module, Attention):
-            return None
-        new = copy.copy(module)
-        heads = {"q": module.n_heads, "k": module.n_kv_heads, "v": module.n_kv_heads}
-        new._modules = {
-            own: _split_by(child, function, heads[own]) if child is not None and own in heads else child
-            for own, child in module._modules.items()
-        }
-        return new
-
-    return replaced(run.model, swap)
+def norm_of_queries(attention: Attention, letter: str) -> dict[str, Any]:
+    """What a function in the place of QK-norm may ask for, of the queries ("q") or the keys ("k")."""
+    linear, norm = getattr(attention, letter), getattr(attention.qk_norm, letter)
+    return {
+        "project": lambda y: ops.split_heads(linear(y), linear.out_features // attention.d_head),
+        "unit": lambda y: torch.nn.functional.rms_norm(y, y.shape[-1:], eps=norm.eps),
+        "gain": norm.weight,
+    }
 
 
-def _split_by(linear: nn.Module, function: Function, n_heads: int) -> nn.Module:
-    """A linear layer whose output, once it is cut into heads as it should be, is what ``function`` cuts."""
+def with_qk_norm(run: Trace, function: Function) -> Changes:
+    """Queries and keys of all self-attention projected and normalised by another function."""
 
-    def forward(x: Tensor) -> Tensor:
-        made = type(linear).forward(linear, x)
-        return ops.merge_heads(call(function, {"x": made[0].contiguous(), "n_heads": n_heads}))[None]
+    def make(spot: Spot, letter: str, value: Tensor, seen: Seen) -> Tensor:
+        x = spot.block.attn_input(seen[spot.name("resid.in")])
+        return call(function, {"x": x, **norm_of_queries(spot.block.attn, letter)})
 
-    return _with(linear, forward=forward)
-
-
-def with_waves(run: Trace, function: Function) -> Transformer:
-    """Other position vectors; ``function(positions, d_model, base)`` -> [C, D]."""
-
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        waves = module._buffers.get("waves")
-        if waves is None:
-            return None
-        new = copy.copy(module)
-        at = torch.arange(len(waves), dtype=torch.float64)
-        base = getattr(run.config.position, "base", 0.0)
-        new._buffers = {**module._buffers, "waves": function(positions=at, d_model=waves.shape[1], base=base)}
-        return new
-
-    return replaced(run.model, swap)
-
-
-def with_norm(run: Trace, function: Function) -> Transformer:
-    """Another function in the place of every norm."""
-    kind = type(run.stack.block(0).attn_norm)
-
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        if not isinstance(module, kind):
-            return None
-        weights = norm_arguments(module)
-        return _with(module, forward=lambda x, tap=NO_TAP: tap("out", call(function, {"x": x, **weights})))
-
-    return replaced(run.model, swap)
+    letters = ("q", "k")
+    return {s.name(f"attn.{one}_normed"): functools.partial(make, s, one) for s in spots(run) for one in letters}
 
 
 def norm_arguments(norm: Any) -> dict[str, Any]:
@@ -182,37 +148,76 @@ def norm_arguments(norm: Any) -> dict[str, Any]:
     return {"gain": norm.weight, "shift": norm.bias, "eps": norm.eps}
 
 
-def _block_of(block: Block, function: Function, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
-    """A block whose norm, sub-layer and addition are put together by ``function(x, norm, sublayer)``."""
+def with_norm(run: Trace, function: Function) -> Changes:
+    """Another function in the place of every norm of the stream."""
 
-    def norm(which: str) -> Function:
-        return lambda y: getattr(block, f"{which}_norm")(y, tap.at(f"{which}.norm"))
+    def make(name: str, norm: Any, value: Tensor, seen: Seen) -> Tensor:
+        x = torch.stack([seen[read] for read in sites.norm_reads(name, run.config)]).sum(0)
+        return call(function, {"x": x, **norm_arguments(norm)})
 
-    x = tap("resid.in", x)
-    x = tap("resid.mid", function(x, norm("attn"), lambda y: block.attend(y, given, tap)))
-    if block.cross is not None:
-        x = tap("resid.cross", function(x, norm("cross"), lambda y: block.attend_source(y, given, tap)))
-    return tap("resid.out", function(x, norm("ffn"), lambda y: block.feed_forward(y, tap)))
-
-
-def with_addition(run: Trace, function: Function) -> Transformer:
-    """Another way to put norm, sub-layer and addition together, in every block."""
-
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        if not isinstance(module, Block):
-            return None
-        return _with(module, forward=functools.partial(_block_of, module, function))
-
-    return replaced(run.model, swap)
+    changes = {}
+    for at in map(run.at, run.config.sides):
+        for name in (name.removesuffix(".out") for name in at.sites if name.endswith(".norm.out")):
+            if not name.startswith("head."):
+                norm = at.stack.get_submodule(name.removesuffix(".norm") + "_norm")
+                changes[at.full_name(f"{name}.out")] = functools.partial(make, at.full_name(name), norm)
+    return changes
 
 
-def with_dropout(run: Trace, function: Callable[[Tensor], Tensor]) -> Transformer:
-    """Another function in the places of dropout: on the embedding, and on what each sub-layer adds."""
+def reading(spot: Spot, seen: Seen, tap: Tap = NO_TAP) -> Callable[[Tensor, Tensor], Tensor]:
+    """Attention [B, T, D] of those who ask to what keys and values are made of."""
 
-    def swap(name: str, module: nn.Module) -> nn.Module | None:
-        return _with(module, forward=function) if isinstance(module, nn.Dropout) else None
+    own = spot.block.attn
 
-    return replaced(run.model, swap)
+    def attend(asks: Tensor, sources: Tensor) -> Tensor:
+        other = copy.copy(own)
+        other.__dict__["keys"] = lambda y, *more, **named: own.keys(sources, *more, **named)
+        other.__dict__["values"] = lambda y, *more, **named: own.values(sources, *more, **named)
+        return other(asks, spot.given(asks, seen), tap)
+
+    return attend
+
+
+def with_reading(run: Trace, function: Function) -> Changes:
+    """Another choice of what self-attention reads of the stream, in every block."""
+
+    def make(spot: Spot, value: Tensor, seen: Seen) -> Tensor:
+        tap, x = spot.tap(), seen[spot.name("resid.in")]
+        attention = reading(spot, seen, tap.at("attn"))
+        return call(function, {"x": x, "norm": spot.block.attn_norm, "attention": attention})
+
+    return {spot.name("attn.out"): functools.partial(make, spot) for spot in spots(run)}
+
+
+def with_addition(run: Trace, function: Function) -> Changes:
+    """Another way to put norm, sub-layer and addition together: ``function(x, norm, sublayer)``, in every block."""
+
+    def make(spot: Spot, part: str, before: str, value: Tensor, seen: Seen) -> Tensor:
+        block, tap, x = spot.block, spot.tap(), seen[spot.name(before)]
+        sublayers: dict[str, Function] = {
+            "attn": lambda y: block.attend(y, spot.given(y, seen), tap),
+            "cross": lambda y: block.attend_source(y, spot.given(y, seen), tap),
+            "ffn": lambda y: block.feed_forward(y, tap),
+        }
+        return function(x, lambda y: getattr(block, f"{part}_norm")(y, tap.at(f"{part}.norm")), sublayers[part])
+
+    changes = {}
+    for spot in spots(run):
+        stations = [("attn", "mid"), *([("cross", "cross")] if spot.block.cross is not None else []), ("ffn", "out")]
+        before = "resid.in"
+        for part, place in stations:
+            changes[spot.name(f"resid.{place}")] = functools.partial(make, spot, part, before)
+            before = f"resid.{place}"
+    return changes
+
+
+class Remade(NamedTuple):
+    """A change, as a recorder takes it."""
+
+    make: Callable[[Tensor, Seen], Tensor]
+
+    def apply(self, value: Tensor, name: str, seen: Seen) -> Tensor:
+        return self.make(value, seen)
 
 
 def padded(run: Trace, n: int) -> tuple[tuple[int, ...], Tensor]:
@@ -226,22 +231,16 @@ def padded(run: Trace, n: int) -> tuple[tuple[int, ...], Tensor]:
     return (*ids, *(pad for _ in range(n))), torch.arange(len(ids) + n) >= len(ids)
 
 
-def vectors(
-    run: Trace, model: Transformer, *, ids: Sequence[int] | None = None, padding: Tensor | None = None
-) -> Tensor:
-    """What the output of a model reads at every position, [T, D], for the text and the edits of a run.
-
-    ``ids`` in place of the run's own are run without its edits of values and masks, which speak of other tokens.
-    """
+def vectors(run: Trace, changes: Changes) -> Tensor:
+    """What the output of a run's model reads at every position, [T, D], with values made anew before its own edits."""
     target = None if run.target_ids is None else torch.tensor([run.target_ids])
-    segments = None if run.segments is None or ids is not None else torch.tensor([run.segments])
-    made = model.vectors(
-        torch.tensor([run.ids if ids is None else ids]),
+    remade: dict[str, Any] = {name: (Remade(make), *run.changes.get(name, ())) for name, make in changes.items()}
+    made = run.model.vectors(
+        torch.tensor([run.ids]),
         target,
-        segments=segments,
-        padding=None if padding is None else padding[None],
-        visible=run.visible if ids is None else None,
-        tap=recorder(run.config, run.changes) if ids is None else NO_TAP,
+        segments=None if run.segments is None else torch.tensor([run.segments]),
+        visible=run.visible,
+        tap=recorder(run.config, {**run.changes, **remade}),
     )
     return made[0]
 

@@ -5,7 +5,7 @@ Never use them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 import torch
@@ -61,6 +61,21 @@ def compare(q: Tensor, k: Tensor, scale: float, attn_bias: Tensor) -> Tensor:
     return (scores + attn_bias).softmax(dim=-1)
 
 
+def norm_queries(x: Tensor, project: Layer, unit: Layer, gain: Tensor) -> Tensor:
+    q = project(unit(x))
+    return gain * q
+
+
+def attend(x: Tensor, norm: Layer, attention: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    t = norm(x)
+    return attention(t, x)
+
+
+def drop_weights(pattern: Tensor, v: Tensor, drop: Layer) -> Tensor:
+    read = pattern @ v
+    return drop(read)
+
+
 def split(x: Tensor, n_heads: int) -> Tensor:
     n = x.shape[0]
     return x.view(n_heads, n, -1)
@@ -68,6 +83,11 @@ def split(x: Tensor, n_heads: int) -> Tensor:
 
 def count(text: str, tokenizer: Tokenizer) -> int:
     return len(text)
+
+
+def spell(ids: Sequence[int], tokenizer: Tokenizer) -> str:
+    words = [tokenizer.decode([id]).strip() for id in ids]
+    return " ".join(words)
 
 
 def look_up(embedding: Tensor, ids: Tensor) -> Tensor:

@@ -8,19 +8,17 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import elements, state
-from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.drawing.writing import percent
+from viz_model.drawing.writing import percent, small
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, LETTERS
+from viz_model.topics.mistakes.claims import EFFECT
 from viz_model.topics.mistakes.numbers import BUGS
-from viz_model.topics.mistakes.numbers.results import Bars, Effect, Matrix, Outcome, Reply, Result
-from viz_model.topics.mistakes.pictures import matrix
-from viz_model.topics.mistakes.pictures.bars import BarsView, draw_bars
-from viz_model.topics.mistakes.pictures.matrix import MatrixView, draw_matrix
+from viz_model.topics.mistakes.numbers.results import Bars, Effect, Matrix, Outcome, Reply, Result, largest
+from viz_model.topics.mistakes.pictures.results import draw_bars
 from viz_model.topics.mistakes.sections.exercise import Exercise
 
-MOST_GAP = 1e-3
-"""Between the right function and the run: beyond it an intervention has changed the value."""
+CLOSE = 0.05
+"""Relative difference below which two pictures look alike, and the difference deserves its own."""
 
 
 def draw(exercise: Exercise, outcome: Outcome, columns: Sequence[Any]) -> None:
@@ -44,8 +42,10 @@ def draw(exercise: Exercise, outcome: Outcome, columns: Sequence[Any]) -> None:
         elements.see(page, f"why_{exercise.bug.name}", **exercise.facts(outcome))
     with what:
         if outcome.effect is not None:
-            st.markdown(_effect(exercise, outcome.effect))
-        _checked(exercise, outcome)
+            _say_effect(exercise, outcome.effect)
+        if outcome.gap is not None:
+            is_edited = "checked_edited" if exercise.shown.trace.edits else "checked"
+            st.caption(words(is_edited, site=exercise.site, gap=small(outcome.gap)))
         st.button(
             words("next"),
             key="mistakes.next",
@@ -54,14 +54,6 @@ def draw(exercise: Exercise, outcome: Outcome, columns: Sequence[Any]) -> None:
             on_click=_go_on,
             args=(page.name, exercise.bug.name),
         )
-
-
-def axes(page: Page, view: MatrixView) -> dict[str, str]:
-    """What the axes of a matrix are called."""
-    found = {name: page.t(f"common.axis_{name}") for name in ("query", "key", "token", "dimension")}
-    if view.axes[1] == "dimension" and view.n_columns > len(view.columns):
-        found["dimension"] = page.words("first_columns", shown=len(view.columns), all=view.n_columns)
-    return found
 
 
 def _go_on(page: str, name: str) -> None:
@@ -78,75 +70,57 @@ def _difference(exercise: Exercise, outcome: Outcome) -> None:
     right, wrong, words = outcome.right, outcome.wrong, exercise.page.words
     if not (isinstance(right, Matrix) and isinstance(wrong, Matrix)) or outcome.relative is None or outcome.n_lost:
         return
-    if outcome.relative < matrix.CLOSE:
-        view = exercise.view(matrix.difference(right, wrong))
+    if outcome.relative < CLOSE:
         title = words("difference_title", largest=f"{outcome.largest:.2g}", relative=f"{outcome.relative:.2%}")
-        figure = draw_matrix(view, axes(exercise.page, view), title=title)
-        elements.figure(exercise.page, figure, "difference", words("difference_alt"))
+        apart = right._replace(values=wrong.values - right.values, is_pattern=False)
+        exercise.draw(apart, "difference", title, words("difference_alt"))
 
 
 def _result(exercise: Exercise, outcome: Outcome, letter: str, result: Result, other: Result) -> None:
-    words = exercise.page.words
+    page, words, key = exercise.page, exercise.page.words, f"result.{letter}"
+    alt = words("result_alt", letter=letter)
     match result:
         case Reply(text=text, is_error=is_error):
             st.markdown(words("fails" if is_error else "returns", letter=letter))
             st.code(text, language=None)
-            return
+        case Bars(of="loss"):
+            title = words("loss_title", letter=letter, mean=f"{result.values.mean():.2f}")
+            figure = draw_bars(result, (words("target_axis"), words("loss_axis")), largest(result, other), title=title)
+            elements.figure(page, figure, key, alt)
         case Bars():
-            assert isinstance(other, Bars)
-            figure = _bars(exercise.page, letter, result, other)
+            first = {"token": result.tokens[0].label, "share": percent(result.values[0])}
+            title = words("probability_title", letter=letter, **first)
+            titles = words("bars_token"), words("probability_axis")
+            elements.figure(page, draw_bars(result, titles, largest(result, other), title=title), key, alt)
         case Matrix():
             assert isinstance(other, Matrix)
-            view = exercise.view(result, beside=other)
-            if result.is_pattern:
-                title = words(view.claim(), letter=letter, **view.facts())
-            elif letter == exercise.wrong:
-                title = words("differs", letter=letter, largest=f"{outcome.largest:.2g}")
-            else:
-                is_run = outcome.gap is not None and outcome.gap < MOST_GAP
-                title = words("as_trace" if is_run else "verdict_right", letter=letter)
-            figure = draw_matrix(view, axes(exercise.page, view), title=title)
-    elements.figure(exercise.page, figure, f"result.{letter}", words("result_alt", letter=letter))
+            exercise.draw(result, key, _title(exercise, outcome, letter, result), alt, other)
 
 
-def _bars(page: Page, letter: str, bars: Bars, other: Bars) -> Any:
-    words = page.words
-    if bars.of == "loss":
-        title = words("loss_title", letter=letter, mean=f"{bars.values.mean():.2f}")
-    else:
-        title = words("probability_title", letter=letter, token=bars.tokens[0].label, share=percent(bars.values[0]))
-    names = {"tokens": words("target_axis" if bars.of == "loss" else "bars_token"), "values": words(f"{bars.of}_axis")}
-    return draw_bars(BarsView.of(bars, other), names, title=title)
+def _title(exercise: Exercise, outcome: Outcome, letter: str, matrix: Matrix) -> str:
+    words = exercise.page.words
+    if matrix.is_lost.any():
+        return words("sums_lost", letter=letter, n=matrix.is_lost.sum(), all=len(matrix.values))
+    if matrix.is_pattern:
+        sums = sorted({f"{total:.2f}" for total in matrix.values.sum(-1)}, key=float)
+        return words("sums", letter=letter, sums=" … ".join(dict.fromkeys((sums[0], sums[-1]))))
+    if letter == exercise.wrong:
+        return words("differs", letter=letter, largest=f"{outcome.largest:.2g}")
+    return words("verdict_right", letter=letter)
 
 
-def _effect(exercise: Exercise, effect: Effect) -> str:
+def _say_effect(exercise: Exercise, effect: Effect) -> None:
     words, place = exercise.page.words, exercise.place
     assert place is not None
     run = place.trace.at(place.trace.config.sides[-1])
     is_after = run.stack.side == "decoder" and effect.before is not None
     token = literal(run.tokens[place.output].label)
-    where = words("where_after" if is_after else "where_at", token=token)
+    facts = {"where": words("where_after" if is_after else "where_at", token=token)}
     if effect.before is None:
-        if effect.is_lost:
-            return words("effect_vector_lost", where=where)
-        return words("effect_vector", where=where, change=f"{effect.change:.1%}")
-    (before, share), facts = effect.before, {"where": where}
-    facts |= {"before": literal(before.label), "before_share": percent(share)}
-    if effect.after is None:
-        return words("effect_lost", **facts)
-    after, share = effect.after
-    facts |= {"after": literal(after.label), "after_share": percent(share)}
-    facts["change"] = f"{effect.change:.3g}" if effect.change >= 0.001 else "< 0.001"
-    return words("effect_same" if after.id == before.id else "effect_other", **facts)
-
-
-def _checked(exercise: Exercise, outcome: Outcome) -> None:
-    """That the right one is what the run itself computed."""
-    if outcome.gap is None:
-        return
-    if outcome.gap == 0:
-        st.caption(exercise.page.words("checked_exactly", site=exercise.site))
-        return
-    is_edited = bool(exercise.shown.trace.edits) and outcome.gap > MOST_GAP
-    gap = f"{outcome.gap:.0e}" if outcome.gap < 1e-3 else f"{outcome.gap:.3g}"
-    st.caption(exercise.page.words("checked_edited" if is_edited else "checked", site=exercise.site, gap=gap))
+        facts["change"] = f"{effect.change:.1%}"
+    else:
+        facts["change"] = f"{effect.change:.3g}" if effect.change >= 0.001 else "< 0.001"
+    for name, guess in (("before", effect.before), ("after", effect.after)):
+        if guess is not None:
+            facts |= {name: literal(guess[0].label), f"{name}_share": percent(guess[1])}
+    elements.say(exercise.page, EFFECT, effect, **facts)

@@ -15,11 +15,11 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, BUG, right_first, wrong_letter
 from viz_model.topics.mistakes.numbers import BUGS, Bug, Place
-from viz_model.topics.mistakes.numbers.results import Matrix, Outcome
-from viz_model.topics.mistakes.pictures.matrix import MatrixView
+from viz_model.topics.mistakes.numbers.results import Matrix, Outcome, largest
+from viz_model.topics.mistakes.pictures.results import draw_matrix
 
-STAND_INS = ("story-pre-ln", "story-bert")
-"""A decoder and an encoder that between them have what every bug needs."""
+STAND_INS = ("story-pre-ln", "story-bert", "story-modern")
+"""Decoders and an encoder that between them have what every bug needs."""
 MOST_TOKENS = 300
 """Tokens of a text on which a bug is shown: the whole model runs again with it, its T×T values laid open."""
 
@@ -103,9 +103,24 @@ class Exercise:
             "wrong": self.wrong,
         }
 
-    def view(self, matrix: Matrix, beside: Matrix | None = None) -> MatrixView:
-        """A matrix with the names of its rows and columns."""
-        return MatrixView.of(matrix, self.shown.token_labels, self.page.words("padding"), beside)
+    def names(self, matrix: Matrix) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the rows and columns of a matrix are called; those beyond the tokens are padding."""
+        known, padding = self.shown.token_labels, self.page.words("padding")
+
+        def named(axis: str, n: int) -> tuple[str, ...]:
+            return tuple(map(str, range(n))) if axis == "dimension" else (*known[:n], *[padding] * (n - len(known)))
+
+        n_rows, n_columns = matrix.values.shape
+        return named(matrix.rows, n_rows), named(matrix.columns, n_columns)
+
+    def draw(self, matrix: Matrix, key: str, title: str, alt: str, *beside: Matrix) -> None:
+        """A matrix, on one scale with those ``beside`` it."""
+        shown, across = matrix.values.shape[1], self.page.t(f"common.axis_{matrix.columns}")
+        if matrix.n_columns > shown:
+            across = self.page.words("first_columns", shown=shown, all=matrix.n_columns)
+        titles = self.page.t(f"common.axis_{matrix.rows}"), across
+        figure = draw_matrix(matrix, self.names(matrix), titles, largest(matrix, *beside), title=title)
+        elements.figure(self.page, figure, key, alt)
 
 
 @cached()

@@ -10,7 +10,6 @@ from viz_model.app import elements, runs, state
 from viz_model.app.texts import literal
 from viz_model.topics.mistakes import numbers
 from viz_model.topics.mistakes.choices import ANSWERS, LETTERS
-from viz_model.topics.mistakes.pictures.matrix import draw_matrix
 from viz_model.topics.mistakes.sections import consequence
 from viz_model.topics.mistakes.sections.exercise import Exercise
 
@@ -68,7 +67,5 @@ def _draw_given(exercise: Exercise) -> None:
     page, place, matrix = exercise.page, exercise.place, exercise.given()
     if matrix is None or place is None:
         return
-    view = exercise.view(matrix)
     what = page.words(f"given_{exercise.bug.reads}", layer=place.layer, head=place.head)
-    figure = draw_matrix(view, consequence.axes(page, view), title=page.words("given_title", what=what))
-    elements.figure(page, figure, "given", page.words("given_alt"))
+    exercise.draw(matrix, "given", page.words("given_title", what=what), page.words("given_alt"))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.texts import literal
+from viz_model.app.texts import row as table_row
 from viz_model.topics.mistakes.numbers import Place
 from viz_model.topics.mistakes.numbers.results import Bars, Matrix, Outcome, Reply
 from viz_model.topics.mistakes.sections.exercise import Exercise
@@ -32,11 +33,11 @@ def hand(exercise: Exercise) -> None:
     if not (isinstance(right, Matrix) and isinstance(wrong, Matrix)) or outcome.at is None:
         st.caption(words("hand_none"))
         return
-    view = exercise.view(right)
+    rows, columns = exercise.names(right)
     row, column = outcome.at
-    start = max(0, min(column - 3, len(view.columns) - 8))
-    shown = range(start, min(len(view.columns), start + 8))
-    lines = [[f"{words('row')} {literal(view.rows[row])}", *(literal(view.columns[c]) for c in shown)]]
+    start = max(0, min(column - 3, len(columns) - 8))
+    shown = range(start, min(len(columns), start + 8))
+    lines = [[f"{words('row')} {literal(rows[row])}", *(literal(columns[c]) for c in shown)]]
     for name, matrix in (("right", right), ("wrong", wrong)):
         cells = [f"{matrix.values[row, c]:.4f}" for c in shown]
         lines.append([words(name), *cells])
@@ -45,7 +46,7 @@ def hand(exercise: Exercise) -> None:
         sums = (f"{matrix.values[row].sum():.4f}" for matrix in (right, wrong))
         lines = [[*line, last] for line, last in zip(lines, (words("sum"), *sums), strict=True)]
     lines.insert(1, ["---", *["---:"] * (len(lines[0]) - 1)])
-    st.markdown("\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines))
+    st.markdown("\n".join(map(table_row, lines)))
 
 
 def code(exercise: Exercise) -> None:
@@ -80,5 +81,4 @@ def numbers(exercise: Exercise) -> None:
 
 
 def _table(exercise: Exercise, matrix: Matrix, site: str, key: str) -> None:
-    view = exercise.view(matrix)
-    elements.table(exercise.page, site, view.values, view.rows, view.columns, key)
+    elements.table(exercise.page, site, matrix.values, *exercise.names(matrix), key)

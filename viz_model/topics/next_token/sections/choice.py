@@ -39,6 +39,7 @@ def section(asked: Asked) -> None:
     with see:
         elements.see(page, f"see_{asked.how}", **facts)
         elements.say(page, KEPT, choice.counts, **facts)
+        elements.see(asked.shared, "open", **facts)
         if asked.how == "covered":
             _beside(asked)
 

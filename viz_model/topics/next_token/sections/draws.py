@@ -11,7 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.runs.generation import Sampling, Step
 from viz_model.topics.next_token.choices import DRAWN, GREEDY, MAX_SEED, MOST_DRAWN, PICKED, SEED
-from viz_model.topics.next_token.claims import ENDED, FELL, REPEATS, SAME
+from viz_model.topics.next_token.claims import CIRCLES, ENDED, FELL, REPEATS, SAME
 from viz_model.topics.next_token.numbers.continued import longer
 from viz_model.topics.next_token.pictures import draws, repetition
 from viz_model.topics.next_token.sections.asked import Asked
@@ -114,7 +114,8 @@ def _repeated(page: Page, steps: Sequence[Step]) -> None:
     if not view.found.n_repeated:
         return
     facts = view.facts()
-    st.markdown(f"#### {words('repeats_title', **facts)}")
+    counts = view.found.n_repeated, len(view.labels)
+    st.markdown(f"#### {CIRCLES.says(page.t.language, counts, **facts)}")
     picture, see = elements.split()
     with picture:
         names = {name: words(f"repeats_{name}") for name in ("p", "draw", "time", *repetition.TIMES)}

@@ -17,10 +17,6 @@ class Look(NamedTuple):
     head: int
     weight: float
 
-    def place(self) -> dict[str, int]:
-        """Layer and head, for prose."""
-        return {"layer": self.layer, "head": self.head}
-
 
 def strongest_look(trace: Trace, query: int, attention: str = "attn") -> Look | None:
     """The largest weight that ``query`` puts on another position, over all layers and heads.

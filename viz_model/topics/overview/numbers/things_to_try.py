@@ -15,13 +15,9 @@ def ending(trace: Trace) -> Literal["next", "masked", "vectors"]:
     return "next" if trace.side == "decoder" else "masked"
 
 
-def finding(trace: Trace, token: int) -> Literal["next", "end", "masked", "covered", "vectors"]:
-    """What to say of a position: as :func:`ending`, or that the text ends there, or that a mask stands there."""
-    which = ending(trace)
-    if which == "next":
-        best, _ = trace.next_tokens(token, 1)[0]
-        return "end" if best.id == trace.tokenizer.end_of_text else "next"
-    return "covered" if which == "masked" and trace.own_ids[token] == trace.tokenizer.mask_id else which
+def is_covered(trace: Trace, token: int) -> bool:
+    """Whether a mask stands at a position where the model says what was covered."""
+    return ending(trace) == "masked" and trace.own_ids[token] == trace.tokenizer.mask_id
 
 
 def things_to_try(trace: Trace, token: int) -> dict[str, dict[str, object]]:
@@ -45,7 +41,7 @@ def things_to_try(trace: Trace, token: int) -> dict[str, dict[str, object]]:
         else:
             before, after = f"{before} ", f" {after}"
         changes["mask"] = {"text": f"{before}{mask}{after}".strip()}
-    if finding(trace, token) == "covered":
+    if is_covered(trace, token):
         best, _ = trace.next_tokens(token, 1)[0]
         filled = (best.id if position == token else id for position, id in enumerate(trace.own_ids))
         changes["fill"] = {"text": tokenizer.decode(filled), "token": token}

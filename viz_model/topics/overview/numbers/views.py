@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from viz_model.drawing import heatmap
+from viz_model.drawing.heatmap import Pool
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads
-from viz_model.topics.attention.numbers.views import pool_max
+from viz_model.topics.attention.numbers import heads, masks
 from viz_model.topics.overview.numbers import Look, evenly, sharpness, strongest_look
 from viz_model.topics.overview.pictures.overview import HIDDEN, BlockView, OverviewView, StripView
 
@@ -24,17 +25,15 @@ def block_view(trace: Trace, layer: int, pool: int) -> BlockView:
     # One T×T matrix at a time: all heads of a long text are a lot of memory.
     sharp = [float(sharpness(trace.head(site, h).numpy()[None])[0]) for h in range(trace.config.n_heads)]
     head = int(np.argmax(sharp))
-    pattern = trace.head(site, head).numpy()
-    hidden = np.isneginf(trace.head(f"blocks.{layer}.attn.mask", head).numpy())
-    shown = np.where(hidden, HIDDEN, pattern).astype(np.float32)
-    missing = -len(shown) % pool  # the last group is filled up with nothing to see
-    norms = trace[f"blocks.{layer}.resid.out"].norm(dim=-1).numpy()
+    pattern, visible = trace.head(site, head).numpy(), masks.of_run(trace, layer).numpy()
+    shown = heatmap.extremes(np.where(visible, pattern, np.nan).astype(np.float32), Pool(pool, pool))
+    norms = trace[f"blocks.{layer}.resid.out"].norm(dim=-1).split(pool)
     return BlockView(
         layer=layer,
         head=head,
         does=heads.of_head(trace, layer, head),
-        pattern=pool_max(np.pad(shown, (0, missing), constant_values=HIDDEN), pool),
-        norm=_pad_rows(norms[:, None], pool).mean(axis=1)[:, 0],
+        pattern=np.nan_to_num(shown, nan=HIDDEN),
+        norm=np.array([group.mean().item() for group in norms]),
     )
 
 
@@ -69,18 +68,4 @@ def overview_view(
 
 
 def _strip(trace: Trace, part: str, page: str, site: str, pool: int) -> StripView:
-    return StripView(part, page, trace.full_name(site), _extremes(trace[site].numpy(), pool))
-
-
-def _pad_rows(values: np.ndarray, pool: int) -> np.ndarray:
-    """[T, N] -> [S, pool, N]; the last group is filled up with its own last row."""
-    missing = -len(values) % pool
-    padded = np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
-    return padded.reshape(-1, pool, values.shape[-1])
-
-
-def _extremes(values: np.ndarray, pool: int) -> np.ndarray:
-    """[T, D] -> [S, D]: of each group of rows, the value of largest magnitude with its sign."""
-    grouped = _pad_rows(values, pool)
-    largest = np.abs(grouped).argmax(axis=1, keepdims=True)
-    return np.take_along_axis(grouped, largest, axis=1)[:, 0]
+    return StripView(part, page, trace.full_name(site), heatmap.extremes(trace[site].numpy(), Pool(pool, 1)))

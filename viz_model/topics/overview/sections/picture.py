@@ -7,9 +7,13 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import components, derivation, elements, frame, state
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.overview.numbers.things_to_try import ending, finding
+from viz_model.topics.overview.claims import LOOK, NEXT, Next, Seen
+from viz_model.topics.overview.numbers import Look
+from viz_model.topics.overview.numbers.things_to_try import ending, is_covered
 from viz_model.topics.overview.pictures import overview
 from viz_model.topics.overview.sections.run import Run
 
@@ -33,15 +37,26 @@ def section(run: Run) -> None:
 
 def _tell(run: Run) -> None:
     page, trace, look, read = run.page, run.page.trace, run.view.look, run.view.read
-    elements.see(page, f"finding_{finding(trace, page.token)}", **run.facts)
-    if look:
-        seen = {"seen": page.token_name(look.position), "weight": f"{look.weight:.0%}"}
-        elements.see(page, "look_back" if trace.side == "decoder" else "look", **seen, **look.place())
+    which = ending(trace)
+    if which == "next":
+        guess = Next(run.view.next_tokens[0][1], run.view.next_ids[0] == trace.tokenizer.end_of_text)
+        elements.say(page, NEXT, guess, **run.facts)
     else:
-        elements.see(page, "look_first")
+        elements.see(page, f"finding_{'covered' if is_covered(trace, page.token) else which}", **run.facts)
+    elements.say(page, LOOK, Seen(page.token, look), **_seen(page, look))
     if read:
         source = literal(trace.at("encoder").tokens[read.position].label)
-        elements.see(page, "look_source", seen=source, weight=f"{read.weight:.0%}", **read.place())
+        elements.see(page, "look_source", **{**_seen(page, read), "seen": source})
+    elements.see(page, "lengths")
+
+
+def _seen(page: Page, look: Look | None) -> dict[str, object]:
+    """For prose: of a look which token, how much, and in which head."""
+    if look is None:
+        return {}
+    return {"weight": percent(look.weight), "layer": look.layer, "head": look.head} | (
+        {"seen": page.token_name(look.position)} if look.position < len(page.trace) else {}
+    )
 
 
 def _pick(place: dict[str, Any]) -> None:

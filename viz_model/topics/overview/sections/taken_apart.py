@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.app.texts import literal
+from viz_model.runs.measures import entropy
+from viz_model.topics.overview.claims import SHARPER, Ends
 from viz_model.topics.overview.numbers.views import N_NEXT
 from viz_model.topics.overview.sections.run import Run
 
@@ -31,5 +33,11 @@ def numbers(run: Run) -> None:
 
 
 def question(run: Run) -> None:
-    two_way = "" if run.page.trace.side == "decoder" else "_two_way"
-    elements.question(run.page, f"question{two_way}", f"answer{two_way}")
+    page, trace = run.page, run.page.trace
+    if trace.side != "decoder":
+        elements.question(page, "question_two_way", "answer_two_way")
+        return
+    first, last = (entropy(trace.row("logits", position).log_softmax(-1)).item() for position in (0, -1))
+    ends = Ends(len(trace), first, last)
+    measured = SHARPER.says(page.t.language, ends, first=f"{first:.2f}", last=f"{last:.2f}")
+    elements.question(page, measured=measured)

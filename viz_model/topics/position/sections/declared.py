@@ -11,7 +11,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.topics.position import numbers
-from viz_model.topics.position.claims import BIAS, Diagonals
+from viz_model.topics.position.claims import BIAS
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
 from viz_model.topics.position.pictures.lines import draw_offsets
@@ -109,10 +109,10 @@ def biased(given: Declared) -> None:
     page = given.page
     if "scores" not in given.sites:
         return
-    diagonals = Diagonals(numbers.along_diagonals(page.trace[given.sites["scores"]].numpy()))
+    diagonals = numbers.along_diagonals(page.trace[given.sites["scores"]].numpy())
     if numbers.knows_distance(page.trace, page.view.layer):
         scores.curves(page, page.words("declared_curves_alt"))
-    elements.say(page, BIAS, diagonals, change=f"{diagonals.change:.2g}")
+    elements.say(page, BIAS, diagonals, change=f"{diagonals:.2g}")
     scores.self_only(page)
     of_head = Scores.of(page)
     scores.matrices(of_head)

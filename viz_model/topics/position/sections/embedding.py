@@ -8,7 +8,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import WHOLE
-from viz_model.topics.position.claims import ALIKE, Spread
+from viz_model.topics.position.claims import ALIKE
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.similarity import SimilarityView, draw_by_distance, draw_similarity
 from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_sums
@@ -26,7 +26,7 @@ def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple
         drawn = draw_by_distance(view, (page.words("distance"), page.words("cosine")), curves)
         elements.figure(page, drawn, "distance", page.words(f"{told}distance_alt"))
     elements.source(page, "embed.position")
-    elements.say(page, ALIKE, Spread(view.spread), spread=f"{view.spread:.2g}")
+    elements.say(page, ALIKE, view.spread, spread=f"{view.spread:.2g}")
 
 
 def context(page: Page) -> dict[str, str]:

@@ -143,6 +143,18 @@ class Use(NamedTuple):
         """Numbers in a table of that width: with a row for every id, and with one for every distinct token."""
         return self.rows * width, self.distinct * width
 
+    def written(self, width: int) -> dict[str, str]:
+        """For prose and a table: all of these figures, for tables of that width."""
+        full, compact = self.numbers(width)
+        return {
+            **{name: f"{value:,}" for name, value in self._asdict().items()},
+            "per_token": f"{self.per_token:.2f}",
+            "rows": f"{self.rows:,}",
+            "share": f"{self.share:.2%}",
+            "full": f"{full:,}",
+            "compact": f"{compact:,}",
+        }
+
 
 TEXTBOOK = Use(characters=460_319, tokens=77_919, distinct=3_771, largest=100_069)
 """The sales textbook on which a tutorial trains its model, in ``cl100k_base``: counted on the original text.

@@ -7,12 +7,12 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.app.texts import literal, row
 from viz_model.tokenizers.tokenizer import cl100k_base
 from viz_model.topics.tokens.claims import ROWS
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.numbers.rows import Rows, rows
-from viz_model.topics.tokens.pictures.use import UseView, draw_use
+from viz_model.topics.tokens.pictures.use import Used, draw_use
 from viz_model.topics.tokens.sections.beside import Beside
 
 EXAMPLES = 5
@@ -25,14 +25,10 @@ def section(beside: Beside) -> None:
     book, width = cutting.TEXTBOOK, cutting.TEXTBOOK_WIDTH
     full, compact = book.numbers(width)
     facts = {
-        **{name: f"{value:,}" for name, value in book._asdict().items()},
-        "share": f"{book.share:.2%}",
-        "rows": f"{book.rows:,}",
+        **book.written(width),
         "short": f"{book.largest:,}",
         "per": f"{book.per_token:.2f}",
         "width": width,
-        "full": f"{full:,}",
-        "compact": f"{compact:,}",
         "times": f"{full / compact:.1f}",
         "last": literal(cl100k.token(book.largest).label),
         "last_bytes": literal(cl100k.token(book.largest).bytes.hex(" ").upper()),
@@ -40,14 +36,16 @@ def section(beside: Beside) -> None:
     st.subheader(words("corpus"), anchor=False)
     st.markdown(f"**{words('corpus_title', **facts)}**")
     picture, see = elements.split()
-    view = UseView.of(beside.text, words("corpus_yours"), (cl100k, beside.own), words("corpus_book"))
+    texts = [Used(words("corpus_book"), cl100k.name, book)]
+    texts += [Used(words("corpus_yours"), one.name, cutting.use(beside.text, one)) for one in (cl100k, beside.own)]
     with picture:
         drawn = {name: words(f"corpus_{name}") for name in ("used", "idle", "axis")}
-        elements.figure(page, draw_use(view, drawn), "use", words("corpus_alt"))
-        heads = [f"{name}, {literal(one)}" for name, one in zip(view.names, view.vocabularies, strict=True)]
-        lines = [("", heads), ("---", ["---:"] * len(heads))]
-        lines += [(words(f"corpus_{name}", width=width), values) for name, values in view.rows(width)]
-        st.markdown("\n".join(f"| {' | '.join((name, *values))} |" for name, values in lines))
+        elements.figure(page, draw_use(texts, drawn), "use", words("corpus_alt"))
+        heads = ["", *(f"{one.text}, {literal(one.vocabulary)}" for one in texts)]
+        told = [one.use.written(width) for one in texts]
+        lines = [row(heads), row(["---", *["---:"] * len(texts)])]
+        lines += [row([words(f"corpus_{name}", width=width), *(each[name] for each in told)]) for name in told[0]]
+        st.markdown("\n".join(lines))
     with see:
         elements.see(page, "corpus", **facts)
         _rows(page)

@@ -10,7 +10,6 @@ from viz_model.app.texts import literal, row
 from viz_model.topics.training_lab.choices import IGNORED
 from viz_model.topics.training_lab.claims import EQUAL, LEFT_OUT
 from viz_model.topics.training_lab.numbers.ignored import Ignored
-from viz_model.training import batches
 
 
 def section(page: Page) -> None:
@@ -31,7 +30,7 @@ def section(page: Page) -> None:
         for n, (target, nats) in enumerate(zip(loss.targets, loss.nats, strict=True)):
             asked = n >= loss.n_ignored
             target_name = f"{literal(tokens[n + 1].label)} {target}"
-            cells = (target_name, f"{nats:.4f}") if asked else (f"**{batches.IGNORED}**", f"({nats:.4f})")
+            cells = (target_name, f"{nats:.4f}") if asked else ("**−100**", f"({nats:.4f})")
             lines.append(row((literal(tokens[n].label), *cells)))
         st.markdown("\n".join(lines))
         named = {name: f"{getattr(loss, name):.4f}" for name in ("computed", "of_rest", "of_all")}

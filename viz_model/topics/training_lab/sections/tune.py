@@ -21,7 +21,7 @@ TEXT = "training_lab.tune_text"
 
 def section(page: Page) -> None:
     now = job.current(job.TUNED)
-    with st.expander(page.words("tune_title"), expanded=now is not None and now.is_going):
+    with st.expander(page.words("tune_title"), expanded=now is not None):
         _offer(page)
         if now is not None:
             job.live(now, lambda: _show(page, now))

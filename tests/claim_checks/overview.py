@@ -1,0 +1,69 @@
+"""Claims of the overview."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator
+from functools import partial
+
+from claim_checks import Shown
+from viz_model.runs.measures import entropy
+from viz_model.runs.trace import Trace
+from viz_model.topics.overview.claims import LOOK, NEXT, SHARPER, Ends, Next, Seen
+from viz_model.topics.overview.numbers import Look, strongest_look
+
+EXAMPLES = {
+    "overview.next.ends": (Next(0.6, True), Next(0.5, True)),
+    "overview.next.expects": (Next(0.6, False), Next(0.5, False)),
+    "overview.next.may_end": (Next(0.4, True), Next(0.4, False)),
+    "overview.look.none": (Seen(2, None), Seen(2, Look(1, 0, 0, 0.1))),
+    "overview.look.back": (Seen(2, Look(1, 0, 0, 0.1)), Seen(2, Look(3, 0, 0, 0.1))),
+    "overview.sharper.one": (Ends(1, 2.0, 2.0), Ends(2, 2.0, 2.0)),
+    "overview.sharper.last": (Ends(5, 3.0, 2.0), Ends(5, 2.0, 2.0)),
+}
+ELSEWHERE = ("overview.next.ends",)
+"""Texts seldom end where the model is sure that they do: ``tests/topics/overview/test_pictures.py``."""
+
+
+def _next(trace: Trace, token: int, claim: str) -> bool:
+    chances = trace["logits"][token].double().softmax(-1)
+    is_end = int(chances.argmax()) == trace.tokenizer.end_of_text
+    return {"ends": is_end, "expects": not is_end, "may_end": is_end}[claim] and (
+        chances.max().item() > 0.4999 if claim != "may_end" else chances.max().item() < 0.5001
+    )
+
+
+def _look(trace: Trace, token: int, claim: str) -> bool:
+    weights: dict[int, float] = {}
+    for layer in range(trace.n_layers):
+        for row in trace[f"blocks.{layer}.attn.pattern"][:, token].tolist():
+            for key, weight in enumerate(row):
+                weights[key] = max(weights.get(key, 0.0), weight)
+    del weights[token]
+    if claim == "none":
+        return not any(weights.values())
+    return max(weights.values()) == max(weight for key, weight in weights.items() if key < token)
+
+
+def _sharper(trace: Trace, claim: str) -> bool:
+    if claim == "one":
+        return len(trace.own_ids) == 1
+    open_ = []
+    for position in (0, len(trace.own_ids) - 1):
+        chances = trace["logits"][position].double().softmax(-1).tolist()
+        open_.append(-sum(p * math.log2(p) for p in chances if p > 0))
+    return open_[1] < open_[0] + 1e-4
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    chance = zlib.crc32(repr(trace.ids).encode())
+    token = chance % len(trace)
+    yield Shown(LOOK, Seen(token, strongest_look(trace, token)), partial(_look, trace, token))
+    if trace.side == "decoder" and "logits" in trace:
+        best, probability = trace.next_tokens(token, 1)[0]
+        guess = Next(probability, best.id == trace.tokenizer.end_of_text)
+        yield Shown(NEXT, guess, partial(_next, trace, token))
+        if chance % 4 == 0 or len(trace) == 1:
+            first, last = (entropy(trace.row("logits", at).log_softmax(-1)).item() for at in (0, -1))
+            yield Shown(SHARPER, Ends(len(trace), first, last), partial(_sharper, trace))

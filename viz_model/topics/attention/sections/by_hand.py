@@ -1,0 +1,23 @@
+"""The arithmetic of attention by hand: which numbers are worked out, with the words for each."""
+
+from __future__ import annotations
+
+from viz_model.app.elements import Worked
+from viz_model.runs.trace import Trace
+
+
+def parts(trace: Trace, layer: int, head: int, query: int, key: int, part: str = "attn") -> list[Worked]:
+    """From one score to dimension 0 of what attention writes, such as this model does it; "attn" or "cross"."""
+
+    config, at = trace.config, f"blocks.{layer}.{part}."
+    form = next((form for form in ("_rotated", "_normed") if f"{at}q{form}" in trace), "")
+    bias = ("attention.hand_bias",) if f"{at}bias" in trace else ()
+    scale = "attention.hand_scale" if config.scale_scores else "attention.hand_no_scale"
+    heads = "attention.hand_heads" if config.attention_bias else "attention.hand_heads_no_bias"
+    return [
+        Worked((f"attention.hand_product{form}", scale), f"{at}scores", (head, query, key)),
+        Worked((*bias, "attention.hand_mask"), f"{at}masked", (head, query, key)),
+        Worked(("attention.hand_softmax",), f"{at}pattern", (head, query, key)),
+        Worked(("attention.hand_mix",), f"{at}z", (head, query, 0)),
+        Worked((heads,), f"{at}out", (query, 0)),
+    ]

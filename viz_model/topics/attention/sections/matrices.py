@@ -1,0 +1,63 @@
+"""The chosen head as matrices, each with its shape: from queries and keys to what it mixes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.drawing.strips import StripsView, matrix
+from viz_model.runs.trace import Trace
+from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.sections.query import Query
+
+
+def section(query: Query) -> None:
+    """From Q, K and V to the values mixed."""
+    page = query.page
+    st.subheader(page.words("matrices_title", **query.facts), anchor=False)
+    elements.see(page, "matrices", n=len(page.trace), **layer.sizes(page.lm.config))
+    draw(page, page.trace, layer.matrices(page.trace, page.view.layer, layer.CHAIN), "chain", 3)
+
+
+def draw(page: Page, trace: Trace, names: tuple[str, ...], key: str, n_columns: int, most: int = views.LARGEST) -> None:
+    """Matrices of the chosen head side by side; ``trace`` may be another run of the page's text."""
+    view = page.view
+    for start in range(0, len(names), n_columns):
+        for name, place in zip(names[start : start + n_columns], st.columns(n_columns, gap="medium"), strict=False):
+            shape = views.matrix_of(trace, view.layer, view.head, name).shape
+            with place:
+                size = " × ".join(map(str, shape))
+                st.markdown(f"{_symbol(page, trace, name)} {page.words(f'matrix_{name}')} [{size}]")
+                alt = page.words("matrix_alt", name=page.words(f"matrix_{name}"), head=view.head, layer=view.layer)
+                drawn = of(page, trace, name, most)
+                elements.heat_rows(page, drawn, f"{key}.{name}", alt, own=trace is page.trace)
+                if name == "mask":
+                    st.caption(page.words("mask_legend"))
+    if most < len(trace):
+        st.caption(page.words("matrices_part", shown=most, n=len(trace)))
+
+
+def of(page: Page, trace: Trace, name: str, most: int = views.LARGEST) -> StripsView:
+    """A matrix of the chosen head, of the positions around the chosen token, with its numbers where there is room."""
+    axes = page.t("common.axis_query"), page.t("common.axis_key"), page.words("form_axis")
+    view = views.head_view(trace, page.view.layer, page.view.head, page.token, axes, name, most)
+    return matrix(view, written=True, hidden="0" if name == "pattern" else "−∞")
+
+
+def _symbol(page: Page, trace: Trace, name: str) -> str:
+    """LaTeX of a matrix and of how it is made of those before it."""
+    has_bias = f"blocks.{page.view.layer}.attn.bias" in trace
+    symbols = {
+        "q": "Q",
+        "k": "K",
+        "v": "V",
+        "products": r"QK^\top",
+        "scores": r"S = QK^\top / \sqrt{d_k}" if trace.config.scale_scores else r"S = QK^\top",
+        "bias": "B",
+        "mask": "M",
+        "masked": r"\tilde{S} = S + B + M" if has_bias else r"\tilde{S} = S + M",
+        "pattern": r"A = \mathrm{softmax}(\tilde{S})",
+        "z": "Z = AV",
+    }
+    return f"${symbols[name]}$"
