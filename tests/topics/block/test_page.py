@@ -182,7 +182,7 @@ def test_a_sub_layer_is_left_out_and_a_neuron_set_for_every_page(opened: Opened)
     app.number_input(key="block.value").set_value(2.5).run()
     app.button(key="block.set").click().run()
     assert not app.exception and app.query_params["edits"] == "skip.1.attn~neuron.1.3.2p5.0"
-    assert "first choice here" in said(app) or "prediction here" in said(app)
+    assert "first choice at" in said(app) or "What it expects at" in said(app)
     app.toggle(key="block.skip.attn.True").set_value(False).run()
     assert not app.exception and app.query_params["edits"] == "neuron.1.3.2p5.0"
 
@@ -222,3 +222,26 @@ def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, o
 def test_twins_without_their_norms(page: str) -> None:
     app = open_page(page, {"model": "story-pre-ln", "text": TEXT, "lang": "en", "edits": "no-norm"})
     assert "common length" in said(app)
+
+
+@pytest.mark.parametrize(("config", "side"), some(PAIRS, 4), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Opened) -> None:
+    """A neuron's texts, dropout in all places, and what real code does: none of it before it is opened."""
+    parts = {"fires": "1", "dropout": "1", "real_code": "1", "dropped": "sum.sublayer.weights.hidden", "rate": "0.5"}
+    closed, words = said(opened("block", config, side=side)), said(app := opened("block", config, side=side, **parts))
+    ends = side == config.sides[-1] and config.has_logits
+    for sentence in (
+        "became 0, and the others are multiplied by 2",
+        "Softmax and norm in 32 bits",
+        "How weights begin",
+    ):
+        assert sentence in words and sentence not in closed
+    assert ("short stories each the token" in words) == (side == config.sides[0])
+    assert "Tokens whose own vector matches" in words and "as a memory" in words
+    assert ("promotes and suppresses" in words) == (ends and isinstance(config.head, choices.LanguageHead))
+    assert "equal up to rounding" in words or "equal to the last bit" in words
+    assert words.count("first choice at") + words.count("What it expects at") == ends
+    app.slider(key="block.rate").set_value(0.0).run()
+    assert not app.exception and app.query_params["rate"] == "0"
+    if ends:
+        assert "What it expects at" in said(app)

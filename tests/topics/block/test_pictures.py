@@ -16,6 +16,7 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model.block import Block
 from viz_model.runs.trace import Trace
+from viz_model.topics.block.claims import TREND
 from viz_model.topics.block.numbers import block as analysis
 from viz_model.topics.block.numbers import neurons as hidden
 from viz_model.topics.block.numbers import views
@@ -155,16 +156,20 @@ def seen(rows: list[list[float]], norm_at: str = "pre", token: int = 0) -> lengt
     return lengths.LengthsView(sites, labels, np.array(rows), token, 0, norm_at)
 
 
-@pytest.mark.parametrize(("last", "trend"), [(2.0, "grow"), (1.1, "level"), (0.5, "shrink")])
+@pytest.mark.parametrize(("last", "trend"), [(2.0, "grow"), (1.1, "plain"), (0.5, "shrink")])
 def test_trend_compares_the_ends(last: float, trend: str) -> None:
     rows = [[1.0, 1.0], [9.0, 9.0], [last, last]]
-    assert seen(rows).trend == trend
-    assert seen(rows, "post").trend == "reset"
+    assert TREND.of(seen(rows)).name == trend
+
+
+def test_without_additions_the_stream_of_a_fresh_model_gets_shorter() -> None:
+    view = views.lengths_view(of(residual=False), 1, 0)
+    assert TREND.of(view).name == "shrink" and view.typical[-1] < view.typical[0]
 
 
 def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
-    assert view.trend == "level" and view.facts["last"] == "1.1"
+    assert TREND.of(view) is TREND.plain and view.facts["last"] == "1.1"
     assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
     assert lengths.draw_lengths(view, LENGTH_WORDS).layout.yaxis.type == "log"
     level = seen([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])

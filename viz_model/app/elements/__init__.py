@@ -6,7 +6,7 @@ from viz_model.app.elements.figure import figure, heat_rows, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
-from viz_model.app.elements.tabs import four_tabs, tabs
+from viz_model.app.elements.tabs import fold, four_tabs, tabs
 from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "code",
     "control",
     "figure",
+    "fold",
     "formula",
     "four_tabs",
     "heat_rows",

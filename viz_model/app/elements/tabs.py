@@ -1,4 +1,4 @@
-"""Tabs of which only the open one is drawn; which one that is, is a choice of the page."""
+"""Tabs and folds, of which only what is open is drawn; what is open is a choice of the page."""
 
 from __future__ import annotations
 
@@ -43,3 +43,22 @@ def _tabs(page: Page, choice: Choice[Any], labels: Mapping[str, str], draw: Mapp
                     draw[name]()
 
     st.fragment(draw_open, key=key)()
+
+
+def fold(page: Page, choice: Choice[bool], draw: Draw) -> None:
+    """A part of the page that is drawn when it is opened, labelled with the page's text of the choice's name."""
+    key = f"{page.text_key}.{choice.name}"
+    part = f"{key}.part"
+
+    def changed() -> None:
+        state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
+        state.run_alone(part)
+
+    def draw_open() -> None:
+        state.follow(key, page.chosen(choice))
+        place = st.expander(page.words(choice.name), key=key, on_change=changed)
+        if page.chosen(choice):
+            with place, state.fragment(part):
+                draw()
+
+    st.fragment(draw_open, key=part)()

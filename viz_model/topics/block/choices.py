@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from viz_model.app.choices import Choice, maybe, one_of, whole
+from viz_model.app.choices import Choice, maybe, number, one_of, switch, whole
 from viz_model.runs.edits import LARGEST_ACTIVATION
 from viz_model.topics.block.numbers.block import SUBLAYERS
+from viz_model.topics.block.numbers.dropout import PLACES, Place
 
 MOST = 99_999
 """More than any width. Whether the model is that wide is for the page to say."""
@@ -18,11 +19,26 @@ def _value(text: str) -> float:
     return float(text)
 
 
+def _places(text: str) -> tuple[Place, ...]:
+    found = text.split(".") if text else []
+    if not {*found} <= PLACES.keys():
+        raise ValueError(text)
+    return tuple(place for place in PLACES if place in found)
+
+
 DIMENSION = whole("dimension", 0, 0, MOST)
 WHICH = one_of("which", SUBLAYERS)
 """Of the norms, by the sub-layer that it belongs to."""
 NEURON = maybe(whole("neuron", 0, 0, MOST))
-"""The one that may be held at a value; as long as nobody chooses, the strongest."""
+"""The one that is taken for a key and a value, and may be held; as long as nobody chooses, the strongest."""
 VALUE = Choice("value", 0.0, _value, "{:g}".format)
 
-ALL = (DIMENSION, WHICH, NEURON, VALUE)
+FIRES = switch("fires")
+"""Whether the texts that fire the neuron are looked for; the next two open the parts of their names."""
+DROPOUT = switch("dropout")
+REAL_CODE = switch("real_code")
+DROPPED: Choice[tuple[Place, ...]] = Choice("dropped", ("sublayer",), _places, ".".join)
+RATE = number("rate", 0.1, 0.0, 0.9)
+SEED = whole("seed", 0, 0, 999)
+
+ALL = (DIMENSION, WHICH, NEURON, VALUE, FIRES, DROPOUT, REAL_CODE, DROPPED, RATE, SEED)

@@ -2,14 +2,35 @@
 
 from viz_model.app.topic import Layout, Tabs, Topic, show
 from viz_model.topics.block import choices
-from viz_model.topics.block.sections import depth, neurons, norm, taken_apart, vectors, weights, what_if
+from viz_model.topics.block.sections import (
+    depth,
+    dropout,
+    memory,
+    neurons,
+    norm,
+    real_code,
+    taken_apart,
+    vectors,
+    weights,
+    what_if,
+)
 from viz_model.topics.block.sections.one_block import OneBlock
 
 TOPIC = Topic(
     name="block",
     layout=Layout(
         of=OneBlock.of,
-        sections=(vectors.section, depth.section, norm.section, neurons.section, what_if.section, weights.section),
+        sections=(
+            vectors.section,
+            depth.section,
+            norm.section,
+            neurons.section,
+            memory.section,
+            what_if.section,
+            weights.section,
+            dropout.section,
+            real_code.section,
+        ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         question=taken_apart.question,
     ),

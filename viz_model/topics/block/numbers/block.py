@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
@@ -64,14 +65,6 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
     return tuple(sublayer for sublayer in SUBLAYERS if f"blocks.{layer}.{sublayer}.out" in names)
 
 
-def passage(trace: Trace, layer: int, token: int) -> Passage:
-    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention.
-
-    A model without the additions has no sums: what a sub-layer writes goes on alone.
-    """
-    return (_pre if trace.norm_at == "pre" else _post)(trace, layer, token)
-
-
 def norm_name(trace: Trace) -> str:
     """What the model's norm is called, such as "LayerNorm"."""
     return type(trace.config.norm).__name__
@@ -93,74 +86,46 @@ def _called(trace: Trace, read: str) -> str:
     return f"{norm_name(trace)}({read})" if has_norms(trace) else read
 
 
-def _pre(trace: Trace, layer: int, token: int) -> Passage:
+def passage(trace: Trace, layer: int, token: int) -> Passage:
+    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention.
+
+    A model without the additions has no sums: what a sub-layer writes goes on alone.
+    """
     at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
-    numbered, textbook_norm = len(parts) == 2, f"{at}attn.norm.mean" in trace
+    is_pre, textbook_norm = trace.norm_at == "pre", f"{at}attn.norm.mean" in trace
+    steps: list[Step] = []
+    sums: list[Sum] = []
 
-    def equation(step: int) -> str:
-        if not numbered or (step % 3 == 1 and not textbook_norm) or (step % 3 == 0 and not residual):
-            return ""
-        return f"8.{25 + step}"
+    def add(
+        name: str, formula: str, site: str, role: Role, *, aside: bool = False, values: Tensor | None = None
+    ) -> str:
+        n = len(steps)
+        has_number = is_pre and len(parts) == 2 and n > 0
+        if (n % 3 == 1 and not textbook_norm) or (n % 3 == 0 and not residual):
+            has_number = False
+        found = trace.row(site, token) if values is None else values
+        steps.append(Step(name, formula, f"8.{25 + n}" if has_number else "", site, role, not aside, found.numpy()))
+        return name
 
-    def values(site: str) -> np.ndarray:
-        return trace.row(at + site, token).numpy()
-
-    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
-    sums = []
+    stream = add("x", "", f"{at}resid.in", "residual")
     for n, part in enumerate(parts):
-        stream, number = steps[-1].name, 3 * n + 1
-        normed, written, total = (f"t{_SUPERSCRIPTS[number + i]}" for i in range(3))
-        if part == parts[-1]:
-            total = "h"
-        sites = f"{part}.norm.out", f"{part}.out", f"resid.{_RESID[part]}"
-        steps += [
-            Step(normed, _called(trace, stream), equation(number), at + sites[0], "norm", False, values(sites[0])),
-            Step(
-                written,
-                _CALLS[part].format(normed),
-                equation(number + 1),
-                at + sites[1],
-                _ROLES[part],
-                False,
-                values(sites[1]),
-            ),
-            Step(
-                total,
-                f"{written} + {stream}" if residual else written,
-                equation(number + 2),
-                at + sites[2],
-                "residual",
-                True,
-                values(sites[2]),
-            ),
-        ]
-        sums.append(Sum(part, stream, stream, written, total))
-    return Passage(tuple(steps), tuple(sums))
-
-
-def _post(trace: Trace, layer: int, token: int) -> Passage:
-    at, residual = f"blocks.{layer}.", trace.config.residual
-
-    def values(site: str) -> np.ndarray:
-        return trace.row(at + site, token).numpy()
-
-    steps = [Step("x", "", "", at + "resid.in", "residual", True, values("resid.in"))]
-    sums = []
-    for part in sublayers(trace, layer):
-        stream, written, after = steps[-1].name, _LETTERS[part], _RESID[part]
-        total, site = f"{stream} + {written}" if residual else written, f"{at}{part}.norm"
-        steps.append(
-            Step(
-                written, _CALLS[part].format(stream), "", f"{at}{part}.out", _ROLES[part], False, values(f"{part}.out")
-            )
-        )
+        norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{_RESID[part]}"
+        if is_pre:
+            normed, written, total = (f"t{_SUPERSCRIPTS[3 * n + i]}" for i in (1, 2, 3))
+            total = "h" if part == parts[-1] else total
+            add(normed, _called(trace, stream), f"{norm}.out", "norm", aside=True)
+            add(written, _CALLS[part].format(normed), out, _ROLES[part], aside=True)
+            add(total, f"{written} + {stream}" if residual else written, resid, "residual")
+            sums.append(Sum(part, stream, stream, written, total))
+            stream = total
+            continue
+        written = add(_LETTERS[part], _CALLS[part].format(stream), out, _ROLES[part], aside=True)
+        total = f"{stream} + {written}" if residual else written
         if residual:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
-            read = trace.norm_input(site, token).numpy()
-            steps.append(Step(total, "", "", f'norm_input("{site}")', "residual", True, read))
-        resid = f"{at}resid.{after}"
-        steps.append(Step(after, _called(trace, total), "", resid, "norm", True, values(f"resid.{after}")))
+            add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
         sums.append(Sum(part, total, stream, written, total))
+        stream = add(_RESID[part], _called(trace, total), resid, "norm")
     return Passage(tuple(steps), tuple(sums))
 
 

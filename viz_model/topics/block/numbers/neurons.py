@@ -102,7 +102,7 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     at, chosen = f"blocks.{layer}.ffn.", list(numbers)
     act = trace.row(at + "act", token)
     values = _weights(trace, trace.site(at + "out"), "D", "F")[0].T[chosen]  # [N, D]
-    promoted = _promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
+    pushed = promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
     gates = trace.row(at + "gate_act", token) if at + "gate_act" in trace else None
 
     def dots(name: str) -> list[Dot | None]:
@@ -123,7 +123,7 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
             value=value.numpy(),
             promoted=tokens,
         )
-        for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, promoted, strict=True)
+        for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, pushed, strict=True)
     )
 
 
@@ -133,7 +133,7 @@ def _weights(trace: Trace, site: Site, *axes: str) -> list[Tensor]:
 
 
 @torch.inference_mode()
-def _promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str, float], ...]]:
+def promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str, float], ...]]:
     """The tokens with the largest logits for each of the vectors [N, D]."""
     head = trace.model.head
     if direct_path(trace) != "logits" or not isinstance(head, LanguageHead) or not len(written):

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
+from viz_model.drawing import axes, curves, sheet, theme
+
+STYLES = (
+    curves.Style(theme.HIGHLIGHT, width=3),
+    curves.Style(theme.ROLES["ffn"], "dash", "diamond"),
+    curves.Style(theme.ROLES["residual"], "dot", "square"),
+)
 MOST_TICKS = 11
 WIDE = 30
 """Lengths that differ by more than this factor are drawn on a logarithmic scale."""
@@ -32,10 +40,8 @@ def ticks(sites: Sequence[str]) -> dict[str, Any]:
 
 def short(site: str) -> str:
     """``blocks.2.resid.mid`` as "2<br>mid"."""
-    if site == "embed.out":
-        return "embed"
-    _, layer, _, place = site.split(".")
-    return f"{layer}<br>{place}"
+    first, *rest = site.split(".")
+    return f"{rest[0]}<br>{rest[-1]}" if first == "blocks" else "embed" if site == "embed.out" else rest[0]
 
 
 def scale(lengths: np.ndarray) -> dict[str, Any]:
@@ -50,3 +56,18 @@ def scale(lengths: np.ndarray) -> dict[str, Any]:
 def is_wide(lengths: np.ndarray) -> bool:
     """Whether :func:`scale` is logarithmic."""
     return "type" in scale(lengths)
+
+
+def draw_by_depth(
+    sites: Sequence[str], lines: Mapping[str, np.ndarray], step: str, quantity: str, **axis: Any
+) -> go.Figure:
+    """Some numbers [S] at every place of the stream, a line each with its name; ``axis`` is that of the numbers."""
+    figure = sheet.Sheet()
+    for style, (name, values) in zip(STYLES, lines.items(), strict=False):
+        hover = f"{theme.plain(name)}<br>%{{customdata}}<br><b>%{{y:.4f}}</b>"
+        curves.line(
+            figure, list(range(len(sites))), values, style, name=name, marks=7, hover=hover, customdata=list(sites)
+        )
+    axes.across(figure, step, range=[-0.5, len(sites) - 0.5], **ticks(sites))
+    axes.upward(figure, quantity, grid=True, **{"rangemode": "tozero", **axis})
+    return theme.finished(figure, height=320, margin={"t": 30}, legend="above")

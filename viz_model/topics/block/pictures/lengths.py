@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing.writing import note
 from viz_model.topics.block.pictures import depth
 
 LEVEL = 1.25
@@ -71,15 +72,9 @@ class LengthsView(NamedTuple):
         return {key: f"{value:.1f}" for key, value in found.items()}
 
     @property
-    def trend(self) -> str:
-        """From the embedding to the last block, by the median: "grow", "shrink" or "level".
-
-        Under Post-LN "reset": there the length says which γ the last norm has, and nothing of what came before.
-        """
-        if self.norm_at == "post":
-            return "reset"
-        ratio = self.typical[-1] / (self.typical[0] or 1.0)
-        return "grow" if ratio > LEVEL else "shrink" if ratio < 1 / LEVEL else "level"
+    def ratio(self) -> float:
+        """How many times the median length at the embedding the one after the last block is."""
+        return float(self.typical[-1] / (self.typical[0] or 1.0))
 
     @property
     def outlier(self) -> Outlier | None:
@@ -101,61 +96,29 @@ def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> go.Figure:
     n_sites, n_tokens = len(view.sites), len(view.drawn)
     steps = list(range(n_sites))
     figure = sheet.Sheet()
-    hover = "%{text}<br>%{customdata}<br><b>%{y:.4f}</b><extra></extra>"
-    # One trace a colour, its lines parted by gaps: the browser is slow with a trace a token.
+
+    def line(tokens: Sequence[int], style: curves.Style, marks: int, **look: Any) -> None:
+        """Some tokens as one trace, with gaps between their lines: the browser is slow with a trace a token."""
+        names = [f"{token}: {theme.plain(view.labels[token])}" for token in tokens for _ in (*steps, None)]
+        y = [length for token in tokens for length in (*view.lengths[:, token].tolist(), None)]
+        told = {"text": names, "customdata": [*view.sites, ""] * len(tokens)}
+        hover = "%{text}<br>%{customdata}<br><b>%{y:.4f}</b>"
+        x = [*steps, None] * len(tokens)
+        curves.line(figure, x, y, style, marks=marks, hover=hover, **told, **look)  # type: ignore[arg-type]
+
     for first in sorted({token % len(theme.TOKENS) for token in view.drawn}):
-        x: list[int | None] = []
-        y: list[float | None] = []
-        names: list[str] = []
-        for token in (token for token in view.drawn if token % len(theme.TOKENS) == first):
-            x += [*steps, None]
-            y += [*view.lengths[:, token].tolist(), None]
-            names += [f"{token}: {theme.plain(view.labels[token])}"] * (n_sites + 1)
-        figure.add_trace(
-            sheet.scatter(
-                x=x,
-                y=y,
-                mode="lines+markers" if n_tokens * n_sites <= 400 else "lines",
-                line={"color": theme.token_colour(first), "width": 1.2},
-                marker={"size": 5},
-                opacity=0.65 if n_tokens <= 32 else 0.3,
-                text=names,
-                customdata=[view.sites[step] if step is not None else "" for step in x],
-                hovertemplate=hover,
-            )
-        )
-    chosen = view.lengths[:, view.token]
-    figure.add_trace(
-        sheet.scatter(
-            x=steps,
-            y=chosen,
-            mode="lines+markers",
-            line={"color": theme.HIGHLIGHT, "width": 3},
-            marker={"size": 8 if n_sites <= 20 else 5},
-            text=[f"{view.token}: {theme.plain(view.labels[view.token])}"] * n_sites,
-            customdata=view.sites,
-            hovertemplate=hover,
-        )
-    )
+        alike = [token for token in view.drawn if token % len(theme.TOKENS) == first]
+        marks, faint = 5 if n_tokens * n_sites <= 400 else 0, 0.65 if n_tokens <= 32 else 0.3
+        line(alike, curves.Style(theme.token_colour(first), width=1.2), marks, opacity=faint)
+    line([view.token], curves.Style(theme.HIGHLIGHT, width=3), 8 if n_sites <= 20 else 5)
     for step in depth.shown(view.sites, MOST_NUMBERS):
-        figure.add_annotation(
-            x=step,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            text=f"{chosen[step]:.1f}" if chosen[step] < 1000 else f"{chosen[step]:.0f}",
-            showarrow=False,
-            font={"size": 12, "color": theme.HIGHLIGHT},
-        )
+        chosen = view.lengths[step, view.token]
+        text = f"{chosen:.1f}" if chosen < 1000 else f"{chosen:.0f}"
+        note(figure, text, step, 1, colour=theme.HIGHLIGHT, yref="paper", yanchor="bottom")
     per_block = (n_sites - 1) // max(1, len({site.split(".")[1] for site in view.sites[1:]}))
-    figure.add_vrect(
-        x0=per_block * view.layer + 0.5,
-        x1=per_block * (view.layer + 1) + 0.5,
-        fillcolor=theme.MASKED,
-        line={"width": 0},
-        layer="below",
-    )
+    ends = (per_block * at + 0.5 for at in (view.layer, view.layer + 1))
+    figure.add_vrect(*ends, fillcolor=theme.MASKED, line={"width": 0}, layer="below")
     title = words["length"] + (f" {words['log']}" if depth.is_wide(view.lengths) else "")
-    figure.update_xaxes(range=[-0.5, n_sites - 0.5], title=theme.plain(words["step"]), **depth.ticks(view.sites))
-    figure.update_yaxes(title=theme.plain(title), **depth.scale(view.lengths))
-    return theme.layout(figure, height=390, margin={"t": 24}).drawn()
+    axes.across(figure, words["step"], range=[-0.5, n_sites - 0.5], **depth.ticks(view.sites))
+    axes.upward(figure, title, **depth.scale(view.lengths))
+    return theme.finished(figure, height=390, margin={"t": 24}, fixed=False)

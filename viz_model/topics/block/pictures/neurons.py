@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.cells import ROW, Cells
+from viz_model.drawing.writing import heading, note
 from viz_model.topics.block.numbers import neurons as analysis
 from viz_model.topics.block.pictures.strips import StripsView
 
@@ -88,23 +89,20 @@ class NeuronsView(NamedTuple):
         return columns
 
 
-def draw_active(view: NeuronsView, axes: tuple[str, str]) -> go.Figure:
+def draw_active(view: NeuronsView, titles: tuple[str, str]) -> go.Figure:
     """How many neurons work on each token."""
-    colour = theme.ROLES["ffn"]
-    figure = sheet.Sheet(
-        sheet.bar(
-            x=theme.unique(view.labels),
-            y=view.active,
-            marker={"color": [colour if n == view.token else theme.rgba(colour, 0.4) for n in range(len(view.labels))]},
-            text=view.active.astype(float) if len(view.labels) <= 14 else None,
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate=f"%{{x}}<br><b>%{{y}}</b> / {view.n_neurons}<extra></extra>",
-        )
+    figure, is_short = sheet.Sheet(), len(view.labels) <= 14
+    bars.upward(
+        figure,
+        view.active,
+        bars.emphasised(theme.ROLES["ffn"], len(view.labels), {view.token}, 0.4),
+        columns=theme.unique(view.labels),
+        outside=list(map(str, view.active)) if is_short else None,
+        hover=f"%{{x}}<br><b>%{{y}}</b> / {view.n_neurons}",
     )
-    figure.update_xaxes(type="category", title=theme.plain(axes[0]), **theme.ticks(view.labels, MAX_TICKS))
-    figure.update_yaxes(title=theme.plain(axes[1]), range=[0, max(1.0, float(view.active.max())) * 1.15])
-    return theme.layout(figure, height=380).drawn()
+    axes.across(figure, titles[0], type="category", **theme.ticks(view.labels, MAX_TICKS))
+    axes.upward(figure, titles[1], range=[0, max(1.0, float(view.active.max())) * 1.15])
+    return theme.finished(figure, height=380, fixed=False)
 
 
 def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
@@ -112,44 +110,30 @@ def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
 
     ``words`` are "neuron", "writes", "promotes" and "activation".
     """
-    rows = len(view.strongest)
     acts = [neuron.act for neuron in view.strongest]
-    figure = sheet.Sheet(
-        sheet.bar(
-            x=acts,
-            y=list(range(rows)),
-            width=0.34,
-            offset=0.08,
-            meta=view.cells("act", view.strongest).meta,
-            orientation="h",
-            marker={"color": [theme.ROLES["ffn"] if act > 0 else theme.NEGATIVE for act in acts]},
-            customdata=[
-                [neuron.number, f"{_writes(neuron):.3f}", _promotes(neuron, words)] for neuron in view.strongest
-            ],
-            hovertemplate=f"{theme.plain(words['neuron'])} %{{customdata[0]}}<br><b>%{{x:.4f}}</b><br>"
-            f"{theme.plain(words['writes'])} %{{customdata[1]}}%{{customdata[2]}}<extra></extra>",
-        )
+    figure, rows = sheet.Sheet(), len(acts)
+    names = {name: theme.plain(word) for name, word in words.items()}
+    told = [(n.number, f"{_writes(n):.3f}", _promotes(n, words)) for n in view.strongest]
+    bars.across(
+        figure,
+        acts,
+        bars.by_sign(acts, theme.ROLES["ffn"]),
+        width=0.34,
+        offset=0.08,
+        cells=view.cells("act", view.strongest),
+        customdata=told,
+        hover=f"{names['neuron']} %{{customdata[0]}}<br><b>%{{x:.4f}}</b><br>"
+        f"{names['writes']} %{{customdata[1]}}%{{customdata[2]}}",
     )
-    low, high = min(0.0, *acts, 0.0), max(0.0, *acts, 0.0)
     for row, neuron in enumerate(view.strongest):
-        said = promoted_text(neuron) or f"{theme.plain(words['writes'])} {_writes(neuron):.2f}"
-        figure.add_annotation(
-            text=f"<b>{neuron.number}</b> → {said}",
-            x=0,
-            xref="x domain",
-            xanchor="left",
-            y=row + 0.1,
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 12},
-        )
-    reach = max(high, -low) or 1.0
-    figure.add_vline(x=0, line={"color": theme.ROLES["residual"], "width": 1})
-    figure.update_xaxes(
-        title=theme.plain(words["activation"]), range=[1.02 * low if low else 0, 1.02 * high if high else 0.02 * reach]
-    )
-    figure.update_yaxes(visible=False, range=[max(1, rows) - 0.4, -0.6])
-    return theme.layout(figure, height=70 + 36 * max(1, rows)).drawn()
+        said = promoted_text(neuron) or f"{names['writes']} {_writes(neuron):.2f}"
+        place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": row + 0.1, "yanchor": "bottom"}
+        text = f"<b>{neuron.number}</b> → {said}"
+        figure.add_annotation(text=text, **place, showarrow=False, font={"size": theme.SMALL})
+    bars.zero(figure)
+    axes.across(figure, words["activation"], range=axes.reach(acts or [1.0], behind=0.02))
+    axes.upward(figure, visible=False, range=[max(1, rows) - 0.4, -0.6])
+    return theme.finished(figure, height=70 + 36 * max(1, rows), fixed=False)
 
 
 def _writes(neuron: analysis.Neuron) -> float:
@@ -182,72 +166,36 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
 
     ``words`` are "gate", "gate_act", "up" and "product", the heads of the four columns, and "neuron".
     """
-    found = [*view.strongest, *view.closed]
-    gates = [neuron.gate.value if neuron.gate else 0.0 for neuron in found]
-    opened = [neuron.gate_act or 0.0 for neuron in found]
-    columns = (
-        ("gate", gates, 0.35),
-        ("gate_act", opened, 0.7),
-        ("up", [neuron.up.value if neuron.up else 0.0 for neuron in found], 0.35),
-        ("product", [neuron.act for neuron in found], 1.0),
-    )
-    sites = {"product": "act"}
-    split = len(view.strongest)
+    found, columns = [*view.strongest, *view.closed], view.table()
     # A gap between the two groups.
-    rows = [n if n < split else n + 0.6 for n in range(len(found))]
-    figure = sheet.Sheet.grid(rows=1, cols=len(columns), shared_yaxes=True, horizontal_spacing=0.03)
-    for column, (name, values, alpha) in enumerate(columns, start=1):
-        figure.add_trace(
-            sheet.bar(
-                x=values,
-                y=rows,
-                orientation="h",
-                width=0.7,
-                meta=view.cells(sites.get(name, name), found).meta,
-                marker={
-                    "color": [theme.rgba(theme.ROLES["ffn"] if v > 0 else theme.NEGATIVE, alpha) for v in values],
-                    "line": {"width": 0},
-                },
-                customdata=[neuron.number for neuron in found],
-                hovertemplate=f"{theme.plain(words['neuron'])} %{{customdata}}<br>{theme.plain(words[name])} "
-                "<b>%{x:.4f}</b><extra></extra>",
-            ),
-            row=1,
-            col=column,
+    rows = [n if n < len(view.strongest) else n + 0.6 for n in range(len(found))]
+    parts = (("gate", "gate", 0.35), ("gate_act", "gate_act", 0.7), ("up", "up", 0.35), ("product", "act", 1.0))
+    figure = sheet.Sheet.grid(rows=1, cols=len(parts), shared_yaxes=True, horizontal_spacing=0.03)
+    for column, (name, site, alpha) in enumerate(parts, start=1):
+        at, values = (1, column), columns[site]
+        colours = bars.by_sign(values, theme.ROLES["ffn"])
+        bars.across(
+            figure,
+            values,
+            {"color": [theme.rgba(colour, alpha) for colour in colours], "line": {"width": 0}},
+            rows=rows,
+            width=0.7,
+            cells=view.cells(site, found),
+            customdata=columns["neuron"],
+            hover=f"{theme.plain(words['neuron'])} %{{customdata}}<br>{theme.plain(words[name])} <b>%{{x:.4f}}</b>",
+            at=at,
         )
-        axis = "x" if column == 1 else f"x{column}"
-        reach = max((abs(value) for value in values), default=1.0) or 1.0
-        low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-        room = 0.55 * max(high - low, reach)
+        low, high = axes.reach(values or [1.0], 0.04, 0.55)
         # Numbers stand in a column of their own: beside short and long bars alike they line up.
         for row, value in zip(rows, values, strict=True):
-            figure.add_annotation(
-                x=high + room,
-                y=row,
-                xref=axis,
-                yref="y",
-                text=f"{_zero(value):.2f}",
-                xanchor="right",
-                showarrow=False,
-                font={"size": 11},
-            )
-        figure.add_vline(x=0, line={"color": theme.ROLES["residual"], "width": 1}, row=1, col=column)
-        figure.update_xaxes(range=[low - 0.04 * reach, high + room], visible=False, row=1, col=column)
-        figure.add_annotation(
-            x=0.5,
-            xref=f"{axis} domain",
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            text=theme.plain(words[name]),
-            showarrow=False,
-            font={"size": 12},
-        )
-    figure.update_yaxes(range=[(rows[-1] if rows else 0) + 0.6, -0.6])
-    figure.update_yaxes(
-        tickvals=rows, ticktext=[str(neuron.number) for neuron in found], tickfont={"size": 11}, row=1, col=1
-    )
-    return theme.layout(figure, height=70 + 25 * max(1, len(found)), margin={"t": 44}).drawn()
+            note(figure, f"{_zero(value):.2f}", high, row, size=theme.TINY, xanchor="right", at=at)
+        figure.add_vline(0, *at, line=theme.LINE)
+        axes.across(figure, range=[low, high], visible=False, at=at)
+        heading(figure, words[name], column)
+    axes.upward(figure, range=[(rows[-1] if rows else 0) + 0.6, -0.6])
+    names = [str(neuron.number) for neuron in found]
+    axes.upward(figure, tickvals=rows, ticktext=names, tickfont={"size": theme.TINY}, at=(1, 1))
+    return theme.finished(figure, height=70 + 25 * max(1, len(found)), margin={"t": 44}, fixed=False)
 
 
 class CurveView(NamedTuple):
@@ -286,39 +234,32 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
     """
     curve, colour = view.curve, theme.ROLES["ffn"]
     figure = sheet.Sheet.grid(rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.06)
-    line = sheet.scatter(
-        x=curve.x, y=curve.y, mode="lines", line={"color": theme.ROLES["residual"], "width": 2}, hoverinfo="skip"
+    curves.line(figure, curve.x, curve.y, curves.Style(theme.ROLES["residual"]), at=(1, 1))
+    curves.points(
+        figure,
+        curve.before[view.shown],
+        curve.after[view.shown],
+        theme.rgba(colour, 0.45),
+        size=7,
+        customdata=view.shown,
+        cells=view.cells,
+        hover="%{customdata}: %{x:.3f} → <b>%{y:.3f}</b>",
+        at=(1, 1),
     )
-    figure.add_trace(line, row=1, col=1)
-    figure.add_trace(
-        sheet.scatter(
-            x=curve.before[view.shown],
-            y=curve.after[view.shown],
-            customdata=view.shown,
-            meta=None if view.cells is None else view.cells.meta,
-            mode="markers",
-            marker={"color": theme.rgba(colour, 0.45), "size": 7},
-            hovertemplate="%{customdata}: %{x:.3f} → <b>%{y:.3f}</b><extra></extra>",
-        ),
-        row=1,
-        col=1,
+    bars.upward(
+        figure,
+        view.counts,
+        {"color": theme.rgba(colour, 0.6), "line": {"width": 0}},
+        columns=(view.edges[1:] + view.edges[:-1]) / 2,
+        width=float(view.edges[1] - view.edges[0]) * 0.92,
+        hover="%{x:.2f}<br><b>%{y}</b>",
+        at=(2, 1),
     )
-    figure.add_trace(
-        sheet.bar(
-            x=(view.edges[1:] + view.edges[:-1]) / 2,
-            y=view.counts,
-            width=float(view.edges[1] - view.edges[0]) * 0.92,
-            marker={"color": theme.rgba(colour, 0.6), "line": {"width": 0}},
-            hovertemplate="%{x:.2f}<br><b>%{y}</b><extra></extra>",
-        ),
-        row=2,
-        col=1,
-    )
-    figure.update_yaxes(title=theme.plain(words["after"]), zeroline=True, zerolinecolor=theme.MASKED, row=1, col=1)
-    figure.update_yaxes(title=theme.plain(words["count"]), nticks=3, row=2, col=1)
-    figure.update_xaxes(zeroline=True, zerolinecolor=theme.MASKED, range=[float(curve.x[0]), float(curve.x[-1])])
-    figure.update_xaxes(title=theme.plain(words["before"]), row=2, col=1)
-    return theme.layout(figure, height=400).drawn()
+    axes.upward(figure, words["after"], zeroline=True, zerolinecolor=theme.MASKED, at=(1, 1))
+    axes.upward(figure, words["count"], nticks=3, at=(2, 1))
+    axes.across(figure, zeroline=True, zerolinecolor=theme.MASKED, range=[float(curve.x[0]), float(curve.x[-1])])
+    axes.across(figure, words["before"], at=(2, 1))
+    return theme.finished(figure, height=400, fixed=False)
 
 
 def activation_by_hand(activation: str, before: float, after: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.topics.block.numbers import block as analysis
 
 BINS = 48
@@ -36,6 +37,14 @@ class NormView(NamedTuple):
     def is_common(self) -> bool:
         """Whether all four histograms have one axis."""
         return len({float(edges[-1]) for edges in self.edges}) == 1
+
+    @property
+    def reached(self) -> tuple[float, float, float]:
+        """Mean, deviation and root mean square of the standardised vector; NaN of a norm that measures nothing."""
+        standard = self.normed.standard
+        if standard is None:
+            return math.nan, math.nan, math.nan
+        return float(standard.mean()), float(standard.std()), float(np.sqrt(np.square(standard).mean()))
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -76,64 +85,33 @@ def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
     "0" to "3", and has "near", "values" and "axis".
     """
     rows, hue = shown_vectors(view.normed), theme.ROLES["norm"]
-    marks: tuple[dict[str, object], ...] = (
-        {"color": theme.ROLES["residual"], "line": {"width": 0}},
-        {"color": theme.rgba(hue, 0.55), "line": {"width": 0}},
-        {
-            "color": theme.rgba(hue, 0.1),
-            "line": {"color": hue, "width": 1},
-            "pattern": {"shape": "/", "fgcolor": hue, "size": 5},
-        },
-        {"color": hue, "line": {"width": 0}},
-    )
+    marks: tuple[bars.Fill, ...] = (theme.ROLES["residual"], theme.rgba(hue, 0.55), bars.hatched(hue), hue)
     figure = sheet.Sheet.grid(rows=len(rows), cols=1, vertical_spacing=0.11)
     for row, ((n, values), edges, counts) in enumerate(zip(rows, view.edges, view.counts, strict=True), start=1):
-        centres = (edges[1:] + edges[:-1]) / 2
+        at, name, top = (row, 1), words[str(n)], float(counts.max()) * 1.12
         held = counts > 0  # a bar of height 0 would still have its outline
-        name = words[str(n)]
-        mean, deviation = float(values.mean()), float(values.std())
-        figure.add_trace(
-            sheet.bar(
-                x=centres[held].astype(np.float32),
-                y=counts[held],
-                width=float(edges[1] - edges[0]) * 0.92,
-                marker=marks[n],
-                hovertemplate=f"{theme.plain(words['near'])} %{{x:.2f}}<br><b>%{{y}}</b> {theme.plain(words['values'])}"
-                f"<extra>{theme.plain(name)}</extra>",
-            ),
-            row=row,
-            col=1,
+        bars.upward(
+            figure,
+            counts[held],
+            marks[n],
+            columns=((edges[1:] + edges[:-1]) / 2)[held].astype(np.float32),
+            width=float(edges[1] - edges[0]) * 0.92,
+            hover=f"{theme.plain(words['near'])} %{{x:.2f}}<br><b>%{{y}}</b> {theme.plain(words['values'])}",
+            extra=name,
+            at=at,
         )
-        top = float(counts.max()) * 1.12
-        figure.add_trace(
-            sheet.scatter(
-                x=[mean - deviation, mean, mean + deviation],
-                y=[top] * 3,
-                mode="lines+markers",
-                line={"color": theme.HIGHLIGHT, "width": 2},
-                marker={"symbol": ["line-ns-open", "circle", "line-ns-open"], "size": [10, 7, 10]},
-                hoverinfo="skip",
-            ),
-            row=row,
-            col=1,
-        )
-        figure.update_yaxes(range=[0, top * 1.12], showticklabels=False, row=row, col=1)
+        mean, deviation, rms = values.mean(), values.std(), np.sqrt(np.square(values).mean())
+        marker = {"symbol": ["line-ns-open", "circle", "line-ns-open"], "size": [10, 7, 10]}
+        style, reach = curves.Style(theme.HIGHLIGHT), [mean - deviation, mean, mean + deviation]
+        curves.line(figure, reach, [top] * 3, style, mode="lines+markers", marker=marker, at=at)
+        axes.upward(figure, range=[0, top * 1.12], showticklabels=False, at=at)
         written = row == len(rows) or not view.is_common
-        figure.update_xaxes(range=[edges[0], edges[-1]], nticks=7, showticklabels=written, row=row, col=1)
-        rms = float(np.sqrt(np.square(values).mean()))
-        figure.add_annotation(
-            text=f"<b>{theme.plain(name)}</b>  μ {_zero(mean):.3f}, σ {deviation:.3f}, rms {rms:.3f}",
-            x=0,
-            xref="x domain",
-            xanchor="left",
-            y=1,
-            yref="y domain" if row == 1 else f"y{row} domain",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 12},
-        )
-    figure.update_xaxes(title=theme.plain(words["axis"]), row=len(rows), col=1)
-    return theme.layout(figure, height=20 + 130 * len(rows), margin={"t": 30}).drawn()
+        axes.across(figure, range=[edges[0], edges[-1]], nticks=7, showticklabels=written, at=at)
+        text = f"{theme.bold(theme.plain(name))}  μ {_zero(mean):.3f}, σ {deviation:.3f}, rms {rms:.3f}"
+        place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": 1, "yref": "y domain", "yanchor": "bottom"}
+        figure.add_annotation(*at, text=text, **place, showarrow=False, font={"size": theme.SMALL})
+    axes.across(figure, words["axis"], at=(len(rows), 1))
+    return theme.finished(figure, height=20 + 130 * len(rows), margin={"t": 30}, fixed=False)
 
 
 def _zero(value: float) -> float:
@@ -143,26 +121,19 @@ def _zero(value: float) -> float:
 
 def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
     """What a norm learns, one value a dimension: γ from 1, and β from 0 where there is one."""
-    learnt = [(name, values, int(name == "γ")) for name, values in view.normed.learnt.items()]
+    learnt = view.normed.learnt
     figure = sheet.Sheet.grid(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)
-    for row, (name, values, around) in enumerate(learnt, start=1):
-        figure.add_trace(
-            sheet.bar(
-                x=np.arange(len(values)),
-                y=(values - around).astype(np.float32),
-                base=around,
-                customdata=values.astype(np.float32),
-                marker={"color": theme.ROLES["norm"], "line": {"width": 0}},
-                hovertemplate=f"{theme.plain(axis)} %{{x}}<br><b>%{{customdata:.4f}}</b><extra>{name}</extra>",
-            ),
-            row=row,
-            col=1,
-        )
-        figure.add_vline(x=dimension, line={"color": theme.HIGHLIGHT, "width": 1.5}, row=row, col=1)
-        figure.update_yaxes(title=name, nticks=4, row=row, col=1)
-    figure.update_xaxes(title=theme.plain(axis), range=[-0.5, len(view.normed.before) - 0.5], row=len(learnt), col=1)
+    for row, (name, values) in enumerate(learnt.items(), start=1):
+        at, around = (row, 1), int(name == "γ")
+        told = f"{theme.plain(axis)} %{{x}}<br><b>%{{customdata:.4f}}</b>"
+        fill = {"color": theme.ROLES["norm"], "line": {"width": 0}}
+        look = {"base": around, "customdata": values.astype(np.float32)}
+        bars.upward(figure, (values - around).astype(np.float32), fill, hover=told, extra=name, at=at, **look)
+        figure.add_vline(dimension, *at, line={"color": theme.HIGHLIGHT, "width": 1.5})
+        axes.upward(figure, name, nticks=4, at=at)
+    axes.across(figure, axis, range=[-0.5, len(view.normed.before) - 0.5], at=(len(learnt), 1))
     figure.update_layout(bargap=0)
-    return theme.layout(figure, height=60 + 120 * len(learnt)).drawn()
+    return theme.finished(figure, height=60 + 120 * len(learnt), fixed=False)
 
 
 def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import curves, sheet, squares, theme
 from viz_model.drawing.cells import COLUMN, Cells
+from viz_model.drawing.writing import hovered
+from viz_model.model.sites import Role
 from viz_model.topics.block.numbers import block as analysis
 
 FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn.")
@@ -17,6 +20,7 @@ FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn
 CLIP = 2.0
 """Colours end at this many times the magnitude that 98 % of the values do not reach."""
 MONOSPACE = "Source Code Pro, monospace"
+_VECTORS = ("t", "x", "h", "a", "c", "f")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -110,116 +114,68 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
     width = len(view.steps[0].values)
     figure = sheet.Sheet()
     for row, step in enumerate(view.steps):
-        said = f"{step.name} = {step.formula}" if step.formula else step.name
-        norm = np.linalg.norm(step.values)
-        hover = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {norm:.2f}"
-        figure.add_trace(
-            sheet.heatmap(
-                z=step.values[None].astype(np.float32),
-                meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
-                x=np.arange(width),
-                y=[row - 0.34, row + 0.14],
-                coloraxis="coloraxis",
-                hovertemplate=f"{hover}<extra>{theme.plain(said)}</extra>",
-            )
+        made = f" = {step.formula}" if step.formula else ""
+        told = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {view.length(step.name):.2f}"
+        cells = sheet.heatmap(
+            z=step.values[None].astype(np.float32),
+            meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
+            x=np.arange(width),
+            y=[row - 0.34, row + 0.14],
+            coloraxis="coloraxis",
+            **hovered(told, step.name + made),
         )
-        colour = theme.ROLES[step.role]
-        equation = f"  ({step.equation})" if step.equation else ""
-        label = f'<span style="color:{colour}">■</span> <b>{theme.plain(step.name)}</b>'
-        figure.add_annotation(
-            text=label + theme.plain(f" = {step.formula}" if step.formula else "") + theme.plain(equation),
-            **_above(row, "left"),
-            font={"size": 13},
-        )
-        figure.add_annotation(
-            text=theme.plain(step.site), **_above(row, "right"), font={"size": 11, "family": MONOSPACE}, opacity=0.7
-        )
-        figure.add_shape(
-            type="rect",
-            x0=dimension - 0.5,
-            x1=dimension + 0.5,
-            y0=row - 0.38,
-            y1=row + 0.16,
-            line={"color": theme.HIGHLIGHT, "width": 1.5},
-        )
+        figure.add_trace(cells)
+        above: dict[str, Any] = {"xref": "x domain", "y": row + 0.14, "yanchor": "bottom", "showarrow": False}
+        mark = f'<span style="color:{theme.ROLES[step.role]}">■</span> {theme.bold(theme.plain(step.name))}'
+        label = mark + theme.plain(f"{made}  ({step.equation})" if step.equation else made)
+        figure.add_annotation(text=label, x=0, xanchor="left", **above, font={"size": theme.FONT_SIZE})
+        font = {"size": theme.TINY, "family": MONOSPACE}
+        figure.add_annotation(text=theme.plain(step.site), x=1, xanchor="right", **above, font=font, opacity=0.7)
+        squares.frame(figure, (row + 0.12, row - 0.34), (dimension, dimension), width=1.5)
     _draw_rail(figure, view)
-    figure.update_yaxes(visible=False, range=[-0.45, len(view.steps) - 0.5], fixedrange=True)
     inner = 62 * len(view.steps)
-    theme.layout(figure, height=inner + 66)
+    title = {"text": theme.plain(axis), "standoff": 4}
+    scale = {"colorscale": theme.diverging(), "cmin": -view.limit, "cmax": view.limit}
     figure.update_layout(
-        xaxis={"domain": [0.09, 1], "title": {"text": theme.plain(axis), "standoff": 4}, "range": [-0.5, width - 0.5]},
+        xaxis={"domain": [0.09, 1], "title": title, "range": [-0.5, width - 0.5]},
         xaxis2={"domain": [0.015, 0.07], "range": [-0.5, 1.5], "visible": False, "anchor": "y"},
-        coloraxis={
-            "colorscale": theme.diverging(),
-            "cmin": -view.limit,
-            "cmax": view.limit,
-            "colorbar": theme.flat_bar(inner),
-        },
+        yaxis={"visible": False, "range": [-0.45, len(view.steps) - 0.5], "fixedrange": True},
+        coloraxis={**scale, "colorbar": theme.flat_bar(inner)},
     )
-    return figure.drawn()
-
-
-def _above(row: int, side: str) -> dict[str, object]:
-    return {
-        "x": 0.0 if side == "left" else 1.0,
-        "xref": "x domain",
-        "xanchor": side,
-        "y": row + 0.14,
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
+    return theme.finished(figure, height=inner + 66, fixed=False)
 
 
 def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
     """The stream as a grey line at 0, each sub-layer as a branch at 1 that comes back at a ⊕."""
-    stream = {"color": theme.ROLES["residual"], "width": 4}
-    centre = -0.1
-    # Without the additions nothing passes a sub-layer by: there the way leads through it alone.
-    rows = [(0, len(view.steps) - 1)] if view.residual else _together(view)
-    for first, last in rows:
-        figure.add_trace(
-            sheet.scatter(
-                x=[0, 0], y=[first + centre, last + centre], mode="lines", line=stream, xaxis="x2", hoverinfo="skip"
-            )
-        )
-    below = 0
-    for row, step in enumerate(view.steps):
+    steps, centre = view.steps, -0.1
+
+    def line(x: list[int], rows: Sequence[int], role: Role, width: int) -> None:
+        style = curves.Style(theme.ROLES[role], width=width)
+        curves.line(figure, x, [row + centre for row in rows], style, xaxis="x2")
+
+    # Without the additions nothing passes a sub-layer by: there the stream leads through it alone.
+    together = [(n, n + 1) for n in range(len(steps) - 1) if steps[n].on_stream and steps[n + 1].on_stream]
+    for ends in [(0, len(steps) - 1)] if view.residual else together:
+        line([0, 0], ends, "residual", 4)
+    below, sums = 0, []
+    for row, step in enumerate(steps):
+        sums.append(view.residual and step.on_stream and row > 0 and not steps[row - 1].on_stream)
         if step.on_stream:
-            branch = range(below + 1, row)
-            if branch:
-                path_x, path_y = [0, *(1 for _ in branch), 0], [below, *branch, row]
-                figure.add_trace(
-                    sheet.scatter(
-                        x=path_x,
-                        y=[y + centre for y in path_y],
-                        mode="lines",
-                        line={"color": theme.ROLES[view.steps[row - 1].role], "width": 2},
-                        xaxis="x2",
-                        hoverinfo="skip",
-                    )
-                )
+            if branch := range(below + 1, row):
+                line([0, *(1 for _ in branch), 0], [below, *branch, row], steps[row - 1].role, 2)
             below = row
-    for row, step in enumerate(view.steps):
-        is_sum = view.residual and step.on_stream and row > 0 and not view.steps[row - 1].on_stream
-        figure.add_trace(
-            sheet.scatter(
-                x=[0 if step.on_stream else 1],
-                y=[row + centre],
-                mode="markers+text",
-                marker={"color": theme.ROLES[step.role], "size": 18 if is_sum else 12},
-                text="+" if is_sum else "",
-                textfont={"color": "#ffffff", "size": 16},
-                cliponaxis=False,
-                xaxis="x2",
-                hoverinfo="skip",
-            )
-        )
-
-
-def _together(view: StripsView) -> list[tuple[int, int]]:
-    """Neighbouring steps that both stand on the stream."""
-    steps = view.steps
-    return [(n, n + 1) for n in range(len(steps) - 1) if steps[n].on_stream and steps[n + 1].on_stream]
+    curves.points(
+        figure,
+        [0 if step.on_stream else 1 for step in steps],
+        [row + centre for row in range(len(steps))],
+        [theme.ROLES[step.role] for step in steps],
+        size=[18 if is_sum else 12 for is_sum in sums],
+        mode="markers+text",
+        text=["+" if is_sum else "" for is_sum in sums],
+        textfont={"color": "#ffffff", "size": 16},
+        cliponaxis=False,
+        xaxis="x2",
+    )
 
 
 def summary(view: StripsView) -> dict[str, str]:
@@ -247,31 +203,10 @@ def equations(view: StripsView) -> str:
 
 def _latex(said: str) -> str:
     """A name or a formula of the steps as LaTeX: t³ with its index, words upright, vectors bold."""
-    found = ""
-    for character in said:
-        digit = character.translate(_SUPERSCRIPTS)
-        found += f"^{{{digit}}}" if digit != character else character
-    parts = []
-    for word in _words(found):
-        letters = word.partition("^")
-        if letters[0] in ("t", "x", "h", "a", "c", "f"):
-            parts.append(rf"\mathbf{{{letters[0]}}}{letters[1]}{letters[2]}")
-        elif letters[0].isalpha():
-            parts.append(rf"\text{{{word}}}")
-        else:
-            parts.append(word.replace("…", r"\dots"))
-    return "".join(parts)
-
-
-def _words(said: str) -> list[str]:
-    """``said`` cut where letters end and begin; an index stays with its letter."""
-    words = [""]
-    for character in said:
-        inside = words[-1] != "" and (words[-1][0].isalpha() == (character.isalpha() or character in "^{}"))
-        if not (inside or character.isdigit()):
-            words.append("")
-        words[-1] += character
-    return [word for word in words if word]
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]", lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", said)
+    return re.sub(
+        "[A-Za-z]+", lambda found: rf"\{'mathbf' if found[0] in _VECTORS else 'text'}{{{found[0]}}}", plain
+    ).replace("…", r"\dots")
 
 
 def sums_by_hand(view: StripsView, dimension: int) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from viz_model.drawing import sheet, theme
+from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.topics.block.numbers import block as analysis
 
 PARTS = ("attention", "cross", "ffn", "norms")
@@ -68,42 +68,28 @@ def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
     ``words`` names the groups "attention", "cross", "ffn" and "norms", and the "axis".
     """
     gated = any(matrix.name == "ffn.gate" for matrix in view.matrices)
-    rows = list(view.groups)
+    rows, widest = list(view.groups), max(view.groups.values())
     figure = sheet.Sheet()
-    widest = max(view.groups.values())
     for matrix in view.matrices:
         last = matrix.name.rpartition(".")[2]
         colour = theme.ROLES["norm"] if matrix.part == "norms" else _COLOURS.get(last, theme.ROLES["ffn"])
-        said = name(matrix, gated)
-        size = " × ".join(map(str, matrix.shape))
-        figure.add_trace(
-            sheet.bar(
-                x=[matrix.n_parameters],
-                y=[rows.index(matrix.part)],
-                orientation="h",
-                width=0.62,
-                marker={"color": theme.rgba(colour, 0.75), "line": {"color": "rgba(255,255,255,0.9)", "width": 1}},
-                text=said if matrix.n_parameters > 0.055 * widest else "",
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"size": 11, "color": theme.INK},
-                constraintext="none",
-                hovertemplate=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b><extra></extra>",
-            )
+        said, size = name(matrix, gated), " × ".join(map(str, matrix.shape))
+        bars.across(
+            figure,
+            [matrix.n_parameters],
+            {"color": theme.rgba(colour, 0.75), "line": {"color": "rgba(255,255,255,0.9)", "width": 1}},
+            rows=[rows.index(matrix.part)],
+            width=0.62,
+            inside=[said if matrix.n_parameters > 0.055 * widest else ""],
+            textfont={"size": theme.TINY, "color": theme.INK},
+            constraintext="none",
+            hover=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b>",
         )
     for row, (group, count) in enumerate(view.groups.items()):
-        figure.add_annotation(
-            x=0,
-            xref="x domain",
-            xanchor="left",
-            y=row - 0.34,
-            yanchor="bottom",
-            text=f"<b>{theme.plain(words[group])}</b>  {count:,} · {count / view.total:.1%}",
-            showarrow=False,
-            font={"size": 12},
-        )
+        text = f"{theme.bold(theme.plain(words[group]))}  {count:,} · {count / view.total:.1%}"
+        place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": row - 0.34, "yanchor": "bottom"}
+        figure.add_annotation(text=text, **place, showarrow=False, font={"size": theme.SMALL})
     figure.update_layout(barmode="stack")
-    figure.update_xaxes(title=theme.plain(words["axis"]), range=[0, widest * 1.01], nticks=5)
-    figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.85])
-    return theme.layout(figure, height=64 + 62 * len(rows)).drawn()
+    axes.across(figure, words["axis"], range=[0, widest * 1.01], nticks=5)
+    axes.upward(figure, visible=False, range=[len(rows) - 0.5, -0.85])
+    return theme.finished(figure, height=64 + 62 * len(rows), fixed=False)

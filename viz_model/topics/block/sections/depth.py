@@ -8,6 +8,7 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.config import Side
+from viz_model.topics.block.claims import STANDS_OUT, TREND
 from viz_model.topics.block.numbers import stream, views
 from viz_model.topics.block.pictures import lengths
 from viz_model.topics.block.pictures.lengths import LengthsView
@@ -30,7 +31,10 @@ def lengths_of(block: OneBlock) -> LengthsView:
 
 def section(block: OneBlock) -> None:
     page, view, named = block.page, lengths_of(block), block.facts
-    st.subheader(page.words(f"norms_{view.trend}", **named, **view.facts), anchor=False)
+    facts = named | view.facts
+    # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
+    trend = page.words("norms_reset", **facts) if view.norm_at == "post" else TREND.says(page.t.language, view, **facts)
+    st.subheader(trend, anchor=False)
     figure = lengths.draw_lengths(view, block.labels("step", "length", "log"))
     elements.figure(page, figure, "norms", page.words("norms_alt"))
     steps = (site for site in block.vectors.sites if ".resid." in site and not site.endswith(".in"))
@@ -40,5 +44,5 @@ def section(block: OneBlock) -> None:
         elements.see(page, page.kind("reach", block.vectors.norm), **named)
     if len(view.drawn) < len(view.labels):
         st.caption(page.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
-    if view.outlier:
-        elements.see(page, "outlier", outlier=page.token_name(view.outlier.token), **view.outlier.facts)
+    if outlier := view.outlier:
+        elements.say(page, STANDS_OUT, outlier, outlier=page.token_name(outlier.token), **outlier.facts)

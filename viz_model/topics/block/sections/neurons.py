@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.topics.block.claims import GATE
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import neurons
 from viz_model.topics.block.pictures.neurons import CurveView
@@ -22,7 +23,7 @@ def section(block: OneBlock) -> None:
         elements.see(page, "curve_none", **facts)
         elements.formula(page, page.at("ffn.act"))
         return
-    title = page.words("gates_title" if view.closed else "curve_title", **facts)
+    title = GATE.says(page.t.language, view.closed[0], **facts) if view.closed else page.words("curve_title", **facts)
     st.subheader(title, anchor=False)
     left, right = st.columns(2, gap="large") if view.gated else elements.split()
     with left:

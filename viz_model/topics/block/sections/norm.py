@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.topics.block.choices import WHICH
+from viz_model.topics.block.claims import NORM
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import norm
 from viz_model.topics.block.pictures.norm import NormView
@@ -23,10 +24,11 @@ def norm_of(block: OneBlock) -> NormView:
 
 def section(block: OneBlock) -> None:
     page, vectors, facts = block.page, block.vectors, block.facts
-    name = page.kind("norm", vectors.norm)
-    st.subheader(page.words(name, **facts), anchor=False)
-    if not vectors.has_norms:
-        elements.see(page, name, **facts)
+    view = norm_of(block) if vectors.has_norms else None
+    title = page.words("norm_NoNorm", **facts) if view is None else NORM.says(page.t.language, view, **facts)
+    st.subheader(title, anchor=False)
+    if view is None:
+        elements.see(page, "norm_NoNorm", **facts)
         return
     names = {
         addition.sublayer: page.words(
@@ -36,7 +38,6 @@ def section(block: OneBlock) -> None:
     }
     look: dict[str, Any] = {"label_visibility": "collapsed", "help": None}
     elements.choose(page, WHICH, tuple(names), format_func=names.__getitem__, **look)
-    view = norm_of(block)
     left, right = st.columns(2, gap="large")
     with left:
         labels = block.labels("0", "near", "values", "axis", of="norm_")
@@ -47,8 +48,8 @@ def section(block: OneBlock) -> None:
         if view.normed.learnt:
             figure = norm.draw_parameters(view, block.dimension, page.t("common.axis_dimension"))
             elements.figure(page, figure, "parameters", page.words(page.kind("parameters", vectors.norm)))
-        if name == "norm_other":
-            elements.see(page, name, formula=page.trace.site(f"{view.site}.out").formula, **facts)
+        if page.kind("norm_1", vectors.norm) == "norm_1_other":
+            elements.see(page, "norm_other", formula=page.trace.site(f"{view.site}.out").formula, **facts)
         else:
             elements.see(page, "both_norms", **facts, **view.facts())
         elements.see(page, "why_norm", **facts)

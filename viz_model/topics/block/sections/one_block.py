@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from viz_model.app.page import Page
-from viz_model.topics.block.choices import DIMENSION
+from viz_model.topics.block.choices import DIMENSION, NEURON
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures.neurons import NeuronsView
 from viz_model.topics.block.pictures.strips import StripsView
@@ -44,6 +44,14 @@ class OneBlock(NamedTuple):
     def dimension(self) -> int:
         """The one that the visitor follows."""
         return min(self.page.chosen(DIMENSION), self.page.lm.config.d_model - 1)
+
+    @property
+    def neuron(self) -> int:
+        """The one that is taken for a key and a value; as long as nobody has chosen one, the strongest here."""
+        chosen, strongest = self.page.chosen(NEURON), self.neurons.strongest
+        if chosen is not None and chosen < self.neurons.n_neurons:
+            return chosen
+        return strongest[0].number if strongest else 0
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.topics.block.choices import DIMENSION
+from viz_model.topics.block.claims import WRITTEN, Written
 from viz_model.topics.block.pictures import strips
 from viz_model.topics.block.sections.one_block import OneBlock
 
@@ -28,4 +29,7 @@ def section(block: OneBlock) -> None:
         added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
         text = "pre" if block.kind == "bare" else block.kind
         elements.see(page, f"see_{text}", added=added, reads=reads, **facts)
+        written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
+        *_, second, first = sorted(written.values())
+        elements.say(page, WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")
         elements.see(page, page.kind("numbered", vectors.numbering), **facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.topics.block.claims import PARAMETERS
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import weights
 from viz_model.topics.block.sections.one_block import OneBlock
@@ -13,7 +14,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def section(block: OneBlock) -> None:
     page, view = block.page, views.weights_view(block.page.trace, block.page.view.layer)
     facts = block.facts | view.facts()
-    st.subheader(page.words("weights_title", **facts), anchor=False)
+    st.subheader(PARAMETERS.says(page.t.language, view, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         labels = block.labels(*view.groups, "axis", of="weights_")

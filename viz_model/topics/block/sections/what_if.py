@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+import viz_model as vm
 from viz_model.app import elements, interventions, runs, state, texts
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit, SetNeuron, Skip
+from viz_model.topics.ablations.claims import GUESSES
 from viz_model.topics.ablations.numbers import views
 from viz_model.topics.ablations.pictures.guesses import draw_guesses
 from viz_model.topics.ablations.pictures.places import draw_places
-from viz_model.topics.block.choices import NEURON, VALUE
+from viz_model.topics.block.choices import VALUE
 from viz_model.topics.block.sections.one_block import OneBlock
 
 
@@ -27,7 +29,8 @@ def section(block: OneBlock) -> None:
     if page.trace.edits:
         changes = ", ".join(interventions.describe(edit, page.t) for edit in page.trace.edits)
         st.caption(page.words("made", changes=changes))
-        _before_and_after(page)
+        before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
+        before_and_after(page, before, page.trace, "edited")
 
 
 def _left_out(block: OneBlock, stack: Side | None) -> None:
@@ -46,15 +49,11 @@ def _left_out(block: OneBlock, stack: Side | None) -> None:
 
 
 def _held(block: OneBlock, stack: Side | None) -> None:
-    """A neuron, the value at which it may be held, and a button that does it."""
-    page, row = block.page, st.container(horizontal=True, vertical_alignment="bottom")
-    last, strongest, chosen = page.lm.config.d_ffn - 1, block.neurons.strongest, page.chosen(NEURON)
-    neuron = (strongest[0].number if strongest else 0) if chosen is None or chosen > last else chosen
-    elements.control(page, NEURON, row.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
-                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
+    """The neuron of the section above, the value at which it may be held, and a button that does it."""
+    page, neuron, row = block.page, block.neuron, st.container(horizontal=True, vertical_alignment="bottom")
     now = float(page.trace.row(page.at("ffn.act"), page.token)[neuron])
-    most, label = edits.LARGEST_ACTIVATION, page.words("set_value", now=f"{now:.2f}")
-    value = elements.control(page, VALUE, row.number_input, -most, most, label=label, help=None, step=1.0, width=220)
+    most, label = edits.LARGEST_ACTIVATION, page.words("set_value", neuron=neuron, now=f"{now:.2f}")
+    value = elements.control(page, VALUE, row.number_input, -most, most, label=label, help=None, step=1.0, width=260)
     edit = SetNeuron(layer=page.view.layer, neuron=neuron, value=value, position=page.token, side=stack)
     is_made = edit in page.trace.edits
     row.button(page.words("set"), key="block.set", on_click=_set, args=(page, edit), disabled=is_made)
@@ -77,16 +76,15 @@ def _set(page: Page, edit: SetNeuron) -> None:
         state.update(edits=(*rest, edit))
 
 
-def _before_and_after(page: Page) -> None:
-    """What the run as it is and the changed one expect; of a stack without predictions, how its vectors turned."""
-    before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
+def before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) -> None:
+    """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
-        places = views.places_view(before, page.trace, page.token)
-        elements.figure(page, draw_places(places, page.words("turn")), "places", page.words("turn"))
+        places = views.places_view(before, after, page.token)
+        elements.figure(page, draw_places(places, page.words("turn")), f"places_{key}", page.words("turn"))
         elements.source(page, places.site)
         return
-    view = views.guesses_view(before, page.trace, page.token)
+    view = views.guesses_view(before, after, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
     facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
-    st.markdown(f"**{page.words(f'guesses_{view.outcome}', **view.facts(), **facts)}**")
-    elements.figure(page, draw_guesses(view, names), "guesses", page.words("guesses_alt"))
+    st.markdown(f"**{GUESSES.says(page.t.language, view, token=page.token_name(), **view.facts(), **facts)}**")
+    elements.figure(page, draw_guesses(view, names), f"guesses_{key}", page.words("guesses_alt"))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.texts import literal
+from viz_model.topics.embedding.claims import REPEATED
 from viz_model.topics.embedding.numbers import by_hand, views
 from viz_model.topics.embedding.pictures.lookup import draw_lookup
 from viz_model.topics.embedding.pictures.matrix import draw_matrix
@@ -26,16 +27,11 @@ def table(given: Row) -> None:
         elements.source(page, "tokens.ids")
     with see:
         nearest = ", ".join(literal(label) for label in given.near.labels[:3])
-        elements.see(page, **facts, nearest=nearest, repeat=_repeat(given))
-
-
-def _repeat(given: Row) -> str:
-    """Whether some token stands in several places, and gets the same row in each."""
-    page, places = given.page, by_hand.repeats(given.page.trace)
-    if not places:
-        return page.words("no_repeat")
-    positions = ", ".join(map(str, places[:6])) + (" …" if len(places) > 6 else "")
-    return page.words("repeat", again=page.token_name(places[0]), positions=positions)
+        places = by_hand.repeats(page.trace)
+        positions = ", ".join(map(str, places[:6])) + (" …" if len(places) > 6 else "")
+        again = page.token_name(places[0] if places else None)
+        repeat = REPEATED.says(page.t.language, places, again=again, positions=positions)
+        elements.see(page, **facts, nearest=nearest, repeat=repeat)
 
 
 def matrix(given: Row) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.topics.embedding.claims import NEAR
 from viz_model.topics.embedding.numbers import views
 from viz_model.topics.embedding.pictures.neighbours import draw_neighbours
 from viz_model.topics.embedding.pictures.plane import draw_map
@@ -13,7 +14,7 @@ from viz_model.topics.embedding.sections.row import Row
 
 def section(given: Row) -> None:
     page, facts = given.page, given.facts
-    st.subheader(page.words("near", **facts), anchor=False)
+    st.subheader(NEAR.says(page.t.language, given.near, **facts), anchor=False)
     bars, plane = st.columns([2, 3], gap="large")
     with bars:
         st.markdown(page.words("bars", **facts))

@@ -1,0 +1,146 @@
+"""Claims of the block page."""
+
+from __future__ import annotations
+
+import statistics
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model import config as variants
+from viz_model.runs.trace import Trace
+from viz_model.topics.block import claims
+from viz_model.topics.block.claims import Written
+from viz_model.topics.block.numbers import real_code, views
+from viz_model.topics.block.numbers.block import Matrix, Normed
+from viz_model.topics.block.numbers.neurons import Neuron
+from viz_model.topics.block.numbers.real_code import Clamped, Errors
+from viz_model.topics.block.pictures.lengths import LengthsView, Outlier
+from viz_model.topics.block.pictures.norm import NormView
+from viz_model.topics.block.pictures.weights import WeightsView
+
+ONE = np.ones(2)
+
+
+def _lengths(last: float) -> LengthsView:
+    return LengthsView(("embed.out", "blocks.0.resid.out"), ("a",), np.array([[1.0], [last]]), 0, 0, "pre")
+
+
+def _norm(name: str, standard: np.ndarray) -> NormView:
+    return NormView("n", "x", Normed(name, ONE, ONE, {}, 0.0, 1.0, standard, None), (), ())
+
+
+def _weights(ffn: int) -> WeightsView:
+    return WeightsView((Matrix("attention", "attn.q", 10, (5, 2)), Matrix("ffn", "ffn.up", ffn, (ffn, 1))))
+
+
+GATED = Neuron(0, None, None, 0.1, 0.1, ONE, ())
+CLAMP = Clamped(1.0, 2.0, 1, 8, 0, 0.9)
+
+EXAMPLES = {
+    "block.written.attn": (Written(attn=3.0, ffn=2.0), Written(attn=2.1, ffn=2.0)),
+    "block.written.cross": (Written(attn=1.0, ffn=2.0, cross=3.0), Written(attn=1.0, ffn=3.0, cross=3.0)),
+    "block.written.ffn": (Written(attn=2.0, ffn=3.0), Written(attn=2.0, ffn=2.0)),
+    "block.trend.grow": (_lengths(2.0), _lengths(1.1)),
+    "block.trend.shrink": (_lengths(0.5), _lengths(1.0)),
+    "block.outlier.stands_out": (Outlier(0, "embed.out", 9.0, 6.0), None),
+    "block.norm.LayerNorm": (_norm("LayerNorm", np.array([-1.0, 1.0])), _norm("LayerNorm", np.array([-0.9, 0.9]))),
+    "block.norm.RMSNorm": (_norm("RMSNorm", ONE), _norm("RMSNorm", 0.5 * ONE)),
+    "block.parameters.ffn": (_weights(20), _weights(10)),
+    "block.gate.holds_back": (GATED, GATED._replace(gate_act=-0.6)),
+    "block.firing.few": (0.05, 0.0),
+    "block.firing.most": (0.9, 0.5),
+    "block.inside.helps": (Errors(0.02, 0.001), Errors(0.001, 0.001)),
+    "block.clamp.saves": (CLAMP, CLAMP._replace(lost_clamped=3)),
+    "block.chunks.equal": (0.0, 1e-7),
+    "block.chunks.rounding": (1e-6, 0.01),
+}
+
+ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink")
+"""The stories are the same for every text, and no bundled model's stream gets shorter: test_memory.py and
+test_pictures.py of tests/topics/block have such runs."""
+
+
+def _length(vector: torch.Tensor) -> float:
+    return sum(value**2 for value in vector.tolist()) ** 0.5
+
+
+def _written(trace: Trace, layer: int, token: int) -> Shown:
+    parts = [part for part in ("attn", "cross", "ffn") if f"blocks.{layer}.{part}.out" in trace]
+    lengths = {part: _length(trace.row(f"blocks.{layer}.{part}.out", token)) for part in parts}
+
+    def check(claim: str) -> bool:
+        return all(lengths[claim] > 1.2 * length for part, length in lengths.items() if part != claim)
+
+    steps = views.strips_view(trace, layer, token)
+    return Shown(claims.WRITTEN, Written(**{each.sublayer: steps.length(each.written) for each in steps.sums}), check)
+
+
+def _medians(trace: Trace) -> tuple[float, float]:
+    ends = ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
+    first, last = (statistics.median(map(_length, trace[site])) for site in ends)
+    return first, last
+
+
+def _trend(trace: Trace, claim: str) -> bool:
+    first, last = _medians(trace)
+    return last > first if claim == "grow" else last < first
+
+
+def _outlier(trace: Trace, outlier: Outlier, claim: str) -> bool:
+    lengths = [_length(row) for row in trace[outlier.site]]
+    return lengths[outlier.token] > 4.99 * statistics.median(lengths)
+
+
+def _normed(trace: Trace, norm: str, token: int, claim: str) -> bool:
+    """Gain and shift taken off what the run has after the norm, the numbers are as the claim says."""
+    gain, *shift = (trace.model.get_parameter(w.name) for w in trace.site(f"{norm}.out").weights)
+    after = trace.row(f"{norm}.out", token).double() - (shift[0] if shift else 0.0)
+    plain = (after / gain)[gain.abs() > 1e-3]
+    size = plain.square().mean().sqrt().item()
+    return abs(size - 1) < 0.03 and (claim == "RMSNorm" or abs(plain.mean().item()) < 0.03)
+
+
+def _gate(trace: Trace, layer: int, token: int, neuron: int, claim: str) -> bool:
+    up, act = (trace.row(f"blocks.{layer}.ffn.{name}", token)[neuron].item() for name in ("up", "act"))
+    return abs(act) < 0.51 * abs(up)
+
+
+def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
+    """What is only computed when somebody opens it."""
+    for errors in real_code.precision(trace, layer)[:2]:
+        yield Shown(claims.INSIDE, errors, lambda claim, errors=errors: errors.half > errors.mixed)  # type: ignore[misc]
+    clamp = real_code.clamped(trace, layer, token)
+    vector = (trace.row(f"blocks.{layer}.resid.out", token).double() * clamp.factor).half()
+    held = vector.clamp(-64504, 64504).float()
+    saved: Callable[[str], bool] = lambda claim: bool(vector.isinf().any()) and bool(held.isfinite().all())  # noqa: E731
+    yield Shown(claims.CLAMPED, clamp, saved)
+    apart = max(chunk.apart for chunk in real_code.chunks(trace, layer))
+    out = trace[f"blocks.{layer}.ffn.out"]
+    close: Callable[[str], bool] = lambda claim: apart < 1e-4 * max(1.0, float(out.abs().max()))  # noqa: E731
+    yield Shown(claims.CHUNKED, apart, close)
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    chance = zlib.crc32(" ".join(map(str, trace.ids)).encode())
+    layer, token = chance % trace.n_layers, len(trace) - 1
+    yield _written(trace, layer, token)
+    lengths = views.lengths_view(trace, layer, token)
+    if lengths.norm_at == "pre":
+        yield Shown(claims.TREND, lengths, partial(_trend, trace))
+    if outlier := lengths.outlier:
+        yield Shown(claims.STANDS_OUT, outlier, partial(_outlier, trace, outlier))
+    norm = f"blocks.{layer}.ffn.norm"
+    yield Shown(claims.NORM, views.norm_view(trace, layer, "ffn", token), partial(_normed, trace, norm, token))
+    sizes = {name: p.numel() for name, p in trace.stack.block(layer).named_parameters()}
+    ffn = sum(size for name, size in sizes.items() if name.startswith("ffn."))
+    yield Shown(claims.PARAMETERS, views.weights_view(trace, layer), lambda claim: 2 * ffn > sum(sizes.values()))
+    if isinstance(trace.config.ffn, variants.Gated):
+        for neuron in views.neurons_view(trace, layer, token).closed[:1]:
+            yield Shown(claims.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
+    if chance % 12 == 0:
+        yield from _experiments(trace, layer, token)

@@ -1,0 +1,83 @@
+"""Claims of the embedding page."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from claim_checks import Shown
+from viz_model.model.transformer import Transformer
+from viz_model.runs.trace import Trace
+from viz_model.topics.embedding import claims
+from viz_model.topics.embedding.numbers import Geometry, by_hand, geometry, views
+from viz_model.topics.embedding.numbers.context import OwnPart, TwoSentences, own_part
+from viz_model.topics.embedding.pictures.neighbours import NeighboursView
+
+
+def _near(cosine: float) -> NeighboursView:
+    return NeighboursView(0, "a", np.array([1]), np.array([cosine]), ("b",), 0)
+
+
+def _two(*cosines: float) -> TwoSentences:
+    return TwoSentences(("a",) * len(cosines), np.array(cosines), np.array(cosines), (0, 0))
+
+
+def _own(*rank: int) -> OwnPart:
+    return OwnPart(("a",) * len(rank), np.ones(len(rank)), np.ones(len(rank)), np.array(rank), np.array(rank))
+
+
+EXAMPLES = {
+    "embedding.near.parallel": (_near(0.95), _near(0.8)),
+    "embedding.near.far": (_near(0.2), _near(0.4)),
+    "embedding.repeated.again": ([1, 3], []),
+    "embedding.contextual.never": (_two(1.0, 1.0), _two(1.0, 0.99)),
+    "embedding.contextual.parts": (_two(1.0, 0.5), _two(0.5, 0.5)),
+    "embedding.own.stays": (_own(0, 0), _own(0, 1)),
+    "embedding.own.leaves": (_own(0, 5), _own(5, 5)),
+}
+
+ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedding.near.parallel")
+"""They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_context.py has them."""
+
+
+@functools.cache
+def _table(model: Transformer) -> Geometry:
+    return geometry(model.embedding.weight.detach().numpy())
+
+
+def _cosines(trace: Trace, vector: torch.Tensor) -> torch.Tensor:
+    """With all rows of the table: [V]."""
+    rows = trace.model.embedding.weight.detach().double()
+    return torch.nn.functional.cosine_similarity(rows, vector.double()[None], dim=1)
+
+
+def _nearest(trace: Trace, id: int, claim: str) -> bool:
+    cosines = _cosines(trace, trace.model.embedding.weight[id].detach())
+    cosines[id] = -2
+    best = cosines.max().item()
+    return best > 0.89 if claim == "parallel" else best < 0.31
+
+
+def _decodes(trace: Trace, token: int, claim: str) -> bool:
+    """Whether the vector that the head reads is nearest to its own row."""
+    id = trace.own_ids[token]
+    cosines = _cosines(trace, trace.row(trace.leaving, token))
+    is_nearest = cosines[id].item() >= cosines.max().item() - 3e-5
+    return is_nearest == (claim == "stays")
+
+
+def shown(trace: Trace) -> Iterator[Shown]:
+    table, token = _table(trace.model), len(trace) - 1
+    id = trace.own_ids[token]
+    yield Shown(claims.NEAR, views.neighbours_view(trace, table, token), partial(_nearest, trace, id))
+    repeated = by_hand.repeats(trace)
+    yield Shown(claims.REPEATED, repeated, lambda claim: len({*trace.own_ids}) < len(trace))
+    if zlib.crc32(str(trace.ids).encode()) % 4:
+        return
+    for place in {0, token}:
+        yield Shown(claims.OWN, own_part(trace, table, place), partial(_decodes, trace, place))

@@ -1,0 +1,129 @@
+"""A hidden neuron as a key and its value (Geva et al. 2021): what the key matches, what fires it, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_model.model.norms import Norm
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers.neurons import Neuron, direct_path, neurons, promoted
+from viz_model.training.samples import stories
+
+STORIES = 40
+"""In each of two languages."""
+MOST_WORK = 5e10
+"""Weights times tokens, to see what fires a layer's neurons: large models read few stories."""
+STRONGEST = 8
+AROUND = 6
+"""Tokens of the context that are shown before the one that fires a neuron; half as many follow."""
+
+Ranked = tuple[tuple[str, float], ...]
+"""Tokens, each with a number, the first the one that has most of it."""
+
+
+class Memory(NamedTuple):
+    """One neuron of a layer, whatever the token.
+
+    Attributes:
+        key: the column of W₁ (of a gated layer, of W_gate) that the neuron compares with what it reads, [D].
+        reads: what it reads at the chosen token, [D].
+        value: the row of W₂ (W_down) that it adds to the stream, [D].
+        matched: the tokens whose own vectors (:func:`alone`) match the key best, with key · vector + bias.
+        promoted, suppressed: the tokens with the largest and the smallest logits of the value, on the direct path.
+    """
+
+    number: int
+    key: np.ndarray
+    reads: np.ndarray
+    value: np.ndarray
+    matched: Ranked
+    promoted: Ranked
+    suppressed: Ranked
+
+
+def memory(trace: Trace, layer: int, neuron: int, reads: np.ndarray, most: int = 8) -> Memory | None:
+    """Neuron number ``neuron`` of a layer; None where it is not made of one product with a weight."""
+    found: Neuron = neurons(trace, layer, 0, [neuron], n_promoted=0)[0]
+    compared = found.gate or found.up
+    if compared is None:
+        return None
+    best = (alone(trace, layer) @ torch.from_numpy(compared.key)).topk(min(most, trace.config.n_vocab))
+    labels = [token.label for token in trace.tokenizer.tokens(best.indices.tolist())]
+    matches = (value + (compared.bias or 0.0) for value in best.values.tolist())
+    value = torch.from_numpy(found.value)
+    has_path = direct_path(trace) == "logits"
+    up, down = promoted(trace, torch.stack([value, -value]), most) if has_path else [(), ()]
+    lowered = tuple((label, -logit) for label, logit in down)
+    return Memory(neuron, compared.key, reads, found.value, tuple(zip(labels, matches, strict=True)), up, lowered)
+
+
+@torch.inference_mode()
+def alone(trace: Trace, layer: int) -> Tensor:
+    """[V, D]: of every token the vector that a feed-forward layer would read if only its row were on the stream.
+
+    That is the row of the embedding table, scaled as the model does, after the norm whose output the layer reads:
+    without a position, and without anything that attention or another layer would have added.
+    """
+    block, rows = trace.stack.block(layer), trace.model.embedding.weight * trace.model.embedding_scale
+    if trace.stack.embed_norm is not None:
+        rows = trace.stack.embed_norm(rows)
+    before: Norm = block.ffn_norm
+    if trace.norm_at == "post":
+        before = block.attn_norm if block.cross is None else block.cross_norm
+    return before(rows)
+
+
+class Firings(NamedTuple):
+    """What fires the F neurons of a layer over N texts: of each text the token that fires a neuron most.
+
+    Attributes:
+        value: the largest values h of each neuron, [k, F], strongest first.
+        text, position: the text and the token that has it, [k, F].
+        share: of all tokens those on which the neuron's value is above 0, [F].
+        tokens: the labels of every text.
+    """
+
+    value: np.ndarray
+    text: np.ndarray
+    position: np.ndarray
+    share: np.ndarray
+    tokens: tuple[tuple[str, ...], ...]
+
+    def context(self, rank: int, neuron: int) -> tuple[str, str, str]:
+        """What stands before, at and behind the token that fires a neuron at a rank."""
+        tokens, at = self.tokens[self.text[rank, neuron]], int(self.position[rank, neuron])
+        return "".join(tokens[max(0, at - AROUND) : at]), tokens[at], "".join(tokens[at + 1 : at + 1 + AROUND // 2])
+
+
+def sample(n_weights: int) -> list[str]:
+    """Stories of the package's own grammar, English and Chinese by turns: no bundled model was trained on them."""
+    pairs = zip(stories("en", STORIES, seed=1), stories("zh", STORIES, seed=1), strict=True)
+    most = int(MOST_WORK / (n_weights * 140))  # tokens of a story, about
+    return [story for pair in pairs for story in pair][: max(4, most)]
+
+
+def firings(runs: Iterable[Trace], layer: int) -> Firings:
+    """What fires the neurons of a layer in these runs.
+
+    Raises:
+        ValueError: there are none.
+    """
+    values, positions, above, tokens = [], [], [], []
+    for run in runs:
+        act = run[f"blocks.{layer}.ffn.act"]  # [T, F]
+        value, position = act.max(dim=0)
+        values.append(value)
+        positions.append(position)
+        above.append((act > 0).sum(dim=0))
+        tokens.append(tuple(token.label for token in run.tokens))
+    if not tokens:
+        raise ValueError("no text that the model can read")
+    value, text = torch.stack(values).topk(min(STRONGEST, len(tokens)), dim=0)
+    share = torch.stack(above).sum(dim=0).double() / sum(map(len, tokens))
+    at = torch.stack(positions).gather(0, text)
+    return Firings(value.numpy(), text.numpy(), at.numpy(), share.numpy(), tuple(tokens))

@@ -1,0 +1,180 @@
+"""What real code does besides the equations, measured on a run: precision, clamping, chunks, and how weights begin."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from viz_model.model import ops
+from viz_model.model.transformer import Transformer
+from viz_model.runs.record import record
+from viz_model.runs.trace import Trace
+from viz_model.topics.block.numbers import stream
+
+HALF = np.float16
+LARGEST = float(np.finfo(HALF).max)
+MARGIN = 1000.0
+"""What T5's code stays below the largest number of 16 bits, once something is infinite."""
+STD = 0.02
+"""Of the normal distribution that GPT-2, BERT and their successors begin with."""
+MOST_FRESH = 20_000_000
+"""Weights of a model of which two fresh copies are drawn to be compared."""
+
+
+class Errors(NamedTuple):
+    """The largest difference from the same in 64 bits: all in 16 bits, or 32 inside and the result in 16."""
+
+    half: float
+    mixed: float
+
+
+def _added_up(values: np.ndarray) -> np.ndarray:
+    """The sum over the last axis with every partial sum in the type of the values; NumPy's own would use 32 bits."""
+    return np.add.accumulate(values, axis=-1, dtype=values.dtype)[..., -1:]
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    raised = np.exp(x - x.max(-1, keepdims=True))
+    found: np.ndarray = raised / _added_up(raised)
+    return found
+
+
+def _normalised(x: np.ndarray) -> np.ndarray:
+    """x over the root of its mean square."""
+    mean = _added_up(x * x) / x.dtype.type(x.shape[-1])
+    found: np.ndarray = x / np.sqrt(mean)
+    return found
+
+
+def _errors(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> Errors:
+    """``function`` on numbers of 16 bits, in 16 and in 32 bits, beside the same in 64."""
+    given = x.astype(HALF)
+    with np.errstate(all="ignore"):  # what overflows is what is looked for
+        exact = function(given.astype(np.float64))
+        found = (function(given), function(given.astype(np.float32)).astype(HALF))
+        half, mixed = (float(np.abs(made.astype(np.float64) - exact).max()) for made in found)
+    return Errors(half, mixed)
+
+
+class Precision(NamedTuple):
+    """Softmax and norm of a run in 16 bits: scores [H, Tq, Tk] of a layer, and what its first norm reads [T, D].
+
+    ``squares`` is the largest sum of squares that a norm adds up there, which must stay below :data:`LARGEST`.
+    """
+
+    softmax: Errors
+    norm: Errors
+    n_keys: int
+    squares: float
+
+
+def precision(trace: Trace, layer: int) -> Precision:
+    """A layer's softmax and norm in 16 and in 32 bits."""
+    scores = trace[f"blocks.{layer}.attn.masked"].numpy()
+    reads = trace.norm_input(f"blocks.{layer}.attn.norm").numpy()
+    squares = float(np.square(reads.astype(np.float64)).sum(-1).max())
+    return Precision(_errors(_softmax, scores), _errors(_normalised, reads), scores.shape[-1], squares)
+
+
+class Clamped(NamedTuple):
+    """One vector of the stream, enlarged until 16 bits overflow, and what a norm makes of it.
+
+    ``largest`` is its largest magnitude as it is, and ``factor`` what it was enlarged by. ``infinite`` of its numbers
+    became infinite, and ``lost`` of those of the norm are then no numbers; with the clamp there are ``lost_clamped``,
+    and the result has ``cosine`` with the exact one.
+    """
+
+    largest: float
+    factor: float
+    infinite: int
+    lost: int
+    lost_clamped: int
+    cosine: float
+
+
+def clamped(trace: Trace, layer: int, token: int) -> Clamped:
+    """The clamp of T5's code (transformers, ``T5Block``) on the vector that leaves a block."""
+    vector = trace.row(f"blocks.{layer}.resid.out", token).double()
+    largest = float(vector.abs().max())
+    factor = 2 * LARGEST / (largest or 1.0)
+    half = (factor * vector).half()
+    held = half.clamp(-(LARGEST - MARGIN), LARGEST - MARGIN)
+    bare, saved = (ops_norm(x.float()) for x in (half, held))
+    cosine = torch.cosine_similarity(saved.double(), vector, dim=0).item()
+    return Clamped(largest, factor, int(half.isinf().sum()), _lost(bare), _lost(saved), cosine)
+
+
+def ops_norm(x: Tensor) -> Tensor:
+    """x over the root of its mean square, in 32 bits."""
+    return x / ops.rms(x, 0.0)
+
+
+def _lost(x: Tensor) -> int:
+    return int((~x.isfinite() | (x == 0)).sum())
+
+
+class Chunk(NamedTuple):
+    """The feed-forward layer on ``size`` positions at a time: bytes of hidden neurons, and the largest difference."""
+
+    size: int
+    nbytes: int
+    apart: float
+
+
+@torch.inference_mode()
+def chunks(trace: Trace, layer: int) -> tuple[Chunk, ...]:
+    """The feed-forward of a block over all T positions at once, and cut into chunks of fewer."""
+    reads = trace[f"blocks.{layer}.ffn.norm.out"] if trace.norm_at == "pre" else _stream_read(trace, layer)
+    ffn, hidden = trace.stack.block(layer).ffn, trace[f"blocks.{layer}.ffn.act"]
+    whole = ffn(reads[None])[0]
+    found = []
+    for size in dict.fromkeys((len(reads), max(1, len(reads) // 2), max(1, len(reads) // 8), 1)):
+        made = torch.cat([ffn(part[None])[0] for part in reads.split(size)])
+        found.append(Chunk(size, size * hidden[0].nbytes, float((made - whole).abs().max())))
+    return tuple(found)
+
+
+def _stream_read(trace: Trace, layer: int) -> Tensor:
+    """What the feed-forward of a Post-LN block reads, [T, D]."""
+    crosses = f"blocks.{layer}.resid.cross" in trace
+    return trace[f"blocks.{layer}.resid.{'cross' if crosses else 'mid'}"]
+
+
+class Fresh(NamedTuple):
+    """A model of the run's config before any training, on the run's text.
+
+    ``std`` is that of the weights of W₁, ``lengths`` [S] the median length of the stream by depth, ``logits`` the
+    standard deviation of the logits (None without logits).
+    """
+
+    std: float
+    lengths: np.ndarray
+    logits: float | None
+
+
+@torch.inference_mode()
+def fresh(trace: Trace, layer: int, seed: int = 0) -> dict[str, Fresh] | None:
+    """Fresh models drawn as ours are ("xavier") and from N(0, 0.02²) ("normal"); None of a model that is too large."""
+    if sum(parameter.numel() for parameter in trace.model.parameters()) > MOST_FRESH:
+        return None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        xavier = Transformer(trace.config).eval()
+        normal = copy.deepcopy(xavier)
+        for module in normal.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=STD)
+    return {"xavier": _fresh(xavier, trace, layer), "normal": _fresh(normal, trace, layer)}
+
+
+def _fresh(model: Transformer, trace: Trace, layer: int) -> Fresh:
+    run = record(model, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments)
+    run = run if trace.side is None else run.at(trace.side)
+    logits = float(run["logits"].std()) if "logits" in run else None
+    std = float(run.stack.block(layer).ffn.up.weight.std())
+    return Fresh(std, np.median(stream.stream_norms(run), axis=-1), logits)

@@ -1,0 +1,60 @@
+"""Dropout wherever Transformers have it while they are trained: its masks, and what it does to the output."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from viz_model.app import elements, run_lock, runs, texts
+from viz_model.app.page import Page
+from viz_model.drawing import strips
+from viz_model.topics.block.choices import DROPOUT, DROPPED, RATE, SEED
+from viz_model.topics.block.numbers.dropout import PLACES, Kept, Place, dropped
+from viz_model.topics.block.sections.one_block import OneBlock
+from viz_model.topics.block.sections.what_if import before_and_after
+
+
+def section(block: OneBlock) -> None:
+    elements.fold(block.page, DROPOUT, partial(_inside, block.page))
+
+
+def _inside(page: Page) -> None:
+    elements.see(page, "dropout", token=page.token_name(), layer=page.view.layer)
+    names = {place: page.words(f"dropped_{place}") for place in PLACES}
+    places = elements.control(page, DROPPED, st.pills, list(PLACES), selection_mode="multi", read=tuple, write=list,
+                              help=None, format_func=names.__getitem__)  # fmt: skip
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    rate = elements.control(page, RATE, left.slider, 0.0, 0.9, step=0.05, help=None)
+    seed = elements.control(page, SEED, right.number_input, 0, 999, help=None)
+    before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
+    with run_lock.RUNNING:
+        after, kept = dropped(before, places, rate, seed)
+    for place in places:
+        _draw(page, kept, place)
+    before_and_after(page, before, after, "dropout")
+
+
+def _draw(page: Page, kept: Kept, place: Place) -> None:
+    """How much was dropped at a place; and at the chosen token in this block what was there, the mask, what is left."""
+    masks = [seen.mask for name, seen in kept.items() if name.endswith(PLACES[place])]
+    share = sum(int((mask == 0).sum()) for mask in masks) / sum(mask.size for mask in masks)
+    factor = max(float(mask.max()) for mask in masks)
+    facts = {"place": page.words(f"dropped_{place}"), "share": f"{share:.1%}", "factor": f"{factor:.3g}"}
+    st.markdown(page.words("dropped_at", n_values=len(masks), **facts))
+    for end in PLACES[place]:
+        name = page.trace.full_name(end if place == "sum" else page.at(end))
+        if name not in kept:  # cross-attention is not in every block
+            continue
+        seen, head = kept[name], page.view.head if place == "weights" else ...
+        before, mask, after = (of[head][page.token] for of in (seen.before, seen.mask, seen.after))
+        zeros = page.words("zeroed", zeros=int((mask == 0).sum()), n=mask.size)
+        top = strips.top_of(after)
+        rows = (
+            strips.Strip(page.words("before_drop"), before, top=top),
+            strips.Strip(page.words("mask"), mask, "share", factor or 1.0, "norm"),
+            strips.Strip(page.words("after_drop"), after, top=top),
+        )
+        st.caption(f"{texts.literal(name)} · {zeros}")
+        view = strips.StripsView(rows, tuple(map(str, range(mask.size))), 190)
+        elements.heat_rows(page, view, f"dropped_{end}", page.words("dropped_alt"), own=False)

@@ -1,0 +1,82 @@
+"""One neuron as a key and its value: what the key matches, what fires it, and what the value says."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import elements, runs, texts
+from viz_model.app.cache import cached
+from viz_model.app.page import Page
+from viz_model.config import Side
+from viz_model.drawing import strips, theme
+from viz_model.topics.block.choices import FIRES, NEURON
+from viz_model.topics.block.claims import FIRING
+from viz_model.topics.block.numbers import memory
+from viz_model.topics.block.sections.one_block import OneBlock
+from viz_model.topics.embedding.pictures.neighbours import draw_ranked
+
+
+@cached(beside=True)
+def of_stories(model: str, side: Side, layer: int) -> memory.Firings:
+    """What fires the neurons of a layer over the package's stories."""
+    lm = runs.model(model)
+    stories = memory.sample(sum(parameter.numel() for parameter in lm.model.parameters()))
+
+    def read() -> Iterator[vm.Trace]:
+        for story in stories:
+            with contextlib.suppress(ValueError):  # a vocabulary may lack some of its letters
+                yield runs.run(runs.RunKey(model, story)).at(side)
+
+    return memory.firings(read(), layer)
+
+
+def section(block: OneBlock) -> None:
+    page, neuron = block.page, block.neuron
+    words = {"neuron": neuron, **block.facts}
+    st.subheader(page.words("memory", **words), anchor=False)
+    last = page.lm.config.d_ffn - 1
+    elements.control(page, NEURON, st.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
+                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
+    view = memory.memory(page.trace, page.view.layer, neuron, block.vectors.reads("ffn"))
+    if view is None:
+        elements.see(page, "memory_none", **words)
+        return
+    rows = {"key": view.key, "reads": view.reads, "value": view.value}
+    drawn = tuple(strips.scaled(page.words(f"memory_{name}"), values) for name, values in rows.items())
+    elements.heat_rows(page, strips.StripsView(drawn, page.dimension_labels, 200), "memory", page.words("memory_alt"))
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(page.words("matched", **words))
+        _ranked(page, view.matched, "matched", "key")
+        elements.see(page, "matched", product=f"{float(view.key @ view.reads):.2f}", **words)
+    with right:
+        if view.promoted:
+            st.markdown(page.words("says", **words))
+            _ranked(page, (*view.promoted, *reversed(view.suppressed)), "says", "ffn")
+            elements.see(page, "says", **words)
+    if page.trace.stack.side == page.lm.config.sides[0]:
+        elements.fold(page, FIRES, partial(_fires, page, neuron))
+
+
+def _ranked(page: Page, tokens: memory.Ranked, key: str, role: str) -> None:
+    """Tokens as bars, each with its number."""
+    labels, values = zip(*tokens, strict=True)
+    figure = draw_ranked(labels, values, page.words(f"{key}_axis"), theme.ROLES[role])
+    elements.figure(page, figure, key, page.words(f"{key}_alt"))
+
+
+def _fires(page: Page, neuron: int) -> None:
+    view = of_stories(page.view.model, page.trace.stack.side, page.view.layer)
+    share, n_tokens = float(view.share[neuron]), sum(map(len, view.tokens))
+    elements.say(page, FIRING, share, neuron=neuron, share=f"{share:.1%}", n_tokens=f"{n_tokens:,}")
+    lines = [texts.row(["h", page.words("fires_where")]), "|-:|:-|"]
+    for rank, value in enumerate(view.value[:, neuron]):
+        before, token, behind = map(texts.literal, view.context(rank, neuron))
+        lines.append(texts.row([f"{value:.2f}", f"{before} **{token}** {behind}"]))
+    st.markdown("\n".join(lines))
+    elements.see(page, "fires", n_texts=len(view.tokens))

@@ -1,0 +1,88 @@
+"""Static rows and contextual vectors: one word in two sentences, and what stays of a token's own row."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import elements, runs
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.topics.block.pictures.depth import draw_by_depth
+from viz_model.topics.embedding.choices import CONTEXT, MOST_LETTERS, ONE, OTHER, WORD
+from viz_model.topics.embedding.claims import CONTEXTUAL, OWN
+from viz_model.topics.embedding.numbers import context
+from viz_model.topics.embedding.sections.row import Row
+
+
+def section(given: Row) -> None:
+    _own_part(given)
+    elements.fold(given.page, CONTEXT, partial(_two_sentences, given.page))
+
+
+def _own_part(given: Row) -> None:
+    """How much of the stream of the selected token is its own, and of its neighbours."""
+    page = given.page
+    view = context.own_part(page.trace, given.geometry, page.token)
+    st.subheader(page.words("own", token=page.token_name()), anchor=False)
+    picture, see = elements.split()
+    with picture:
+        lines = {page.words("own_row"): view.own, page.words("own_neighbour"): view.neighbour}
+        _draw(page, view.sites, lines, "own")
+    with see:
+        facts = {"first": f"{view.own[0]:.2f}", "last": f"{view.own[-1]:.2f}", "rank": f"{int(view.rank[-1]):,}"}
+        elements.say(page, OWN, view, token=page.token_name(), n_rows=given.facts["n_vocab"], **facts)
+        if view.neighbours[-1] >= 0:
+            after = [n for n, site in enumerate(view.sites) if not site.startswith("embed.")]
+            most = max(after, key=view.neighbour.__getitem__)
+            who = page.token_name(int(view.neighbours[most]))
+            facts = {"who": who, "cosine": f"{view.neighbour[most]:.2f}", "where": literal(view.sites[most])}
+            st.markdown(page.words("own_most", **facts))
+        elements.see(page, "own")
+
+
+def _two_sentences(page: Page) -> None:
+    """One word in two sentences of the visitor's choice."""
+    columns = st.columns(2)
+    written = [
+        elements.control(page, choice, column.text_input, help=None, max_chars=MOST_LETTERS,
+                         value=page.chosen(choice) or page.words(f"{choice.name}_text"))
+        for choice, column in zip((ONE, OTHER), columns, strict=True)
+    ]  # fmt: skip
+    both = [_run(page, text) for text in written]
+    first, second = both
+    if first is None or second is None or not (common := context.shared(first, second)):
+        elements.see(page, "nothing_shared")
+        return
+    names = [literal(first.tokens[place].label) for place, _ in common]
+    chosen = min(page.chosen(WORD), len(common) - 1)
+    if len(common) > 1:
+        look: dict[str, Any] = {"format_func": lambda n: names[n].strip("`"), "help": None}
+        elements.control(page, WORD, st.pills, list(range(len(common))), value=chosen, **look)
+    view = context.two_sentences(first, second, common[chosen])
+    lines = {page.words("same_word"): view.same, page.words("other_words"): view.others}
+    _draw(page, view.sites, lines, "two")
+    least = int(view.same.argmin())
+    cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}
+    facts = {name: f"{value:.2f}" for name, value in cosines.items()}
+    elements.say(page, CONTEXTUAL, view, word=names[chosen], where=literal(view.sites[least]), **facts)
+    one, other = view.positions
+    elements.see(page, "context", one=one, other=other)
+
+
+def _run(page: Page, text: str) -> vm.Trace | None:
+    """One of the sentences, read by the first stack; None where the model cannot read it."""
+    try:
+        return runs.trace(runs.RunKey(page.view.model, text)).at(page.lm.config.sides[0])
+    except ValueError:
+        return None
+
+
+def _draw(page: Page, sites: tuple[str, ...], lines: dict[str, np.ndarray], key: str) -> None:
+    low = min(0.0, *(float(np.nanmin(values, initial=0.0)) for values in lines.values()))
+    figure = draw_by_depth(sites, lines, page.words("depth"), page.words("cosine"), range=[low - 0.05, 1.05])
+    elements.figure(page, figure, key, page.words(f"{key}_alt"))
