@@ -66,7 +66,7 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     is_rms, is_gated = isinstance(config.norm, choices.RMSNorm), isinstance(config.ffn, choices.Gated)
     crosses = config.kind == "encoder_decoder" and side == "decoder"
     assert ("RMSNorm brings" in words) == is_rms and ("LayerNorm moves" in words) == (not is_rms)
-    assert ("The gate decides" in words) == is_gated
+    assert ("The gate holds neuron" in words or "its gate makes" in words) == is_gated
     assert ("neurons fire on" in words) == (not is_gated and config.ffn.activation == "relu")
     assert ("cross-attention one of length" in words) == crosses
     assert ("(8.31)" in words) == (config.norm_at == "pre" and not crosses)
