@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from claim_checks import TOPICS, checks, verdicts
+from viz_model.app.texts import FOLDERS
 from viz_model.claims import Claim, Verdict
 
 EVERY = [(topic, verdict) for topic in TOPICS for verdict in verdicts(topic).values()]
@@ -39,3 +41,19 @@ def test_languages_have_the_same_placeholders(topic: str, verdict: Verdict[Any])
 def test_no_example_is_of_a_claim_that_does_not_exist() -> None:
     known = {f"{verdict.name}.{claim.name}" for _, verdict, claim in CLAIMS}
     assert {name for topic in TOPICS for name in checks(topic).EXAMPLES} == known
+
+
+VERDICTS = re.compile("mostly|mainly|almost|hardly|barely|largely|主要|几乎|大多|多半|基本上|绝大部分", re.I)
+SENTENCES = re.compile(r"(?<=[.!?;:。！？；：])\s*")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in FOLDERS for path in sorted(folder.glob("*/*"))],
+    ids=lambda path: f"{path.parent.name}-{path.name}",
+)
+def test_no_other_sentence_judges_the_values_in_it(path: Path) -> None:
+    """A sentence with a run's values in it that judges them is a claim, and stands among the claims."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        for sentence in SENTENCES.split(line):
+            assert "{{" not in sentence or not VERDICTS.search(sentence), sentence
