@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, random_model, run_both, tiny_config, variants
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -365,7 +366,7 @@ def test_an_activation_by_hand_ends_in_what_it_is(activation: str, x: float) -> 
 
 
 def test_a_token_on_which_nothing_fires() -> None:
-    lm = language_model(tiny_config())
+    lm = dataclasses.replace(language_model(tiny_config()), model=random_model(tiny_config()))
     block = lm.model.stack("decoder").block(0)
     assert isinstance(block, Block)
     with torch.no_grad():
