@@ -541,7 +541,9 @@ def test_a_cache_changes_nothing_under_edits(config: ModelConfig) -> None:
             whole = lm.trace(ids=[*source, 9, 10, 11], edits=edits)
         else:
             whole = lm.trace(ids=source, target_ids=[0, 9, 10, 11], edits=edits)
-        close(decoder.logits, whole["logits"][-1])
+        logits = whole["logits"][-1]
+        size = logits.abs().max().clamp(min=1)  # without norms logits are large, and so is what is rounded off
+        close(decoder.logits / size, logits / size)
 
 
 def test_a_text_is_written_with_edits() -> None:
