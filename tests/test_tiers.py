@@ -66,6 +66,13 @@ def test_of_crossed_variants_the_covering_ones_are_fast_and_every_member() -> No
     assert {n for _, n in fast(cases)} == {1, 2}
 
 
+def test_the_many_take_turns_for_each_of_the_few() -> None:
+    cases = tiers.turns("abcdefg", [1, 2, 3])
+    assert [case.values for case in cases] == list(itertools.product("abcdefg", [1, 2, 3]))
+    assert fast(cases) == [("a", 1), ("d", 2), ("g", 3)]
+    assert fast(tiers.turns("abc", [1])) == [("a", 1)]
+
+
 @pytest.mark.parametrize(("n", "kept"), [(1, [0]), (2, [0, 9]), (4, [0, 3, 6, 9])])
 def test_some_are_spread_over_all(n: int, kept: list[int]) -> None:
     cases = tiers.some(list(range(10)), n)

@@ -2,7 +2,7 @@
 
 A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Of a matrix the cases are
 sorted here: where a test runs over the variants of the architecture, those beyond the covering ones are ``full``,
-and so is what :func:`crossed`, :func:`covered` and :func:`some` have over. Tests of models that come in packages are
+and so is what :func:`crossed`, :func:`covered`, :func:`turns` and :func:`some` have over. Tests of models that come in packages are
 ``full`` too.
 """
 
@@ -42,6 +42,13 @@ def covered(configs: Sequence[ModelConfig], *axes: Sequence[Any]) -> list[Any]:
     known = [config for config in configs if config not in beyond]
     left = [pytest.param(*case.values, marks=mark.full) for case in crossed(beyond, *axes)]
     return crossed(known, *axes) + left
+
+
+def turns(many: Sequence[Any], few: Sequence[Any]) -> list[Any]:
+    """Every combination, for ``parametrize``; ``fast`` is one for each of ``few``, with ``many`` taking turns."""
+    kept = {(k * (len(many) - 1) // max(len(few) - 1, 1), k) for k in range(len(few))}
+    places = itertools.product(range(len(many)), range(len(few)))
+    return [pytest.param(many[i], few[k], marks=mark.fast if (i, k) in kept else mark.full) for i, k in places]
 
 
 def some(cases: Sequence[Any], n: int) -> list[Any]:

@@ -12,7 +12,7 @@ import fresh_variants
 import pytest
 import torch
 from app_driver import offer, open_page
-from tiers import crossed
+from tiers import turns
 from tiny_models import describe, language_model
 
 import viz_model as vm
@@ -54,7 +54,7 @@ def fresh() -> Iterator[Mapping[str, vm.LanguageModel]]:
         yield {lm.name: lm for lm in map(wide, fresh_variants.fresh_configs()[::2])}
 
 
-@pytest.mark.parametrize(("page", "n"), crossed(PAGES, range(N_FRESH)))
+@pytest.mark.parametrize(("page", "n"), turns(PAGES, range(N_FRESH)))
 def test_a_page_opens_on_fresh_variants(
     page: str, n: int, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -242,7 +242,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         _WATCHED.append((event, str(args[0])[:300] if args else ""))
 
 
-@pytest.mark.parametrize("number", range(len(PAGES)))
+@pytest.mark.parametrize("number", some(range(len(PAGES)), 6))
 def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) -> None:
     global _WATCHING
     secret = tmp_path / "secret-model"

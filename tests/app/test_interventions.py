@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from app_driver import open_page
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import turns
 
 import viz_model as vm
 from viz_model.app import frame, interventions
@@ -44,9 +44,7 @@ def test_every_edit_has_words_of_its_own(language: str) -> None:
     assert any("A *dog* `ran`" in words for words in said)
 
 
-@pytest.mark.parametrize(
-    ("page", "changes"), crossed(PAGES, ["head-off.1.3~skip.2.ffn", "no-norm", "no-mask~shuffle.3"])
-)
+@pytest.mark.parametrize(("page", "changes"), turns(PAGES, ["head-off.1.3~skip.2.ffn", "no-norm", "no-mask~shuffle.3"]))
 def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
     app = opened(page, changes)
     assert "Changed run" in app.info[0].value

@@ -15,7 +15,7 @@ import pytest
 import torch
 from app_driver import figures, frames, open_page
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import crossed, turns
 
 import viz_model as vm
 from viz_model.app import runs, texts
@@ -140,7 +140,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("page", "text"), crossed(PAGES, list(TEXTS)))
+@pytest.mark.parametrize(("page", "text"), turns(PAGES, list(TEXTS)))
 def test_any_text_renders(page: str, text: str, visit: Open) -> None:
     visit(page, text=TEXTS[text], lang="en")
 

@@ -175,6 +175,7 @@ def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) 
     assert app.text_input(key="frame.text").value == "my own words"
 
 
+@pytest.mark.full
 def test_every_model_is_described_in_a_line() -> None:
     for name in vm.models():
         lm = vm.load(name)

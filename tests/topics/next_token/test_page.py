@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 import torch
 from app_driver import figures, open_page, run_code
 from streamlit.testing.v1 import AppTest
@@ -212,17 +213,16 @@ def test_sentences_are_compared_as_they_are_typed(visit: Visit) -> None:
     assert not app.exception and "Write a sentence" in said(app)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        tiny_config(n_vocab=8192),
-        tiny_config(kind="encoder", head=MaskedHead(), n_vocab=8192),
-        tiny_config(kind="encoder", head=NoHead(), n_vocab=8192),
-        tiny_config(kind="encoder_decoder", start_id=0, n_vocab=8192),
-    ],
-    ids=describe,
-)
-@pytest.mark.parametrize("text", ["a", "<b>x</b> $y^2$ `z`", "\u202e e\u0301 👩‍👩‍👧 \x00", "long " * 100])
+KINDS = [
+    tiny_config(n_vocab=8192),
+    tiny_config(kind="encoder", head=MaskedHead(), n_vocab=8192),
+    tiny_config(kind="encoder", head=NoHead(), n_vocab=8192),
+    tiny_config(kind="encoder_decoder", start_id=0, n_vocab=8192),
+]
+TEXTS = ["a", "<b>x</b> $y^2$ `z`", "\u202e e\u0301 👩‍👩‍👧 \x00", "long " * 100]
+
+
+@pytest.mark.parametrize(("config", "text"), tiers.crossed(KINDS, TEXTS), ids=tiers.name)
 def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
     lm = language_model(config)
     tokenizer = story_tokenizer()

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from app_driver import offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import crossed
 from tiny_models import describe, language_model, tiny_config, variants
 
 from viz_model import config
@@ -81,8 +82,10 @@ def test_both_halves_of_an_encoder_decoder(position: config.Position, side: str,
         assert ("looks both ways" in said(app)) == (side == "encoder")
 
 
-@pytest.mark.parametrize("text", ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"])
-@pytest.mark.parametrize("position", [kind() for kind in SCHEMES], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(
+    ("position", "text"),
+    crossed([kind() for kind in SCHEMES], ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"]),
+)
 def test_any_text_in_any_scheme_and_in_chinese(position: config.Position, text: str, opened: Opened) -> None:
     app = opened(tiny_config(position=position, n_vocab=8192, n_context=48), text=text, lang="zh")
     assert app.header[0].value == texts.Texts("zh")("common.page_position")
