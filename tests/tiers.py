@@ -2,8 +2,8 @@
 
 A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Of a matrix the cases are
 sorted here: where a test runs over the variants of the architecture, those beyond the covering ones are ``full``,
-and so is what :func:`crossed`, :func:`covered`, :func:`turns` and :func:`some` have over. Tests of models that come in packages are
-``full`` too.
+and so is what :func:`crossed`, :func:`covered`, :func:`turns` and :func:`some` have over. Tests of models that come in
+packages are ``full`` too.
 """
 
 from __future__ import annotations

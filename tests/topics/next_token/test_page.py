@@ -213,7 +213,7 @@ def test_sentences_are_compared_as_they_are_typed(visit: Visit) -> None:
     assert not app.exception and "Write a sentence" in said(app)
 
 
-KINDS = [
+HEADS = [
     tiny_config(n_vocab=8192),
     tiny_config(kind="encoder", head=MaskedHead(), n_vocab=8192),
     tiny_config(kind="encoder", head=NoHead(), n_vocab=8192),
@@ -222,7 +222,7 @@ KINDS = [
 TEXTS = ["a", "<b>x</b> $y^2$ `z`", "\u202e e\u0301 👩‍👩‍👧 \x00", "long " * 100]
 
 
-@pytest.mark.parametrize(("config", "text"), tiers.crossed(KINDS, TEXTS), ids=tiers.name)
+@pytest.mark.parametrize(("config", "text"), tiers.crossed(HEADS, TEXTS), ids=tiers.name)
 def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
     lm = language_model(config)
     tokenizer = story_tokenizer()
