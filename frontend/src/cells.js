@@ -35,7 +35,7 @@ export function paintCells(canvas, width, height, marks, colours) {
 
 // All cells of a matrix as one small image, which is then stretched.
 function image(pen, mark, scale, colours) {
-  const { rows, columns, values, peak } = mark
+  const { rows, columns, values, top } = mark
   const tile = document.createElement("canvas")
   tile.width = columns
   tile.height = rows
@@ -45,7 +45,7 @@ function image(pen, mark, scale, colours) {
     const value = values[i]
     if (!Number.isFinite(value)) { masked = true; continue }
     pixels.data.set(colours.bytes[colourOf(mark, value)].subarray(0, 3), 4 * i)
-    pixels.data[4 * i + 3] = Math.round(255 * Math.min(1, Math.abs(value) / peak))
+    pixels.data[4 * i + 3] = Math.round(255 * Math.min(1, Math.abs(value) / top))
   }
   context.putImageData(pixels, 0, 0)
   const edge = n => Math.round(n * scale)
@@ -71,7 +71,7 @@ function image(pen, mark, scale, colours) {
 function apart(pen, mark, scale, colours) {
   each(mark, (value, x, y, w, h) => {
     const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4)
-    pen.globalAlpha = Number.isFinite(value) ? Math.min(1, Math.abs(value) / mark.peak) : 1
+    pen.globalAlpha = Number.isFinite(value) ? Math.min(1, Math.abs(value) / mark.top) : 1
     pen.fillStyle = Number.isFinite(value) ? colours[colourOf(mark, value)] : hatch(pen)
     pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h) - edge(y))
   })
@@ -86,7 +86,7 @@ function bars(pen, mark, scale, colours) {
       pen.fillStyle = hatch(pen)
       return pen.fillRect(left, edge(y), right - left, edge(y + h) - edge(y))
     }
-    const zero = mark.signed ? y + h / 2 : y + h, tall = (mark.signed ? h / 2 : h) * Math.min(1, Math.abs(value) / mark.peak)
+    const zero = mark.signed ? y + h / 2 : y + h, tall = (mark.signed ? h / 2 : h) * Math.min(1, Math.abs(value) / mark.top)
     pen.fillStyle = colours[mark.signed ? (value < 0 ? "negative" : "positive") : mark.role]
     const [above, below] = value < 0 ? [zero, zero + tall] : [zero - tall, zero]
     pen.fillRect(left, edge(above), right - left, Math.max(value === 0 ? 0 : 1, edge(below) - edge(above)))

@@ -84,7 +84,7 @@ const DRAWN = {
     if (!texts) return []
     const nodes = []
     each(now, (value, x, y, w, h, r, c) => {
-      const share = Number.isFinite(value) ? Math.min(1, Math.abs(value) / now.peak) : 0
+      const share = Number.isFinite(value) ? Math.min(1, Math.abs(value) / now.top) : 0
       const inside = now.look !== "bars"
       const up = inside ? y + h / 2 : Math.max(y + 7, now.signed ? y + h / 2 - (h / 2) * (value > 0 ? share : 0) - 8 : y + h - h * share - 8)
       nodes.push({
