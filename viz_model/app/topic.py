@@ -174,7 +174,9 @@ def _now(opened: _Opened) -> Page:
     token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
-    return Page(opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages, opened.topic.without)
+    return Page(
+        opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages, opened.topic.without
+    )
 
 
 def _asked_about(trace: vm.Trace, is_own: bool) -> int:

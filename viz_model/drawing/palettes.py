@@ -8,7 +8,14 @@ _TOKENS = {f"token{n}": colour for n, colour in enumerate(theme.TOKENS)}
 _HUES = {**theme.ROLES, **_TOKENS, "negative": theme.NEGATIVE, "positive": theme.POSITIVE}
 
 PALETTES: dict[str, dict[str, str]] = {
-    "light": {**_HUES, "ink": "#1e1f26", "muted": "#5d606b", "grid": "#d9dbe2", "paper": "#ffffff", "accent": "#6b4fa0"},
+    "light": {
+        **_HUES,
+        "ink": "#1e1f26",
+        "muted": "#5d606b",
+        "grid": "#d9dbe2",
+        "paper": "#ffffff",
+        "accent": "#6b4fa0",
+    },
     "dark": {**_HUES, "ink": "#e8e8ee", "muted": "#a6a9b5", "grid": "#3a3c47", "paper": "#14151a", "accent": "#b79cea"},
 }
 """Hues by role; ``ink`` is for writing, ``muted`` for what is beside the point, ``grid`` for thin lines, ``paper`` the

@@ -173,7 +173,9 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     if view.is_matrix:
         first, values = view.strips[0], np.stack([strip.values for strip in view.strips])
         look = {"look": first.look, "top": first.top, "role": first.role, "where": first.cells}
-        marks.append(Cells(id="cells", y=TOP, height=end - TOP, values=values, rows=of_rows, name=title, **look, **common))
+        marks.append(
+            Cells(id="cells", y=TOP, height=end - TOP, values=values, rows=of_rows, name=title, **look, **common)
+        )
         label = Labels(
             id="rows", texts=[s.name for s in view.strips], along="y", x=left - 8, y=TOP, length=end - TOP,
             marked=view.selected,
@@ -203,7 +205,9 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     if view.selected is not None:
         y, height = tops[view.selected], heights[view.selected]
         marks.append(Rect(id="selected", x=left, y=y, width=across, height=height, stroke="accent", thick=2))
-    return Scene(id=id, panels=[Panel(id="strips", marks=marks, height=view.height)], title=title, description=alt, words=words)
+    return Scene(
+        id=id, panels=[Panel(id="strips", marks=marks, height=view.height)], title=title, description=alt, words=words
+    )
 
 
 def _placed(places: tuple[int, ...], n: int, name: str) -> str:
@@ -232,7 +236,11 @@ def _scale(strip: Strip, end: float) -> list[Mark]:
     """What full colour stands for, on the right."""
     is_signed = strip.look == "signed"
     steps = np.linspace(strip.top, -strip.top if is_signed else 0, 64)[:, None]
-    ticks = [(strip.top, TOP + 6), (0 if is_signed else strip.top / 2, (TOP + end) / 2), (-strip.top if is_signed else 0, end - 6)]
+    ticks = [
+        (strip.top, TOP + 6),
+        (0 if is_signed else strip.top / 2, (TOP + end) / 2),
+        (-strip.top if is_signed else 0, end - 6),
+    ]
     bar = Cells(
         id="scale", x=(1, -36), y=TOP, width=8, height=end - TOP, values=steps, look=strip.look, top=strip.top,
         role=strip.role, walk=False,

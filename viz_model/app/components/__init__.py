@@ -6,6 +6,7 @@ Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Pytho
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 from collections.abc import Callable, Sequence
@@ -38,8 +39,16 @@ def _component(name: str, *, is_framed: bool = False) -> Callable[..., Any]:
     )
 
 
-_VIZ = st.components.v2.component("viz-model.pictures", js="viz.js", css="viz.css", html='<div class="viz"></div>\n')
-"""The one module of ``frontend/src``: mounted for every picture, for the chips, and for what is not seen."""
+@functools.cache
+def _module() -> Callable[..., Any]:
+    """The one module of ``frontend/src``: mounted for every picture, for the chips, and for what is not seen.
+
+    Registered when it is first drawn: Streamlit knows where the package's files are only while it runs.
+    """
+    return st.components.v2.component(
+        "viz-model.pictures", js="viz.js", css="viz.css", html='<div class="viz"></div>\n'
+    )
+
 
 _MAP, _MASK = _component("map"), _component("mask")
 _PARTS, _TREE = _component("parts"), _component("tree")
@@ -75,9 +84,7 @@ def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, 
     }
 
 
-def picture(
-    scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None
-) -> None:
+def picture(scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
     ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of
@@ -88,7 +95,7 @@ def picture(
         heard["on_picked_change"] = _callback(key, on_pick)
     if on_ask is not None:
         heard["on_asked_change"] = _callback(key, on_ask, "asked")
-    _VIZ(key=key, data=scene, **heard)
+    _module()(key=key, data=scene, **heard)
 
 
 def bridge(
@@ -99,7 +106,7 @@ def bridge(
     on_rest: Callable[[object], None],
 ) -> None:
     """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
-    _VIZ(
+    _module()(
         key=key,
         data=framed({"kind": "bridge", **header}),
         on_selected_change=_callback(key, on_select, "selected"),
@@ -127,7 +134,7 @@ def ribbon(
     header = {"kind": "chips", "chips": list(chips), "selected": selected, "label": label, "first": first}
     header |= {"ends": list(ends), "selects": on_pick is None, "many": many}
     heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
-    _VIZ(key=key, data=framed(header), **heard)
+    _module()(key=key, data=framed(header), **heard)
 
 
 def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
@@ -185,4 +192,4 @@ def plots(*, key: str, on_pick: Ask) -> None:
     """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
     (:class:`viz_model.drawing.cells.Cells`).
     """
-    _VIZ(key=key, data=framed({"kind": "plots"}), on_picked_change=_callback(key, on_pick))
+    _module()(key=key, data=framed({"kind": "plots"}), on_picked_change=_callback(key, on_pick))

@@ -98,7 +98,10 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
 
 def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool) -> bytes:
     arrays = _Arrays()
-    first, of_all = scenes[cases[0]], [_plain_scene(scenes[case], arrays, is_coarse and n > 0) for n, case in enumerate(cases)]
+    first, of_all = (
+        scenes[cases[0]],
+        [_plain_scene(scenes[case], arrays, is_coarse and n > 0) for n, case in enumerate(cases)],
+    )
     header = {
         "kind": "scene",
         "id": first.id,

@@ -43,7 +43,6 @@ def _steps(query: Query) -> None:
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
     names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
 
-
     def drawn(page: Page) -> StripsView:
         return steps.step_strips(views.steps_view(page.trace, page.view.layer, page.view.head, page.token), names)
 
