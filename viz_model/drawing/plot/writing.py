@@ -1,0 +1,113 @@
+"""What is written in a plot: labels with their few tags, numbers in their formats, and what is said of a mark."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_model.drawing.plot.colours import role_of
+from viz_model.drawing.scene import Run, Words
+from viz_model.drawing.scene.writing import width_of
+
+SMALLEST = 12
+"""Pixels of the smallest writing."""
+
+_TAG = re.compile(r"(<[^>]*>)")
+_BREAK = re.compile(r"<br\s*/?>")
+_COLOUR = re.compile(r"color:\s*([^;\"']+)")
+_FIELD = re.compile(r"%\{(\w+)(?:\[(\d+)\])?(?::([^}]*))?\}")
+_EXTRA = re.compile(r"<extra>(.*?)</extra>\s*$", re.DOTALL)
+
+
+def words(text: str) -> Words:
+    """A label with ``<b>``, ``<i>``, ``<br>`` and ``<span style="color:…">`` -> lines of runs; plain where it has none."""
+    if "<" not in text:
+        return html.unescape(text)
+    lines = []
+    bold, fill = False, ""
+    for line in _BREAK.split(text):
+        runs = []
+        for part in _TAG.split(line):
+            if not _TAG.fullmatch(part):
+                runs += [Run(html.unescape(part), bold, fill)] * bool(part)
+            elif part in ("<b>", "</b>"):
+                bold = part == "<b>"
+            elif part.startswith("<span") and (found := _COLOUR.search(part)):
+                fill = role_of(found[1])[0]
+            elif part == "</span>":
+                fill = ""
+        lines.append(tuple(runs))
+    return tuple(lines)
+
+
+def plain(text: str) -> str:
+    """The same as lines of characters."""
+    return html.unescape(_TAG.sub("", _BREAK.sub("\n", text)))
+
+
+def lines(text: str) -> int:
+    return len(_BREAK.split(text))
+
+
+def wide(text: str, size: float = SMALLEST) -> float:
+    """Pixels that the longest line takes."""
+    return max(width_of(line, size) for line in plain(text).split("\n"))
+
+
+def formatted(value: Any, spec: str = "") -> str:
+    """A number as d3 writes it: ``.3f``, ``.0%``, ``d``; what is no number as it is."""
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
+        return str(value)
+    if spec.endswith("d"):
+        value = round(float(value))
+    said = format(value if spec.endswith("d") else float(value), spec or ".6g")
+    return said.replace("-", "−")
+
+
+def template_of(trace: Mapping[str, Any]) -> str | None:
+    """What is said of the marks of a trace, with fields; None where nothing is."""
+    if trace.get("hovertemplate"):
+        return str(trace["hovertemplate"])
+    return None if trace.get("hoverinfo") in ("skip", "none") else "%{x}<br>%{y}<extra></extra>"
+
+
+def told(template: str, n: int, fields: Mapping[str, Sequence[Any]]) -> list[str]:
+    """A template for each of ``n`` marks, with their values for its fields; lines are parted by line ends."""
+    beside = _EXTRA.search(template)
+    parts = _FIELD.split(_EXTRA.sub("", template) + (f"<br>{beside[1]}" if beside and beside[1] else ""))
+    made: list[Callable[[int], str]] = []
+    for literal, name, index, spec in zip(parts[::4], [*parts[1::4], ""], [*parts[2::4], ""], [*parts[3::4], ""]):
+        made.append(lambda _, said=plain(literal): said)
+        if name:
+            made.append(_field(fields.get(name, [""] * n), index, spec))
+    return ["".join(part(i) for part in made) for i in range(n)]
+
+
+def _field(values: Sequence[Any], index: str | None, spec: str | None) -> Callable[[int], str]:
+    def said(i: int) -> str:
+        value = values[i] if index is None else values[i][int(index)]
+        return plain(value) if isinstance(value, str) else formatted(value, spec or "")
+
+    return said
+
+
+CELL = re.compile(r"%\{z:\.(\d)f\}")
+"""How a template names the number of a cell, where nothing else has a format."""
+
+
+def told_of_cells(template: str) -> tuple[str, int] | None:
+    """A template of names and one number -> the same for :class:`~viz_model.drawing.scene.Cells`, and its digits.
+
+    None where it says more than that.
+    """
+    fields = {(name, index, spec) for name, index, spec in _FIELD.findall(template)}
+    number = CELL.search(template)
+    if not number or fields - {("z", "", f".{number[1]}f"), ("x", "", ""), ("y", "", "")}:
+        return None
+    names = {"x": "{column}", "y": "{row}", "z": "{value}"}
+    (said,) = told(_FIELD.sub(lambda found: names[found[1]], template), 1, {})
+    return said, int(number[1])
