@@ -100,4 +100,4 @@ def scene(view: MapsView, id: str, title: str, words: Mapping[str, str], descrip
                 label=f"{one.name}: {one.does}",
             )
         )
-    return Scene(id=id, panels=panels, title=title, description=description, words=words)
+    return Scene(id=id, panels=panels, title=title, description=description, words=words, even=True)

@@ -183,6 +183,7 @@ class Scene:
         title: what it is, in a few words; it names the picture for those who do not see it.
         description: what it shows.
         words: "masked", what is said of a cell without a number.
+        even: whether the panels are alike and stand in columns; else they flow.
     """
 
     id: str
@@ -190,6 +191,7 @@ class Scene:
     title: str
     description: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    even: bool = False
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:

@@ -173,7 +173,7 @@ def _strip(view: OverviewView, strip: StripView, n: int, every: int, top: float,
         name=room.words[strip.part],
     )  # fmt: skip
     heading = _heading(("+ " if n else "") + room.words[strip.part], said, page=strip.page)
-    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=84, grow=1)
+    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=76)
 
 
 def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: float, room: _Room) -> Panel:
@@ -200,7 +200,7 @@ def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: fl
     )  # fmt: skip
     title, beside = f"{room.words['block']} {block.layer}", f"{room.words['head']} {block.head} · {kind}"
     heading = _heading(title, beside, page="attention", layer=block.layer, head=block.head)
-    return Panel(id=f"block.{block.layer}", marks=[*heading, cells, *bars, lengths], height=room.tall, min=128, grow=2)
+    return Panel(id=f"block.{block.layer}", marks=[*heading, cells, *bars, lengths], height=room.tall, min=112, grow=2)
 
 
 def _next(view: OverviewView, body: float, room: _Room) -> Panel:
@@ -218,4 +218,4 @@ def _next(view: OverviewView, body: float, room: _Room) -> Panel:
             Text(id=f"share.{n}", text=f"{probability:.1%}", x=(1, -6), y=y + step / 2, size=13, anchor="end"),
             Cells(id=f"cell.{n}", y=y, height=step, values=np.array([[probability]]), where=where, **cells),
         ]
-    return Panel(id="next", marks=marks, height=room.tall, min=150, most=260, grow=1)
+    return Panel(id="next", marks=marks, height=room.tall, min=140, most=260)
