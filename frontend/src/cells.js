@@ -41,7 +41,7 @@ export function paintCells(canvas, width, height, marks, colours) {
   const pen = canvas.getContext("2d")
   pen.clearRect(0, 0, wide, tall)
   pen.imageSmoothingEnabled = false
-  for (const mark of marks) (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+  for (const mark of marks) if (mark.look !== "blank") (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
 }
 
 // All cells of a matrix as one small image, which is then stretched.
@@ -54,7 +54,7 @@ function image(pen, mark, scale, colours) {
   let masked = false
   for (let i = 0; i < rows * columns; i++) {
     const value = values[i]
-    if (!Number.isFinite(value)) { masked = !mark.blank; continue }
+    if (!Number.isFinite(value)) { masked = !mark.empty; continue }
     pixels.data.set(bytesOf(colours, colourOf(mark, value)).subarray(0, 3), 4 * i)
     pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
@@ -81,7 +81,7 @@ function image(pen, mark, scale, colours) {
 // Few cells, each for itself.
 function apart(pen, mark, scale, colours) {
   each(mark, (value, x, y, w, h) => {
-    if (mark.blank && !Number.isFinite(value)) return
+    if (mark.empty && !Number.isFinite(value)) return
     const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4), below = mark.rows > 1 ? Math.min(mark.gap, h / 4) : 0
     const role = colourOf(mark, value)
     pen.globalAlpha = Number.isFinite(value) ? shareOf(mark, value) : 1

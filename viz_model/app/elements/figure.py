@@ -24,20 +24,23 @@ from viz_model.model import sites
 
 def figure(
     page: Page,
-    figure: go.Figure,
+    draw: go.Figure | Callable[[Page], go.Figure],
     key: str,
-    alt: str,
+    alt: str | Callable[[Page], str],
     *,
     own: bool = True,
+    by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
 ) -> None:
-    """Draw a figure; ``alt`` says in words what it shows.
+    """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
     A click on a cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the
     derivation of that number. Without ``own`` the figure is of another run than the page's. ``on_pick``
     is called with the ``customdata`` of a point that is clicked.
     """
     key = f"{page.text_key}.{key}"
+    figure = draw(page) if callable(draw) else draw
+    told = alt(page) if callable(alt) else alt
     for part in figure.data:
         cells = _known(page, cells_of.read(part.meta))
         if cells is not None and own:
@@ -52,7 +55,7 @@ def figure(
             on_pick(points[0]["customdata"])
 
     select: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if on_pick else {}
-    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **select)
+    st.plotly_chart(figure, key=key, alt=told, config={"displayModeBar": False}, **select)
     notes = figure.layout.meta or {}
     if part := notes.get("part"):
         st.caption(page.t("common.tokens_part", **part))
@@ -88,7 +91,7 @@ def heat_rows(
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
 ) -> None:
-    """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :func:`figure`, ``by`` as in :func:`picture`.
+    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` as in :func:`picture`.
 
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """

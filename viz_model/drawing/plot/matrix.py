@@ -70,7 +70,7 @@ def marks(
         told=template[0] if template else "",
         digits=template[1] if template else 4,
         labels=labels,
-        blank=not is_masked,
+        empty=not is_masked,
         **look,
     )
     return [cells, *_written(n, trace, values, is_rising, (x0, x1), (top, bottom), frame)]

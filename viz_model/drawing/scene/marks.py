@@ -67,7 +67,8 @@ class Cells(Answering):
     Attributes:
         values: [R, C], or [C] for one row; what is not finite is masked.
         look: "signed" is coloured symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars" stand
-            up from the lower edge, or where ``signed``, from the middle; "stops" goes from stop to stop.
+            up from the lower edge, or where ``signed``, from the middle; "stops" goes from stop
+            to stop, "blank" are only told, not drawn.
         top: the magnitude of full colour, or full height.
         rows, columns: their names, for what is said of a cell; none where they are not worth naming.
         written: whether cells hold their numbers, where there is room; ``hidden`` in those that are masked.
@@ -80,7 +81,7 @@ class Cells(Answering):
         told: what is said of a cell, in lines, with ``{value}``, ``{row}`` and ``{column}``; or ``labels``, one for
             each cell, row after row.
         digits: behind the point, of a value that is said.
-        blank: whether cells without a number are left empty, and not marked as masked.
+        empty: whether cells without a number are left empty, and not marked as masked.
     """
 
     id: str
@@ -89,7 +90,7 @@ class Cells(Answering):
     width: Length = (1, 0)
     height: Length = 0
     values: Any = None
-    look: Literal["signed", "share", "bars", "stops"] = "signed"
+    look: Literal["signed", "share", "bars", "stops", "blank"] = "signed"
     signed: bool = False
     top: float = 1.0
     role: str = "pattern"
@@ -111,7 +112,7 @@ class Cells(Answering):
     told: str = ""
     labels: Sequence[str] = ()
     digits: int = 4
-    blank: bool = False
+    empty: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +257,7 @@ Mark: TypeAlias = Cells | Items | Labels | Text | Texts | Rect | Path
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(Answering):
-    """A part of a picture that stays in one piece: ``min`` to ``most`` pixels wide, ``grow`` its share of spare room."""
+    """A part of a picture in one piece: ``min`` to ``most`` pixels wide, ``grow`` its share of spare room."""
 
     id: str
     marks: Sequence[Mark]
@@ -285,6 +286,7 @@ class Scene:
         words: "masked", what is said of a cell without a number.
         heading: written over it.
         keys: its legend; ``keys_at`` says where.
+        even: whether the panels are alike and stand in columns; else they flow.
     """
 
     id: str
@@ -298,6 +300,6 @@ class Scene:
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:
-    """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths that run over ``share`` of the width and ``pixels``."""
+    """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths up to ``share`` of the width and ``pixels``."""
     along = np.asarray(values, dtype=np.float32)
     return np.stack([along * share, along * pixels], axis=-1)
