@@ -1,4 +1,5 @@
-// What stands over a picture: its heading, and its legend, each name beside marks that look as what it names.
+// What stands over and under a picture: its heading, a note, and its legend, each name beside marks that look as what
+// it names.
 import { write } from "./marks.js"
 import { measure } from "./cases.js"
 import { linesOf } from "./writing.js"
@@ -7,23 +8,22 @@ const [WIDE, HIGH] = [28, 14]
 
 export function keys(made, colours) {
   const { at, header, over, below } = made
-  const entries = at(header.keys) ?? [], heading = at(header.heading)
-  const now = JSON.stringify([entries, heading])
+  const entries = at(header.keys) ?? [], heading = at(header.heading), note = at(header.note)
+  const now = JSON.stringify([entries, heading, note])
   if (now === made.keyed && colours === made.keyColours) return
   Object.assign(made, { keyed: now, keyColours: colours })
-  const parts = []
-  if (heading) {
-    const line = document.createElement("div")
-    line.className = "heading"
-    line.textContent = heading
-    parts.push(line)
+  const line = (className, text) => {
+    const made = document.createElement("div")
+    made.className = className
+    made.textContent = text
+    return made
   }
   const list = document.createElement("ul")
   list.className = "keys"
   for (const { name, marks } of entries) list.append(entry(name, marks, at, colours))
   const under = at(header.keys_at) === "below"
-  over.replaceChildren(...parts, ...(entries.length && !under ? [list] : []))
-  below.replaceChildren(...(entries.length && under ? [list] : []))
+  over.replaceChildren(...(heading ? [line("heading", heading)] : []), ...(entries.length && !under ? [list] : []))
+  below.replaceChildren(...(entries.length && under ? [list] : []), ...(note ? [line("note", note)] : []))
 }
 
 function entry(name, marks, at, colours) {

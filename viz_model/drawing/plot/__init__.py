@@ -146,7 +146,11 @@ def _names(axis: Axis, axes: Mapping[str, Axis], frame: Frame) -> list[Mark]:
         if axis.title:
             middle = frame.x((axis.start + axis.stop) / 2)
             below = y + side.room - TITLE / 2 + 2
-            made.append(Text(id=f"title {axis.name}", text=written(axis.title), x=middle, y=below, anchor="middle", fill="muted"))
+            made.append(
+                Text(
+                    id=f"title {axis.name}", text=written(axis.title), x=middle, y=below, anchor="middle", fill="muted"
+                )
+            )
         return made
     begin = frame.x(other.start)
     begin = begin if isinstance(begin, tuple) else (0.0, begin)
@@ -162,7 +166,15 @@ def _names(axis: Axis, axes: Mapping[str, Axis], frame: Frame) -> list[Mark]:
     if axis.title:
         middle_y = frame.y((axis.start + axis.stop) / 2)
         at = (begin[0], begin[1] - side.room + LINE / 2 - 2)
-        made.append(Text(id=f"title {axis.name}", text=written(axis.title), x=at, y=middle_y, anchor="middle", rotate=-90, fill="muted"))
+        made.append(
+            Text(
+                id=f"title {axis.name}",
+                text=written(axis.title),
+                x=at,
+                y=middle_y,
+                anchor="middle",
+                rotate=-90,
+                fill="muted",
+            )
+        )
     return made
-
-

@@ -124,9 +124,15 @@ def axes_of(sheet: Sheet) -> dict[str, Axis]:
     for name, said in sheet.layout.items():
         if name[1:5] == "axis":
             axis = f"{name[0]}{name[5:]}"
-            found[axis] = _axis(axis, said, [trace for trace in sheet.traces if (trace.get(f"{axis[0]}axis") or axis[0]) == axis], sheet)
+            found[axis] = _axis(
+                axis, said, [trace for trace in sheet.traces if (trace.get(f"{axis[0]}axis") or axis[0]) == axis], sheet
+            )
     for name, axis in found.items():
-        together = [other for other in found.values() if (other.said.get("matches") or other.name) == (axis.said.get("matches") or name)]
+        together = [
+            other
+            for other in found.values()
+            if (other.said.get("matches") or other.name) == (axis.said.get("matches") or name)
+        ]
         if len(together) > 1 and not any(other.said.get("range") is not None for other in together):
             low, high = min(other.low for other in together), max(other.high for other in together)
             found[name] = axis._replace(low=low, high=high)
@@ -169,7 +175,9 @@ def _reach(
         if trace["type"] == "bar":
             if (trace.get("orientation") == "h") == (letter == "x"):
                 base = trace.get("base")
-                starts = np.zeros(len(values)) if base is None else np.broadcast_to(np.asarray(base, float), values.shape)
+                starts = (
+                    np.zeros(len(values)) if base is None else np.broadcast_to(np.asarray(base, float), values.shape)
+                )
                 tight += starts.tolist()
                 loose += (starts + values).tolist()
                 if sheet.layout.get("barmode") == "stack":

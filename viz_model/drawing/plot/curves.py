@@ -41,7 +41,9 @@ def marks(n: int, trace: Trace, axes: Mapping[str, Axis], frame: Frame, said: Sa
         )  # fmt: skip
     if trace.get("error_y"):
         made.append(_spread(n, trace, x, y_axis, frame))
-    is_out = ~((x_axis.start - 1e-6 <= x) & (x <= x_axis.stop + 1e-6) & (y_axis.start - 1e-6 <= y) & (y <= y_axis.stop + 1e-6))
+    is_out = ~(
+        (x_axis.start - 1e-6 <= x) & (x <= x_axis.stop + 1e-6) & (y_axis.start - 1e-6 <= y) & (y <= y_axis.stop + 1e-6)
+    )
     x, y = np.where(is_out, np.nan, x), np.where(is_out, np.nan, y)
     if "markers" in has or ("lines" in has and said.walk):
         made.append(_points(n, trace, has, frame.across(x), frame.down(y), said))
@@ -70,11 +72,7 @@ def within(x: np.ndarray, y: np.ndarray, x_axis: Axis, y_axis: Axis) -> tuple[np
 
 def _crossings(a: float, p: float, b: float, q: float, axis: Axis) -> list[tuple[float, float]]:
     """Where a line from one point to the next crosses the ends of an axis, in its order."""
-    found = [
-        ((end - a) / (b - a), end)
-        for end in (axis.start, axis.stop)
-        if a != b and 0 < (end - a) / (b - a) < 1
-    ]
+    found = [((end - a) / (b - a), end) for end in (axis.start, axis.stop) if a != b and 0 < (end - a) / (b - a) < 1]
     return [(end, p + share * (q - p)) for share, end in sorted(found)]
 
 
@@ -87,7 +85,9 @@ def _points(n: int, trace: Trace, has: set[str], x: np.ndarray, y: np.ndarray, s
         if len(kept) == len(x) or said.where is not None:
             return Items(x=x, y=y, labels=said.labels, picks=said.picks, **look)
         return Items(x=x[kept], y=y[kept], labels=[said.labels[i] for i in kept] if said.labels else (), **look)
-    fill, opacity = colours_of(marker.get("color") or (trace.get("line") or {}).get("color") or "residual", trace, marker)
+    fill, opacity = colours_of(
+        marker.get("color") or (trace.get("line") or {}).get("color") or "residual", trace, marker
+    )
     ring = marker.get("line") or {}
     stroke, _ = colours_of(ring["color"], {}, {}) if ring.get("color") is not None else (None, 1)
     size, thick = (_plain(value) for value in (marker.get("size", 6), ring.get("width", 1)))

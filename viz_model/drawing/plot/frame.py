@@ -124,7 +124,7 @@ def _across(axis: Axis) -> Side:
     if not axis.visible:
         return Side([], 0, "never")
     ticks = axis.ticks(9 if axis.stop - axis.start > 0.6 else 5)
-    title = (TITLE if axis.title else 0)
+    title = TITLE if axis.title else 0
     if axis.said.get("showticklabels") is False or not ticks:
         return Side(ticks, title, "never")
     longest = max(wide(tick.text) for tick in ticks)

@@ -29,7 +29,8 @@ def keys(sheet: Sheet, drawn: dict[int, list[Mark]]) -> list[Key]:
         groups.add(group)
         marks = tuple(_samples(drawn.get(n, [])))
         found.append((trace.get("legendrank") or 1000, n, Key(name=words(str(trace["name"])), marks=marks)))
-    return [key for *_, key in sorted(found, key=lambda one: one[:2])]
+    is_back = (sheet.layout.get("legend") or {}).get("traceorder") == "reversed"
+    return [key for *_, key in sorted(found, key=lambda one: one[:2], reverse=is_back)]
 
 
 def _samples(marks: list[Mark]) -> Iterator[Mark]:
@@ -42,10 +43,14 @@ def _samples(marks: list[Mark]) -> Iterator[Mark]:
                 yield replace(mark, x=np.array(xs), y=np.array(ys), head=0)
             case Items() if mark.width is None and mark.symbol:
                 one = _first(mark)
-                yield replace(one, x=np.array([14.0]), y=np.array([float(MIDDLE)]), size=min(11, max(6, float(one.size))))  # type: ignore[arg-type]
+                yield replace(
+                    one, x=np.array([14.0]), y=np.array([float(MIDDLE)]), size=min(11, max(6, float(one.size)))
+                )  # type: ignore[arg-type]
             case Items() if mark.width is not None:
                 one = _first(mark)
-                yield replace(one, x=np.array([7.0]), y=np.array([1.0]), width=np.array([14.0]), height=np.array([12.0]))
+                yield replace(
+                    one, x=np.array([7.0]), y=np.array([1.0]), width=np.array([14.0]), height=np.array([12.0])
+                )
             case _:
                 pass
 

@@ -43,12 +43,23 @@ def marks(
     (x0, x1), (y0, y1) = (
         axis.share(edges(trace, letter, axis.kind, axis.names)) for letter, axis in (("x", x_axis), ("y", y_axis))
     )
-    labels, names = _labels(trace, values), [_names(trace, "y", y_axis, len(values)), _names(trace, "x", x_axis, values.shape[1])]
+    labels, names = (
+        _labels(trace, values),
+        [_names(trace, "y", y_axis, len(values)), _names(trace, "x", x_axis, values.shape[1])],
+    )
     where = said.where
     is_rising = y1 > y0  # the first row is the lowest
     if is_rising:
         values, y0, y1, names[0] = values[::-1], y1, y0, names[0][::-1]
-        labels = [label for row in reversed(np.reshape(np.array(labels, dtype=object), values.shape).tolist()) for label in row] if labels else []
+        labels = (
+            [
+                label
+                for row in reversed(np.reshape(np.array(labels, dtype=object), values.shape).tolist())
+                for label in row
+            ]
+            if labels
+            else []
+        )
         where = _reversed(where, len(values))
     short = template_of(trace)
     template = told_of_cells(short) if short is not None and not labels else None
@@ -86,7 +97,10 @@ def _names(trace: Trace, letter: str, axis: Axis, n: int) -> list[str]:
     given = trace.get(letter)
     if given is None or len(given) != n:
         return [str(i) for i in range(n)]
-    return [plain(value) if isinstance(value, str) else formatted(value) for value in (given.tolist() if isinstance(given, np.ndarray) else given)]
+    return [
+        plain(value) if isinstance(value, str) else formatted(value)
+        for value in (given.tolist() if isinstance(given, np.ndarray) else given)
+    ]
 
 
 def _labels(trace: Trace, values: np.ndarray) -> list[str]:
@@ -130,7 +144,13 @@ def _look(sheet: Sheet, trace: Trace, values: np.ndarray) -> dict[str, Any]:
 
 
 def _written(
-    n: int, trace: Trace, values: np.ndarray, is_rising: bool, ends: tuple[Any, Any], sides: tuple[float, float], frame: Frame
+    n: int,
+    trace: Trace,
+    values: np.ndarray,
+    is_rising: bool,
+    ends: tuple[Any, Any],
+    sides: tuple[float, float],
+    frame: Frame,
 ) -> list[Texts]:
     """What a ``texttemplate`` writes into every cell that has a number."""
     template = trace.get("texttemplate")
@@ -180,16 +200,43 @@ def scale_bar(n: int, sheet: Sheet, bar: Mapping[str, Any], frame: Frame) -> lis
     if bar.get("orientation") == "h":
         share = float(bar.get("len") or 1)
         y = frame.height - 30
-        marks = [Cells(id=f"scale.{n}", x=frame.x(1 - share), y=y, width=frame.width(share), height=8, values=steps, walk=False, **look)]
+        marks = [
+            Cells(
+                id=f"scale.{n}",
+                x=frame.x(1 - share),
+                y=y,
+                width=frame.width(share),
+                height=8,
+                values=steps,
+                walk=False,
+                **look,
+            )
+        ]
         anchors = ("start", "middle", "end")
         return marks + [
-            Text(id=f"scale.{n}.{i}", text=text, x=frame.x(1 - share + share * i / 2), y=y + 18, anchor=anchors[i], fill="muted")  # type: ignore[arg-type]
+            Text(
+                id=f"scale.{n}.{i}",
+                text=text,
+                x=frame.x(1 - share + share * i / 2),
+                y=y + 18,
+                anchor=anchors[i],
+                fill="muted",
+            )  # type: ignore[arg-type]
             for i, text in enumerate(texts)
         ]
-    marks = [Cells(id=f"scale.{n}", x=(1, -46), y=frame.top, width=8, height=frame.inner, values=steps[::-1, None], walk=False, **look)]
+    marks = [
+        Cells(
+            id=f"scale.{n}",
+            x=(1, -46),
+            y=frame.top,
+            width=8,
+            height=frame.inner,
+            values=steps[::-1, None],
+            walk=False,
+            **look,
+        )
+    ]
     return marks + [
         Text(id=f"scale.{n}.{i}", text=text, x=(1, -34), y=frame.y(i / 2) + (-6, 0, 6)[i], fill="muted")
         for i, text in enumerate(texts)
     ]
-
-

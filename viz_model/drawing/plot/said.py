@@ -34,7 +34,11 @@ class Said(NamedTuple):
 def said_of(trace: Trace, n: int, where: Where | None, *, has_picks: bool) -> Said:
     """Of the ``n`` marks of a trace; those that a click on answers tell their ``customdata`` where it ``has_picks``."""
     template = template_of(trace)
-    fields = {name: values for name in ("x", "y", "text", "hovertext", "customdata", "base") if (values := _listed(trace.get(name), n))}
+    fields = {
+        name: values
+        for name in ("x", "y", "text", "hovertext", "customdata", "base")
+        if (values := _listed(trace.get(name), n))
+    }
     labels = [] if template is None else told(template, n, {"x": range(n), "y": range(n), **fields})
     picks = fields.get("customdata", []) if has_picks and trace.get("customdata") is not None else []
     walk = template is not None or bool(picks) or where is not None
@@ -62,5 +66,8 @@ def colours_of(colour: Any, trace: Mapping[str, Any], marker: Mapping[str, Any])
     each = [colour] * n if isinstance(colour, str) else list(colour)
     more = list(given) if isinstance(given, (np.ndarray, list)) else [1.0 if given is None else float(given)] * n
     found = [role_of(str(one)) for one in each]
-    roles, alphas = [role for role, _ in found], [round(alpha * whole * float(own), 3) for (_, alpha), own in zip(found, more, strict=True)]
+    roles, alphas = (
+        [role for role, _ in found],
+        [round(alpha * whole * float(own), 3) for (_, alpha), own in zip(found, more, strict=True)],
+    )
     return roles, alphas if len(set(alphas)) > 1 else alphas[0] if alphas else 1.0

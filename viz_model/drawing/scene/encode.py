@@ -117,7 +117,7 @@ def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Ca
         "by": list(by),
         "even": first.even,
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
-        **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at")),
+        **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
         "panels": _merged_by_id([scene["panels"] for scene in of_all]),
     }
     return framed(header, arrays)
@@ -157,7 +157,7 @@ def _plain_scene(scene: Scene, arrays: _Arrays, is_coarse: bool) -> dict[str, An
     keys = [{"name": key.name, "marks": [_mark(mark, arrays, False) for mark in key.marks]} for key in scene.keys]
     said = {"title": scene.title, "description": scene.description, "words": dict(scene.words)}
     legend = {"keys": keys, "keys_at": scene.keys_at} if keys else {}
-    return {**said, **legend, "heading": scene.heading or None, "panels": panels}
+    return {**said, **legend, "heading": scene.heading or None, "note": scene.note or None, "panels": panels}
 
 
 def _panel(panel: Panel, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from viz_model.drawing.cells import Cells as Where
 Length: TypeAlias = "float | tuple[float, float]"
 
 
-
 class Run(NamedTuple):
     """A part of a line of writing; ``fill`` where it has a colour of its own."""
 
@@ -286,6 +285,7 @@ class Scene:
         words: "masked", what is said of a cell without a number.
         heading: written over it.
         keys: its legend; ``keys_at`` says where.
+        note: written under it.
         even: whether the panels are alike and stand in columns; else they flow.
     """
 
@@ -297,6 +297,8 @@ class Scene:
     heading: str = ""
     keys: Sequence[Key] = ()
     keys_at: Literal["above", "below"] = "above"
+    note: str = ""
+    even: bool = False
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:

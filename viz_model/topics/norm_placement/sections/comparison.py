@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.numbers.block import norm_name, sets_length
 from viz_model.topics.norm_placement.pictures import look
 
@@ -88,7 +88,7 @@ def finding(
     shown: Comparison,
     place: Any,
     name: str,
-    figure: go.Figure,
+    figure: Sheet,
     facts: Facts,
     *sites: str,
     each: Mapping[str, Facts] | None = None,

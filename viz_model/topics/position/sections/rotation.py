@@ -101,7 +101,7 @@ def frequencies(given: Turned) -> None:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: page.words(f"rope_{name}", **facts) for name in names}
         view = views.wavelength_view(page.trace, page.view.layer, given.pair)
-        height = max(300, drawn.layout.height)
+        height = max(300, drawn.layout["height"])
         elements.figure(page, draw_wavelengths(view, labels, height), "lengths", page.words("rope_lengths_alt"))
         st.caption(page.words("rope_lengths_note"))
     elements.see(page, "rope_frequencies", **facts)
