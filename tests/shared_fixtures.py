@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import socket
@@ -17,16 +18,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import app_driver
 import hypothesis
 import plotly.graph_objects as go
 import pytest
+import streamlit as st
 import torch
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.drawing import plot
+from viz_model.drawing.scene import Scene, encode
 from viz_model.drawing.sheet import Sheet
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -72,8 +78,11 @@ def _gradients_at_start() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _accepted_figures() -> Iterator[None]:
-    """Every figure that a test draws is one that Plotly accepts: what draws it does not look."""
-    drawn, templates = Sheet.drawn, set()
+    """Every figure that a test draws is one that Plotly accepts, and a scene: what draws it does not look.
+
+    Those of a page are kept with its visit (:func:`app_driver.figures`).
+    """
+    drawn, scene, templates = Sheet.drawn, plot.scene, set()
 
     def accepted(figure: Sheet) -> go.Figure:
         found = drawn(figure)
@@ -83,10 +92,18 @@ def _accepted_figures() -> Iterator[None]:
             go.layout.Template(template)
             templates.add(repr(template))
         go.Figure(spec)
+        encode(scene(figure, "figure", "figure"))
         return found
+
+    def kept(sheet: Sheet, id: str, *args: Any, **more: Any) -> Scene:
+        figure = sheet.drawn()
+        if get_script_run_ctx(suppress_warning=True) is not None:
+            st.session_state.setdefault(app_driver.FIGURES, {})[id] = json.loads(figure.to_json())
+        return scene(sheet, id, *args, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sheet, "drawn", accepted)
+        patch.setattr(plot, "scene", kept)
         yield
 
 

@@ -128,13 +128,11 @@ def _written(
     )
     texts = [words(str(text)) if text is not None else "" for text in given]
     if position == "inside":
-        rooms = None if trace.get("constraintext") == "none" else abs(right - left)
+        rooms = None if trace.get("constraintext") == "none" else (right - left) * np.sign(right - left)[:, :1]
         return [Texts(id=f"bars.{n}.text", texts=texts, x=(left + right) / 2, y=middle, rooms=rooms, **look)]
     is_back = lengths < 0
     if is_lying:
-        end = np.where(is_back[:, None], np.minimum(left, right), np.maximum(left, right)) + np.where(is_back, -4, 4)[
-            :, None
-        ] * [0, 1]
+        end = right + np.stack([np.zeros(len(right)), np.where(is_back, -4, 4)], -1)
         anchors = ["end" if back else "start" for back in is_back]
         return [Texts(id=f"bars.{n}.text", texts=texts, x=end, y=middle, anchor=anchors, **look)]
     above = np.where(is_back, np.maximum(lower, upper) + 9, np.minimum(lower, upper) - 9)

@@ -12,7 +12,7 @@ from viz_model.drawing.plot.writing import SMALLEST, lines, plain, wide
 from viz_model.drawing.scene import Length
 from viz_model.drawing.sheet import Sheet
 
-LIKELY = 620
+LIKELY = 480
 """Pixels that a picture is likely to be wide: whether names fit side by side is judged by it."""
 
 TITLE, NEAR, LINE, LONGEST = 20, 8, 16, 230

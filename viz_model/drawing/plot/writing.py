@@ -64,7 +64,7 @@ def formatted(value: Any, spec: str = "") -> str:
         return str(value)
     if spec.endswith("d"):
         value = round(float(value))
-    said = format(value if spec.endswith("d") else float(value), spec or ".6g")
+    said = format(value if spec.endswith("d") else float(value), spec or ",.6g")
     return said.replace("-", "−")
 
 
