@@ -1,4 +1,4 @@
-"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid, a mask.
+"""Parts of the page that Streamlit has no element for: the token ribbon, the head grid, a mask.
 
 Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Python sends, with
 ``textContent`` only, and send back which thing was clicked.
@@ -37,7 +37,7 @@ def _component(name: str, *, framed: bool = False, asks: bool = False) -> Callab
     )
 
 
-_RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
+_RIBBON, _BROWSER, _MASK = _component("ribbon"), _component("browser"), _component("mask")
 _PARTS, _TREE = _component("parts"), _component("tree")
 _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
 _LINES, _CROSS_GRID = _component("lines", framed=True), _component("crossgrid", framed=True)
@@ -82,20 +82,34 @@ def ribbon(
     on_pick: Callable[[int], None],
     first: int = 0,
     ends: Sequence[dict[str, Any]] = (),
+    name: str = "",
+    is_line: bool = False,
 ) -> None:
     """The sentence as chips, one or none selected.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
-    beyond, which lead on.
+    beyond, which lead on. ``name`` stands before them. In one line (``is_line``) they scroll sideways,
+    else they wrap.
     """
-    data = {"chips": list(chips), "selected": selected, "label": label, "first": first, "ends": list(ends)}
+    data = {
+        "chips": list(chips),
+        "selected": selected,
+        "label": label,
+        "first": first,
+        "ends": list(ends),
+        "name": name,
+        "line": is_line,
+    }
     _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
-    """The whole machine as a strip; ``picked`` holds the ``page`` of a station, or a ``layer``."""
-    _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
+def browser(language: str, skip: str) -> None:
+    """Tell the browser what the page is written in, and give who comes by keyboard a way past the frame.
+
+    Draws nothing in its place: the link stands at the beginning of the document, and shows when it has the focus.
+    """
+    _BROWSER(key="frame.browser", data={"language": language, "skip": skip})
 
 
 def grid(
