@@ -1,4 +1,4 @@
-"""What every page shares around its own content: navigation on top, the sidebar, and what the browser is told.
+"""What every page shares around its own content: navigation on top, and where its parts stand.
 
 Every page opens the frame itself. On a fresh server Streamlit may run a file of ``pages/``
 directly, without ``app.py``; opening the frame twice in one run, as happens otherwise, changes
@@ -100,9 +100,9 @@ class Places(NamedTuple):
 
 
 def lay_out(t: Texts) -> Places:
-    """Lay out what stands around a page, and tell the browser its language."""
-    with st.container(key="frame_browser"):
-        components.browser(t.language, t("common.skip"))
+    """Lay out what stands around a page, with a way past it for who comes by keyboard."""
+    with st.container(key="frame_skip"):
+        components.skip(t("common.skip"), key="frame.skip")
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
     if st.context.is_embedded:

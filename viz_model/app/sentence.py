@@ -146,34 +146,37 @@ def _read_as(lm: vm.LanguageModel, text: str) -> str:
     return tokenizer.decode(tokenizer.encode(text, special=False))
 
 
-def tokens(trace: vm.Trace, selected: int, t: Texts) -> None:
-    """The tokens as chips; a click selects one. Of an encoder–decoder the source, and beside it the target.
+def tokens(trace: vm.Trace, t: Texts, token: int) -> None:
+    """The tokens as chips, of an encoder–decoder those of the source and below them those of the target.
 
-    ``trace`` is seen from the stack that the page looks at, and ``selected`` is a position in it.
+    ``trace`` is seen from the stack that the page looks at, and ``token`` is a position in it. The browser itself
+    selects among its tokens; a click on one of the other stack goes there.
     """
-    with st.container(horizontal=True, key="frame_chips", gap="small"):
+    with st.container(gap="xsmall", key="frame_chips"):
         for side in trace.config.sides:
-            _chips(trace, side, selected if side == trace.side else None, t)
+            with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
+                if len(trace.config.sides) > 1:
+                    st.caption(t(f"common.side_{side}"), width="content")
+                _chips(trace, side, token, t)
 
 
-def _chips(trace: vm.Trace, side: Side, selected: int | None, t: Texts) -> None:
-    tokens, is_one_of_two = trace.at(side).tokens, len(trace.config.sides) > 1
-    shown = around(selected or 0, len(tokens), MOST_CHIPS)
-    ends = (shown.start - 1, shown.stop)
+def _chips(trace: vm.Trace, side: Side, token: int, t: Texts) -> None:
+    tokens, is_own = trace.at(side).tokens, side == trace.side
+    shown = around(token if is_own else 0, len(tokens), MOST_CHIPS)
+    label = "tokens" if len(trace.config.sides) == 1 else f"tokens_{side}"
     components.ribbon(
         [chip(token, position, under=token.id) for position, token in enumerate(tokens[shown], shown.start)],
-        selected=selected,
-        label=t(f"common.tokens_{side}", start=frame.start(trace, t)) if is_one_of_two else t("common.tokens"),
-        name=t(f"common.side_{side}") if is_one_of_two else "",
-        is_line=True,
+        selected=None,
+        label=t(f"common.{label}", start=frame.start(trace, t)),
         first=shown.start,
         ends=[
             {"position": position, "label": t("common.ribbon_to", position=position)}
-            for position in ends
+            for position in (shown.start - 1, shown.stop)
             if 0 <= position < len(tokens)
         ],
         key=f"frame.ribbon.{side}",
-        on_pick=functools.partial(_follow, side),
+        on_pick=None if is_own else functools.partial(_follow, side),
+        many=False,
     )
 
 

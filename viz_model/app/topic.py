@@ -16,8 +16,10 @@ from viz_model.app import (
     examples,
     frame,
     interventions,
+    pictures,
     place,
     runs,
+    selection,
     sentence,
     sidebar,
     state,
@@ -168,7 +170,7 @@ def _shorten(opened: _Opened) -> None:
 def _tokens(opened: _Opened) -> None:
     """The sentence in tokens, which stays in sight."""
     page = _now(opened)
-    sentence.tokens(page.trace, page.token, page.t)
+    sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.ASK)
@@ -192,8 +194,10 @@ def _body(opened: _Opened) -> None:
         if mark := stations.mark(page):
             st.caption(mark, width="content")
     elements.see(page, "lead")
+    pictures.begin()
     opened.topic.draw(page)
     stations.onward(page)
+    selection.bridge(page)
 
 
 def _now(opened: _Opened) -> Page:
@@ -204,7 +208,9 @@ def _now(opened: _Opened) -> Page:
     token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
-    return Page(opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages)
+    return Page(
+        opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages, opened.topic.without
+    )
 
 
 def _asked_about(trace: vm.Trace, is_own: bool) -> int:

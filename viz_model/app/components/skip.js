@@ -1,4 +1,4 @@
-// What only the document itself can hold: its language, and a link past everything that stands on every page.
+// A link past everything that stands on every page, as the first thing in the document.
 const ID = "viz-model-skip"
 const LOOK = `#${ID} { position: fixed; top: 0.5rem; left: 0.5rem; z-index: 1000000; padding: 0.6rem 1rem;
   border-radius: 0.5rem; background: #6b4fa0; color: #fff; font: 600 16px/1.4 "Source Sans", sans-serif; text-decoration: none; }
@@ -25,7 +25,6 @@ function link() {
 }
 
 export default function (component) {
-  document.documentElement.lang = component.data.language === "zh" ? "zh-CN" : component.data.language
   const skip = document.getElementById(ID) ?? link()
-  skip.textContent = component.data.skip
+  skip.textContent = component.data.label
 }

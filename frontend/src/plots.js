@@ -1,7 +1,8 @@
 // Clicks on cells that are numbers of the run. Plotly's heatmaps select nothing in Streamlit, but every plot
 // on the page says what was clicked, and its traces say in `meta` which number that is.
-export default function (component) {
-  const { setTriggerValue } = component
+import { whereIs } from "./where.js"
+
+export function plots(root, header, arrays, tell) {
   const said = (plot, point) => {
     const cells = plot.data[point.curveNumber]?.meta?.cells
     if (!cells) return null
@@ -17,7 +18,7 @@ export default function (component) {
     for (const known of met.keys()) if (!known.isConnected) met.delete(known)
     const clicked = ({ points }) => {
       const found = points.map(point => said(plot, point)).find(Boolean)
-      if (found) setTriggerValue("picked", found)
+      if (found) tell("picked", found)
     }
     const hovered = ({ points }) => point(plot, points.some(p => said(plot, p)))
     const left = () => point(plot, false)
