@@ -114,7 +114,7 @@ function under(panel, event) {
   const box = panel.box.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top
   const inside = ({ rect }) => rect && x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height
   const target = panel.targets.findLast(inside)
-  const cells = [...panel.drawn.values()].findLast(now => now.walk !== false && inside({ rect: now }))
+  const cells = [...panel.drawn.values()].findLast(now => now.names_of_columns && inside({ rect: now }))
   if (!cells) return target ? { id: target.id } : null
   return {
     id: cells.id, target: target?.id,
