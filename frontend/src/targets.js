@@ -13,6 +13,7 @@ export function targets(made, panel) {
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
   const found = [...whole, ...data.marks.filter(mark => mark.act || (mark.kind === "cells" && mark.walk !== false))].map(mark => {
     const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    target.element.dataset.mark = mark.id
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
   })
   for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
