@@ -1,19 +1,19 @@
-"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid, a mask.
+"""Parts of the page that Streamlit has no element for: pictures, chips of tokens, a mask to draw in.
 
-Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Python sends, with
-``textContent`` only, and send back which thing was clicked.
+All are drawn by one module in the browser (``frontend/src``), which writes text as ``textContent`` only, and tell
+which thing was clicked.
 """
 
 from __future__ import annotations
 
-import json
-import struct
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import streamlit as st
+
+from viz_model.drawing.scene import framed
 
 _FOLDER = Path(__file__).parent
 
@@ -22,34 +22,28 @@ def _read(file: str) -> str:
     return (_FOLDER / file).read_text(encoding="utf-8")
 
 
-def _component(name: str, *, framed: bool = False, asks: bool = False) -> Callable[..., Any]:
-    """Register a component.
-
-    Those that are ``framed`` are sent a header and numbers, and know how to read them; those that ``asks``
-    know which number of the run a cell is.
-    """
-    shared = ("unframe",) * framed + ("where",) * asks
+def _component(name: str) -> Callable[..., Any]:
+    """Register a component of its own files."""
     return st.components.v2.component(
         f"viz_model.{name}",
-        js="".join(_read(f"{part}.js") for part in (*shared, name)),
+        js=_read(f"{name}.js"),
         css=_read(f"{name}.css"),
         html='<div class="root"></div>\n',
     )
 
 
-_RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
-_PARTS, _TREE = _component("parts"), _component("tree")
-_GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
-_LINES, _CROSS_GRID = _component("lines", framed=True), _component("crossgrid", framed=True)
-_CURVES = _component("curves", framed=True)
-_STRIPS = _component("strips", framed=True, asks=True)
-_CELLS = _component("cells", asks=True)
+@functools.cache
+def _module() -> Callable[..., Any]:
+    """The one module of ``frontend/src``: mounted for every picture, for the chips, and for what is not seen.
+
+    Registered when it is first drawn: Streamlit knows where the package's files are only while it runs.
+    """
+    return st.components.v2.component(
+        "viz-model.pictures", js="viz.js", css="viz.css", html='<div class="viz"></div>\n'
+    )
 
 
-def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
-    """One frame: length, JSON header, raw float32. Bytes inside a dictionary would arrive as text."""
-    head = json.dumps(header).encode()
-    return struct.pack("<I", len(head)) + head + numbers.astype("<f4").tobytes()
+_MAP = _component("map")
 
 
 def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked") -> Callable[[], None]:
@@ -65,12 +59,34 @@ Ask: TypeAlias = Callable[[dict[str, Any]], None]
 """What is done when the ``site`` and ``index`` of a cell are asked about."""
 
 
-def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, Any]:
-    """The callbacks of a component in which some things are picked and cells are asked about."""
-    return {
-        "on_picked_change": _callback(key, on_pick),
-        "on_asked_change": _callback(key, on_ask, "asked"),
-    }
+def picture(scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None) -> None:
+    """A scene (:func:`viz_model.drawing.scene.encode`).
+
+    ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of
+    a cell.
+    """
+    heard: dict[str, Any] = {}
+    if on_pick is not None:
+        heard["on_picked_change"] = _callback(key, on_pick)
+    if on_ask is not None:
+        heard["on_asked_change"] = _callback(key, on_ask, "asked")
+    _module()(key=key, data=scene, **heard)
+
+
+def bridge(
+    header: dict[str, Any],
+    *,
+    key: str,
+    on_select: Callable[[dict[str, Any]], None],
+    on_rest: Callable[[object], None],
+) -> None:
+    """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
+    _module()(
+        key=key,
+        data=framed({"kind": "bridge", **header}),
+        on_selected_change=_callback(key, on_select, "selected"),
+        on_rested_change=_callback(key, on_rest, "rested"),
+    )
 
 
 def ribbon(
@@ -79,18 +95,21 @@ def ribbon(
     selected: int | None,
     label: str,
     key: str,
-    on_pick: Callable[[int], None],
+    on_pick: Callable[[int], None] | None,
     first: int = 0,
     ends: Sequence[dict[str, Any]] = (),
+    many: bool = True,
 ) -> None:
-    """The sentence as chips, one or none selected.
+    """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
-    beyond, which lead on.
+    beyond, which lead on. ``many`` may take several lines.
     """
-    data = {"chips": list(chips), "selected": selected, "label": label, "first": first, "ends": list(ends)}
-    _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
+    header = {"kind": "chips", "chips": list(chips), "selected": selected, "label": label, "first": first}
+    header |= {"ends": list(ends), "selects": on_pick is None, "many": many}
+    heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
+    _module()(key=key, data=framed(header), **heard)
 
 
 def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
@@ -98,59 +117,23 @@ def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, 
     _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def grid(
-    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
-) -> None:
-    """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S]; ``picked`` is a head."""
-    _GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
-
-
 def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
     """A mask to draw in; ``picked`` holds the cells [query, key] that a stroke turned over."""
-    _MASK(key=key, data=data, on_picked_change=_callback(key, on_pick))
-
-
-def pipeline(
-    header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None], on_ask: Ask
-) -> None:
-    """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
-    _PIPELINE(key=key, data=_frame(header, numbers), **_asking(key, on_pick, on_ask))
-
-
-def lines(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
-    """Two columns of tokens joined by lines: ``weights`` is float32 [q, s]; ``picked`` is a target position."""
-    _LINES(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
-
-
-def cross_grid(
-    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
-) -> None:
-    """All heads of a cross-attention layer: ``patterns`` is float32 [H, q, s]; ``picked`` is a head."""
-    _CROSS_GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
+    _module()(key=key, data=framed({"kind": "mask", **data}), on_picked_change=_callback(key, on_pick))
 
 
 def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
     """The parts of two models, what differs on top; ``picked`` is the page where a part is seen."""
-    _PARTS(key=key, data=data, on_picked_change=_callback(key, on_pick))
+    _module()(key=key, data=framed({"kind": "parts", **data}), on_picked_change=_callback(key, on_pick))
 
 
 def tree(data: dict[str, Any], *, key: str) -> None:
     """A module tree that folds."""
-    _TREE(key=key, data=data)
+    _module()(key=key, data=framed({"kind": "tree", **data}))
 
 
-def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
-    """Lines that grow without a blink: those of :class:`viz_model.topics.training_lab.pictures.chart.Chart`."""
-    _CURVES(key=key, data=_frame(header, numbers))
-
-
-def strips(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_ask: Ask) -> None:
-    """Rows of cells over the same columns: those of :func:`viz_model.drawing.strips.scene`."""
-    _STRIPS(key=key, data=_frame(header, numbers), on_asked_change=_callback(key, on_ask, "asked"))
-
-
-def cells(*, key: str, on_pick: Ask) -> None:
+def plots(*, key: str, on_pick: Ask) -> None:
     """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
     (:class:`viz_model.drawing.cells.Cells`).
     """
-    _CELLS(key=key, on_picked_change=_callback(key, on_pick))
+    _module()(key=key, data=framed({"kind": "plots"}), on_picked_change=_callback(key, on_pick))

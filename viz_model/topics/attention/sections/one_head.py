@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from viz_model.app import components, elements, state
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing import lines
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.topics.attention.choices import MATRIX, SPAN
 from viz_model.topics.attention.numbers import layer, views
@@ -30,9 +33,12 @@ def section(query: Query) -> None:
 
 def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
-    words, view, n, most = page.words, page.view, len(page.trace), _reach(page)
-    drawn = matrices.of(page, page.trace, matrix, most)
-    elements.heat_rows(page, drawn, "head", words("head_alt", head=view.head, layer=view.layer))
+    words, n, most = page.words, len(page.trace), _reach(page)
+
+    def alt(page: Page) -> str:
+        return words("head_alt", head=page.view.head, layer=page.view.layer)
+
+    elements.heat_rows(page, partial(matrices.of, trace=page.trace, name=matrix, most=most), "head", alt)
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
     if shown.stop - shown.start < n:
@@ -49,14 +55,16 @@ def _reach(page: Page) -> int:
 
 def _lines(page: Page) -> None:
     """Queries and keys as two columns, joined by lines; a click picks a query."""
-    labels, pattern = page.token_labels, page.trace.head(page.at("attn.pattern"), page.view.head).numpy()
-    seen = lines.LinesView.of(pattern, labels, labels, page.token, MOST_LINES)
     names = {name: page.words(f"lines_{name}") for name in lines.WORDS}
-    header, weights = lines.scene(seen, names, LINE_PITCH)
-    components.lines(header, weights, key=f"{page.text_key}.lines", on_pick=_follow)
-    if len(seen.target) < len(labels):
+
+    def drawn(page: Page) -> Scene:
+        return lines.scene(_seen(page), "attention.lines", page.words("lines_title"), names, LINE_PITCH)
+
+    elements.picture(page, drawn, "lines")
+    if len((seen := _seen(page)).target) < len(page.token_labels):
         st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))
 
 
-def _follow(token: int) -> None:
-    state.update(token=token)
+def _seen(page: Page) -> lines.LinesView:
+    pattern = page.trace.head(page.at("attn.pattern"), page.view.head).numpy()
+    return lines.LinesView.of(pattern, page.token_labels, page.token_labels, page.token, MOST_LINES)
