@@ -25,7 +25,7 @@ PAGES = [page for pages in SECTIONS.values() for page in pages]
 MOST, MOST_GRID = 150_000, 300_000
 """Bytes of a view, and of the grid of all heads of a layer."""
 
-LENGTHS = [500, 16]
+LENGTHS = [16, 500]
 
 
 def long_model(**changes: Any) -> vm.LanguageModel:
