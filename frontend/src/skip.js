@@ -24,7 +24,7 @@ function link() {
   return link
 }
 
-export default function (component) {
-  const skip = document.getElementById(ID) ?? link()
-  skip.textContent = component.data.label
+export function skip(root, header) {
+  const shown = document.getElementById(ID) ?? link()
+  shown.textContent = header.label
 }
