@@ -63,7 +63,9 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     In a fragment, so that a click opens the drawer without running the page again. ``trace`` is the
     run that the page shows, seen from one of its stacks.
     """
-    components.cells(key="derivation.cells", on_pick=picked)
+    words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
+    words["part"] = t("common.numbers_part", shown="{shown}", n="{n}")
+    components.cells(words, key="derivation.cells", on_pick=picked)
     if state.cell() is None:
         state.write(state.now(view))
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,13 +22,13 @@ def _read(file: str) -> str:
     return (_FOLDER / file).read_text(encoding="utf-8")
 
 
-def _component(name: str, *, framed: bool = False, asks: bool = False) -> Callable[..., Any]:
+def _component(name: str, *, framed: bool = False, asks: bool = False, reads: bool = False) -> Callable[..., Any]:
     """Register a component.
 
     Those that are ``framed`` are sent a header and numbers, and know how to read them; those that ``asks``
-    know which number of the run a cell is.
+    know which number of the run a cell is, and the one that ``reads`` figures what each says of its marks.
     """
-    shared = ("unframe",) * framed + ("where",) * asks
+    shared = ("unframe",) * framed + ("where",) * asks + ("numbers", "reach") * reads
     return st.components.v2.component(
         f"viz_model.{name}",
         js="".join(_read(f"{part}.js") for part in (*shared, name)),
@@ -43,7 +43,7 @@ _GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", frame
 _LINES, _CROSS_GRID = _component("lines", framed=True), _component("crossgrid", framed=True)
 _CURVES = _component("curves", framed=True)
 _STRIPS = _component("strips", framed=True, asks=True)
-_CELLS = _component("cells", asks=True)
+_CELLS = _component("cells", asks=True, reads=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -149,8 +149,10 @@ def strips(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_ask: Ask
     _STRIPS(key=key, data=_frame(header, numbers), on_asked_change=_callback(key, on_ask, "asked"))
 
 
-def cells(*, key: str, on_pick: Ask) -> None:
-    """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
-    (:class:`viz_model.drawing.cells.Cells`).
+def cells(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:
+    """Clicks on the page's Plotly figures, and the numbers of each as tables that a button opens.
+
+    ``picked`` holds ``site`` and ``index`` of the cell (:class:`viz_model.drawing.cells.Cells`). The words are
+    ``open``, ``close``, ``item``, ``ask`` and ``part``, with places for ``shown`` and ``n``.
     """
-    _CELLS(key=key, on_picked_change=_callback(key, on_pick))
+    _CELLS(key=key, data=dict(words), on_picked_change=_callback(key, on_pick))

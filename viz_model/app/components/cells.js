@@ -1,13 +1,32 @@
-// Clicks on cells that are numbers of the run. Plotly's heatmaps select nothing in Streamlit, but every plot
-// on the page says what was clicked, and its traces say in `meta` which number that is.
+// What is asked of the page's Plotly figures: which number a cell is, and all of them as tables. Plotly's heatmaps
+// select nothing in Streamlit, but every plot says what was clicked, and its traces say in `meta` which number that is.
 export default function (component) {
-  const { setTriggerValue } = component
-  const said = (plot, point) => {
-    const cells = plot.data[point.curveNumber]?.meta?.cells
-    if (!cells) return null
-    const number = point.pointNumber ?? point.pointIndex
-    return whereIs(cells, ...(Array.isArray(number) ? number : [number, number]))
+  const { setTriggerValue, data, parentElement } = component
+  const known = (plot, curve, row, column) => {
+    const cells = plot.data[curve]?.meta?.cells
+    return cells ? whereIs(cells, row, column) : null
   }
+  const said = (plot, point) => {
+    const number = point.pointNumber ?? point.pointIndex
+    return known(plot, point.curveNumber, ...(Array.isArray(number) ? number : [number, number]))
+  }
+
+  // From the keyboard: a cell of the table asks as its mark does.
+  const root = parentElement.querySelector(".root")
+  const open = plot => openNumbers(root, plot, data, (row, c) => {
+    const place = row.place(c), where = place[1] < 0 ? null : known(plot, row.curve, ...place)
+    const points = plot.data[row.curve]
+    if (where) return () => setTriggerValue("picked", where)
+    if (plot._fullLayout.clickmode.includes("select") && points?.customdata) {
+      const point = { curveNumber: row.curve, pointNumber: place[0], pointIndex: place[0], customdata: points.customdata[place[0]] }
+      return () => plot.emit("plotly_selected", { points: [{ ...point, data: points }] })
+    }
+    return null
+  })
+  const stop = afterChanges(() => {
+    offerNumbers(data, open)
+    reachScrolling()
+  })
 
   // A plot is met when the pointer comes to it, so that it does not matter when it was drawn.
   const met = new Map()
@@ -32,6 +51,8 @@ export default function (component) {
   const events = ["pointerover", "pointerdown"]
   events.forEach(name => document.addEventListener(name, meet, true))
   return () => {
+    stop()
+    takeNumbersBack()
     events.forEach(name => document.removeEventListener(name, meet, true))
     for (const [plot, handlers] of met) {
       for (const [name, handler] of Object.entries(handlers)) plot.removeListener?.(name, handler)
