@@ -65,7 +65,7 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     """
     words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
     words["part"] = t("common.numbers_part", shown="{shown}", n="{n}")
-    components.cells(words, key="derivation.cells", on_pick=picked)
+    components.plots(words, key="derivation.cells", on_pick=picked)
     if state.cell() is None:
         state.write(state.now(view))
         return

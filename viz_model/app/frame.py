@@ -344,7 +344,7 @@ def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
                 chip(tokens[position], position, under=tokens[position].id)
                 for position in range(shown.start, shown.stop)
             ],
-            selected=selected if own else None,
+            selected=None,
             label=label,
             first=shown.start,
             ends=[
@@ -353,7 +353,7 @@ def ribbons(trace: vm.Trace, selected: int, t: Texts, key: str) -> None:
                 if 0 <= position < len(tokens)
             ],
             key=f"{key}.{side}",
-            on_pick=functools.partial(_follow, side),
+            on_pick=None if own else functools.partial(_follow, side),
         )
         if shown.stop - shown.start < len(tokens):
             st.caption(t("common.tokens_part", first=shown.start, last=shown.stop - 1, n=len(tokens)))

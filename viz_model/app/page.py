@@ -25,6 +25,7 @@ class Page:
             an encoder–decoder is a model of one stack.
         token: the selected position, always one that the trace has.
         pages: all pages by name, for links.
+        without: fields of the view that make no difference to the page.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Page:
     t: Texts
     token: int
     pages: dict[str, Any]
+    without: frozenset[str] = frozenset()
 
     def at(self, site: str) -> str:
         """The full name of a block's site in the selected layer."""

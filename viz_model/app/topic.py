@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import derivation, elements, examples, frame, interventions, runs, state
+from viz_model.app import derivation, elements, examples, frame, interventions, pictures, runs, selection, state
 from viz_model.app.choices import CODE, TAB, Choice
 from viz_model.app.page import Page
 from viz_model.app.texts import Texts, literal
@@ -161,7 +161,9 @@ def _body(opened: _Opened) -> None:
     own = page.text_key == page.name
     st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False)
     elements.see(page, "lead")
+    pictures.begin()
     opened.topic.draw(page)
+    selection.bridge(page)
 
 
 def _now(opened: _Opened) -> Page:
@@ -172,7 +174,9 @@ def _now(opened: _Opened) -> Page:
     token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
-    return Page(opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages)
+    return Page(
+        opened.topic.name, opened.text_key, view, lm, trace, opened.t, token, opened.pages, opened.topic.without
+    )
 
 
 def _asked_about(trace: vm.Trace, is_own: bool) -> int:

@@ -6,6 +6,7 @@ Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Pytho
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import streamlit as st
 
+from viz_model.drawing.scene import framed
+
 _FOLDER = Path(__file__).parent
 
 
@@ -22,13 +25,12 @@ def _read(file: str) -> str:
     return (_FOLDER / file).read_text(encoding="utf-8")
 
 
-def _component(name: str, *, framed: bool = False, asks: bool = False, reads: bool = False) -> Callable[..., Any]:
+def _component(name: str, *, is_framed: bool = False) -> Callable[..., Any]:
     """Register a component.
 
-    Those that are ``framed`` are sent a header and numbers, and know how to read them; those that ``asks``
-    know which number of the run a cell is, and the one that ``reads`` figures what each says of its marks.
+    Those that are framed are sent a header and numbers, and know how to read them.
     """
-    shared = ("unframe",) * framed + ("where",) * asks + ("numbers", "reach") * reads
+    shared = ("unframe",) * is_framed
     return st.components.v2.component(
         f"viz_model.{name}",
         js="".join(_read(f"{part}.js") for part in (*shared, name)),
@@ -37,13 +39,22 @@ def _component(name: str, *, framed: bool = False, asks: bool = False, reads: bo
     )
 
 
-_RIBBON, _MAP, _MASK = _component("ribbon"), _component("map"), _component("mask")
+@functools.cache
+def _module() -> Callable[..., Any]:
+    """The one module of ``frontend/src``: mounted for every picture, for the chips, and for what is not seen.
+
+    Registered when it is first drawn: Streamlit knows where the package's files are only while it runs.
+    """
+    return st.components.v2.component(
+        "viz-model.pictures", js="viz.js", css="viz.css", html='<div class="viz"></div>\n'
+    )
+
+
+_MAP, _MASK = _component("map"), _component("mask")
 _PARTS, _TREE = _component("parts"), _component("tree")
-_GRID, _PIPELINE = _component("grid", framed=True), _component("pipeline", framed=True)
-_LINES, _CROSS_GRID = _component("lines", framed=True), _component("crossgrid", framed=True)
-_CURVES = _component("curves", framed=True)
-_STRIPS = _component("strips", framed=True, asks=True)
-_CELLS = _component("cells", asks=True, reads=True)
+_GRID, _PIPELINE = _component("grid", is_framed=True), _component("pipeline", is_framed=True)
+_LINES, _CROSS_GRID = _component("lines", is_framed=True), _component("crossgrid", is_framed=True)
+_CURVES = _component("curves", is_framed=True)
 
 
 def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
@@ -73,24 +84,57 @@ def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, 
     }
 
 
+def picture(scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None) -> None:
+    """A scene (:func:`viz_model.drawing.scene.encode`).
+
+    ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of
+    a cell.
+    """
+    heard: dict[str, Any] = {}
+    if on_pick is not None:
+        heard["on_picked_change"] = _callback(key, on_pick)
+    if on_ask is not None:
+        heard["on_asked_change"] = _callback(key, on_ask, "asked")
+    _module()(key=key, data=scene, **heard)
+
+
+def bridge(
+    header: dict[str, Any],
+    *,
+    key: str,
+    on_select: Callable[[dict[str, Any]], None],
+    on_rest: Callable[[object], None],
+) -> None:
+    """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
+    _module()(
+        key=key,
+        data=framed({"kind": "bridge", **header}),
+        on_selected_change=_callback(key, on_select, "selected"),
+        on_rested_change=_callback(key, on_rest, "rested"),
+    )
+
+
 def ribbon(
     chips: Sequence[dict[str, Any]],
     *,
     selected: int | None,
     label: str,
     key: str,
-    on_pick: Callable[[int], None],
+    on_pick: Callable[[int], None] | None,
     first: int = 0,
     ends: Sequence[dict[str, Any]] = (),
+    many: bool = True,
 ) -> None:
-    """The sentence as chips, one or none selected.
+    """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
-    beyond, which lead on.
+    beyond, which lead on. ``many`` may take several lines.
     """
-    data = {"chips": list(chips), "selected": selected, "label": label, "first": first, "ends": list(ends)}
-    _RIBBON(key=key, data=data, on_picked_change=_callback(key, on_pick))
+    header = {"kind": "chips", "chips": list(chips), "selected": selected, "label": label, "first": first}
+    header |= {"ends": list(ends), "selects": on_pick is None, "many": many}
+    heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
+    _module()(key=key, data=framed(header), **heard)
 
 
 def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
@@ -144,15 +188,11 @@ def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
     _CURVES(key=key, data=_frame(header, numbers))
 
 
-def strips(header: dict[str, Any], numbers: np.ndarray, *, key: str, on_ask: Ask) -> None:
-    """Rows of cells over the same columns: those of :func:`viz_model.drawing.strips.scene`."""
-    _STRIPS(key=key, data=_frame(header, numbers), on_asked_change=_callback(key, on_ask, "asked"))
-
-
-def cells(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:
+def plots(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:
     """Clicks on the page's Plotly figures, and the numbers of each as tables that a button opens.
 
     ``picked`` holds ``site`` and ``index`` of the cell (:class:`viz_model.drawing.cells.Cells`). The words are
     ``open``, ``close``, ``item``, ``ask`` and ``part``, with places for ``shown`` and ``n``.
     """
-    _CELLS(key=key, data=dict(words), on_picked_change=_callback(key, on_pick))
+    header = {"kind": "plots", "words": dict(words)}
+    _module()(key=key, data=framed(header), on_picked_change=_callback(key, on_pick))

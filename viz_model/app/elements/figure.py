@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from viz_model.app import components, derivation
+from viz_model.app import components, derivation, pictures
 from viz_model.app.elements.formula import shape
 from viz_model.app.page import Page
+from viz_model.app.pictures import DIMENSIONS, Dimension
 from viz_model.app.texts import literal
 from viz_model.drawing import cells as cells_of
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.strips import scene as strips_scene
 from viz_model.model import sites
@@ -22,20 +24,23 @@ from viz_model.model import sites
 
 def figure(
     page: Page,
-    figure: go.Figure,
+    draw: go.Figure | Callable[[Page], go.Figure],
     key: str,
-    alt: str,
+    alt: str | Callable[[Page], str],
     *,
     own: bool = True,
+    by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
 ) -> None:
-    """Draw a figure; ``alt`` says in words what it shows.
+    """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
     A click on a cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the
     derivation of that number. Without ``own`` the figure is of another run than the page's. ``on_pick``
     is called with the ``customdata`` of a point that is clicked.
     """
     key = f"{page.text_key}.{key}"
+    figure = draw(page) if callable(draw) else draw
+    told = alt(page) if callable(alt) else alt
     for part in figure.data:
         cells = _known(page, cells_of.read(part.meta))
         if cells is not None and own:
@@ -50,7 +55,7 @@ def figure(
             on_pick(points[0]["customdata"])
 
     select: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if on_pick else {}
-    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **select)
+    st.plotly_chart(figure, key=key, alt=told, config={"displayModeBar": False}, **select)
     notes = figure.layout.meta or {}
     if part := notes.get("part"):
         st.caption(page.t("common.tokens_part", **part))
@@ -58,14 +63,50 @@ def figure(
         st.caption(page.t("common.pooled", **pool))
 
 
-def heat_rows(page: Page, view: StripsView, key: str, alt: str, *, own: bool = True) -> None:
-    """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :func:`figure`."""
-    rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in view.strips)
-    words = {"alt": alt, "masked": page.t("common.masked")}
-    header, numbers = strips_scene(view._replace(strips=rows), words)
-    components.strips(header, numbers, key=f"{page.text_key}.{key}", on_ask=derivation.picked)
-    if view.pool != Pool():
-        st.caption(page.t("common.pooled", **view.pool._asdict()))
+def picture(
+    page: Page,
+    draw: Callable[[Page], Scene],
+    key: str,
+    *,
+    by: Sequence[Dimension] = DIMENSIONS,
+    on_pick: Callable[[Any], object] | None = None,
+) -> None:
+    """Draw a scene that answers in the frame of the click.
+
+    Args:
+        draw: the scene for the layer, head and token of the page that it is given. Its name is ``id``.
+        by: those of them that make a difference to it.
+    """
+    key = f"{page.text_key}.{key}"
+    data = pictures.of(page, draw, key, tuple(name for name in by if name not in page.without))
+    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked)
+
+
+def heat_rows(
+    page: Page,
+    view: StripsView | Callable[[Page], StripsView],
+    key: str,
+    alt: str | Callable[[Page], str],
+    *,
+    own: bool = True,
+    by: Sequence[Dimension] = DIMENSIONS,
+) -> None:
+    """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :func:`figure`, ``by`` as in :func:`picture`.
+
+    A view that is given as it is belongs to this selection alone; a function makes the one of any.
+    """
+
+    def draw(page: Page) -> Scene:
+        drawn = view(page) if callable(view) else view
+        rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in drawn.strips)
+        words = {"masked": page.t("common.masked")}
+        told = alt(page) if callable(alt) else alt
+        return strips_scene(drawn._replace(strips=rows), key, told, words)
+
+    picture(page, draw, key, by=by if callable(view) else ())
+    pool = (view(page) if callable(view) else view).pool
+    if pool != Pool():
+        st.caption(page.t("common.pooled", **pool._asdict()))
 
 
 def source(page: Page, *names: str) -> None:

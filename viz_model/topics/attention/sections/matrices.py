@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_model.app import elements
@@ -29,13 +31,21 @@ def draw(page: Page, trace: Trace, names: tuple[str, ...], key: str, n_columns: 
             with place:
                 size = " × ".join(map(str, shape))
                 st.markdown(f"{_symbol(page, trace, name)} {page.words(f'matrix_{name}')} [{size}]")
-                alt = page.words("matrix_alt", name=page.words(f"matrix_{name}"), head=view.head, layer=view.layer)
-                drawn = of(page, trace, name, most)
-                elements.heat_rows(page, drawn, f"{key}.{name}", alt, own=trace is page.trace)
+                elements.heat_rows(
+                    page,
+                    partial(of, trace=trace, name=name, most=most),
+                    f"{key}.{name}",
+                    partial(_alt, name=name),
+                    own=trace is page.trace,
+                )
                 if name == "mask":
                     st.caption(page.words("mask_legend"))
     if most < len(trace):
         st.caption(page.words("matrices_part", shown=most, n=len(trace)))
+
+
+def _alt(page: Page, name: str) -> str:
+    return page.words("matrix_alt", name=page.words(f"matrix_{name}"), head=page.view.head, layer=page.view.layer)
 
 
 def of(page: Page, trace: Trace, name: str, most: int = views.LARGEST) -> StripsView:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_model.app import components, elements, state
@@ -30,9 +32,12 @@ def section(query: Query) -> None:
 
 def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
-    words, view, n, most = page.words, page.view, len(page.trace), _reach(page)
-    drawn = matrices.of(page, page.trace, matrix, most)
-    elements.heat_rows(page, drawn, "head", words("head_alt", head=view.head, layer=view.layer))
+    words, n, most = page.words, len(page.trace), _reach(page)
+
+    def alt(page: Page) -> str:
+        return words("head_alt", head=page.view.head, layer=page.view.layer)
+
+    elements.heat_rows(page, partial(matrices.of, trace=page.trace, name=matrix, most=most), "head", alt)
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
     if shown.stop - shown.start < n:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.drawing.strips import StripsView
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.pictures import forms, steps
 from viz_model.topics.attention.sections.query import Query
@@ -40,7 +42,11 @@ def _steps(query: Query) -> None:
     page, view, words = query.page, query.steps, query.page.words
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
     names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
-    elements.heat_rows(page, steps.step_strips(view, names), "steps", words("steps_alt"))
+
+    def drawn(page: Page) -> StripsView:
+        return steps.step_strips(views.steps_view(page.trace, page.view.layer, page.view.head, page.token), names)
+
+    elements.heat_rows(page, drawn, "steps", words("steps_alt"))
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
     if len(view.shown()) < len(page.trace):

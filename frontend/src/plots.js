@@ -1,7 +1,10 @@
 // What is asked of the page's Plotly figures: which number a cell is, and all of them as tables. Plotly's heatmaps
 // select nothing in Streamlit, but every plot says what was clicked, and its traces say in `meta` which number that is.
-export default function (component) {
-  const { setTriggerValue, data, parentElement } = component
+import { afterChanges, reachScrolling } from "./reach.js"
+import { offerNumbers, openNumbers, takeNumbersBack } from "./tables.js"
+import { whereIs } from "./where.js"
+
+export function plots(root, { words }, arrays, tell) {
   const known = (plot, curve, row, column) => {
     const cells = plot.data[curve]?.meta?.cells
     return cells ? whereIs(cells, row, column) : null
@@ -12,19 +15,17 @@ export default function (component) {
   }
 
   // From the keyboard: a cell of the table asks as its mark does.
-  const root = parentElement.querySelector(".root")
-  const open = plot => openNumbers(root, plot, data, (row, c) => {
-    const place = row.place(c), where = place[1] < 0 ? null : known(plot, row.curve, ...place)
-    const points = plot.data[row.curve]
-    if (where) return () => setTriggerValue("picked", where)
-    if (plot._fullLayout.clickmode.includes("select") && points?.customdata) {
-      const point = { curveNumber: row.curve, pointNumber: place[0], pointIndex: place[0], customdata: points.customdata[place[0]] }
-      return () => plot.emit("plotly_selected", { points: [{ ...point, data: points }] })
-    }
-    return null
-  })
+  const actionOf = plot => (row, column) => {
+    const place = row.place(column), where = place[1] < 0 ? null : known(plot, row.curve, ...place)
+    if (where) return () => tell("picked", where)
+    const trace = plot.data[row.curve]
+    if (!plot._fullLayout.clickmode.includes("select") || !trace?.customdata) return null
+    const [n] = place
+    const point = { data: trace, curveNumber: row.curve, pointNumber: n, pointIndex: n, customdata: trace.customdata[n] }
+    return () => plot.emit("plotly_selected", { points: [point] })
+  }
   const stop = afterChanges(() => {
-    offerNumbers(data, open)
+    offerNumbers(words, plot => openNumbers(root, plot, words, actionOf(plot)))
     reachScrolling()
   })
 
@@ -36,7 +37,7 @@ export default function (component) {
     for (const known of met.keys()) if (!known.isConnected) met.delete(known)
     const clicked = ({ points }) => {
       const found = points.map(point => said(plot, point)).find(Boolean)
-      if (found) setTriggerValue("picked", found)
+      if (found) tell("picked", found)
     }
     const hovered = ({ points }) => point(plot, points.some(p => said(plot, p)))
     const left = () => point(plot, false)

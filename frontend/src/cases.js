@@ -1,0 +1,13 @@
+// A picture holds several selections: what differs between them is { case: [a value for each] }.
+const isArray = value => value !== null && typeof value === "object" && "array" in value
+
+// Which of its cases a picture shows for a selection; undefined where the server has yet to send it.
+export const caseOf = (header, selection) => header.cases[header.by.map(name => selection[name]).join(",")]
+
+export function resolve(value, now, arrays) {
+  const one = value !== null && typeof value === "object" && "case" in value ? value.case[now] : value
+  return isArray(one) ? arrays[one.array] : one
+}
+
+// A length is a number of pixels, or [share of the width, pixels].
+export const measure = (length, width) => typeof length === "number" ? length : length[0] * width + length[1]

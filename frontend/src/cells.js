@@ -1,0 +1,101 @@
+// Cells on a canvas: a scale runs from transparent to its hue, so that nothing is the page's own colour in any theme.
+import { isDark } from "./theme.js"
+
+const hatches = new Map()
+function hatch(pen) {
+  const dark = isDark()
+  if (!hatches.has(dark)) {
+    const tile = document.createElement("canvas")
+    tile.width = tile.height = 6
+    const stroke = tile.getContext("2d")
+    stroke.fillStyle = "rgba(128, 132, 145, 0.18)"
+    stroke.fillRect(0, 0, 6, 6)
+    stroke.strokeStyle = "rgba(128, 132, 145, 0.45)"
+    stroke.beginPath()
+    stroke.moveTo(-1, 7)
+    stroke.lineTo(7, -1)
+    stroke.stroke()
+    hatches.set(dark, tile)
+  }
+  return pen.createPattern(hatches.get(dark), "repeat")
+}
+
+export const colourOf = (mark, value) =>
+  mark.look === "signed" ? (value < 0 ? "negative" : "positive") : mark.role
+
+export function paintCells(canvas, width, height, marks, colours) {
+  const scale = window.devicePixelRatio || 1
+  const wide = Math.round(width * scale), tall = Math.round(height * scale)
+  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall })
+  const pen = canvas.getContext("2d")
+  pen.clearRect(0, 0, wide, tall)
+  pen.imageSmoothingEnabled = false
+  for (const mark of marks) (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+}
+
+// All cells of a matrix as one small image, which is then stretched.
+function image(pen, mark, scale, colours) {
+  const { rows, columns, values, top } = mark
+  const tile = document.createElement("canvas")
+  tile.width = columns
+  tile.height = rows
+  const context = tile.getContext("2d"), pixels = context.createImageData(columns, rows)
+  let masked = false
+  for (let i = 0; i < rows * columns; i++) {
+    const value = values[i]
+    if (!Number.isFinite(value)) { masked = true; continue }
+    pixels.data.set(colours.bytes[colourOf(mark, value)].subarray(0, 3), 4 * i)
+    pixels.data[4 * i + 3] = Math.round(255 * Math.min(1, Math.abs(value) / top))
+  }
+  context.putImageData(pixels, 0, 0)
+  const edge = n => Math.round(n * scale)
+  const x = edge(mark.x), y = edge(mark.y), w = edge(mark.x + mark.width) - x, h = edge(mark.y + mark.height) - y
+  if (masked) {
+    pen.fillStyle = hatch(pen)
+    for (let r = 0; r < rows; r++) {
+      // A run of masked cells is one rectangle.
+      for (let c = 0; c < columns; c++) {
+        if (Number.isFinite(values[r * columns + c])) continue
+        const first = c
+        while (c + 1 < columns && !Number.isFinite(values[r * columns + c + 1])) c++
+        const x0 = x + Math.round(first * w / columns), x1 = x + Math.round((c + 1) * w / columns)
+        const y0 = y + Math.round(r * h / rows), y1 = y + Math.round((r + 1) * h / rows)
+        pen.fillRect(x0, y0, x1 - x0, y1 - y0)
+      }
+    }
+  }
+  pen.drawImage(tile, x, y, w, h)
+}
+
+// Few cells, each for itself.
+function apart(pen, mark, scale, colours) {
+  each(mark, (value, x, y, w, h) => {
+    const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4)
+    pen.globalAlpha = Number.isFinite(value) ? Math.min(1, Math.abs(value) / mark.top) : 1
+    pen.fillStyle = Number.isFinite(value) ? colours[colourOf(mark, value)] : hatch(pen)
+    pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h) - edge(y))
+  })
+  pen.globalAlpha = 1
+}
+
+// Bars stand on the lower edge; signed ones on the middle.
+function bars(pen, mark, scale, colours) {
+  each(mark, (value, x, y, w, h) => {
+    const edge = n => Math.round(n * scale), left = edge(x + 0.12 * w), right = Math.max(left + 1, edge(x + 0.88 * w))
+    if (!Number.isFinite(value)) {
+      pen.fillStyle = hatch(pen)
+      return pen.fillRect(left, edge(y), right - left, edge(y + h) - edge(y))
+    }
+    const zero = mark.signed ? y + h / 2 : y + h, tall = (mark.signed ? h / 2 : h) * Math.min(1, Math.abs(value) / mark.top)
+    pen.fillStyle = colours[mark.signed ? (value < 0 ? "negative" : "positive") : mark.role]
+    const [above, below] = value < 0 ? [zero, zero + tall] : [zero - tall, zero]
+    pen.fillRect(left, edge(above), right - left, Math.max(value === 0 ? 0 : 1, edge(below) - edge(above)))
+  })
+}
+
+export function each(mark, visit) {
+  const w = mark.width / mark.columns, h = mark.height / mark.rows
+  for (let r = 0; r < mark.rows; r++) {
+    for (let c = 0; c < mark.columns; c++) visit(mark.values[r * mark.columns + c], mark.x + c * w, mark.y + r * h, w, h, r, c)
+  }
+}

@@ -1,0 +1,69 @@
+// Tokens as chips. Those of the sentence select the page's token; others tell the server which was picked.
+import { store } from "./store.js"
+
+export function chips(root, header, arrays, tell) {
+  const list = document.createElement("div")
+  list.className = header.many ? "chips many" : "chips"
+  list.setAttribute("role", "group")
+  list.setAttribute("aria-label", header.label)
+  const pick = position => header.selects ? store.select({ token: position }) : tell("picked", position)
+  // Before and after a part of a long text, a way on: to the token just beyond.
+  const onward = end => {
+    const made = document.createElement("button")
+    made.type = "button"
+    made.className = "end"
+    made.textContent = end.position < header.first ? `‹ ${end.position}` : `${end.position} ›`
+    made.title = end.label
+    made.setAttribute("aria-label", end.label)
+    made.onclick = () => pick(end.position)
+    return made
+  }
+  const buttons = header.chips.map((chip, n) => {
+    const made = document.createElement("button")
+    made.type = "button"
+    made.className = "chip"
+    made.style.setProperty("--chip", chip.colour)
+    made.title = `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}`
+    for (const [name, text] of [[chip.whole ? "text" : "text bytes", chip.label], ["id", chip.under]]) {
+      const part = document.createElement("span")
+      part.className = name
+      part.textContent = text
+      made.append(part)
+    }
+    made.onclick = () => pick(header.first + n)
+    return made
+  })
+  const before = header.ends.filter(end => end.position < header.first), after = header.ends.filter(end => end.position >= header.first)
+  list.append(...before.map(onward), ...buttons, ...after.map(onward))
+
+  const selected = () => header.selects ? store.selection.token : header.selected
+  const roving = from => buttons.forEach((button, n) => { button.tabIndex = n === from ? 0 : -1 })
+  list.onkeydown = event => {
+    const at = buttons.indexOf(event.target)
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key]
+    if (at < 0 || to === undefined || !buttons[to]) return
+    event.preventDefault()
+    roving(to)
+    buttons[to].focus()
+  }
+  const mark = () => {
+    const chosen = selected() - header.first
+    buttons.forEach((button, n) => button.setAttribute("aria-pressed", String(n === chosen)))
+    roving(buttons[chosen] ? chosen : 0)
+    // With the next picture: places asked for now would have the browser lay out the page once more.
+    requestAnimationFrame(() => {
+      const chip = buttons[chosen]
+      if (!chip || !list.isConnected) return
+      const [left, top] = [chip.offsetLeft - list.offsetLeft, chip.offsetTop - list.offsetTop]
+      if (left < list.scrollLeft || left + chip.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 2
+      if (top < list.scrollTop || top + chip.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2
+    })
+  }
+  const focused = [...root.querySelectorAll(".chip")].indexOf(root.getRootNode().activeElement)
+  const [x, y] = [root.firstChild?.scrollLeft ?? 0, root.firstChild?.scrollTop ?? 0]
+  root.replaceChildren(list)
+  Object.assign(list, { scrollLeft: x, scrollTop: y })
+  buttons[focused]?.focus()
+  mark()
+  return header.selects ? store.subscribe(changed => changed.includes("token") && mark()) : undefined
+}

@@ -1,0 +1,15 @@
+// One module for all pictures: Streamlit mounts it many times, with a scene, the sentence as chips, or nothing to
+// be seen. Python's side is viz_model/app/components.
+import { bridge } from "./bridge.js"
+import { chips } from "./chips.js"
+import { decode } from "./decode.js"
+import { plots } from "./plots.js"
+import { scene } from "./scene.js"
+
+const KINDS = { bridge, chips, plots, scene }
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".viz")
+  const { header, arrays } = decode(data)
+  return KINDS[header.kind](root, header, arrays, setTriggerValue)
+}

@@ -1,0 +1,137 @@
+// A scene: panels that flow like words, each with cells on a canvas and everything else in SVG over it.
+import { interpolateNumber } from "d3-interpolate"
+import { caseOf, measure, resolve } from "./cases.js"
+import { paintCells } from "./cells.js"
+import { write } from "./marks.js"
+import { store } from "./store.js"
+import { targets } from "./targets.js"
+import { palette, watched } from "./theme.js"
+
+const MOVE = 250 // ms from the old values to the new
+const SVG = "http://www.w3.org/2000/svg"
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
+
+export function scene(root, header, arrays, tell) {
+  const known = root.scene?.id === header.id ? root.scene : null
+  const made = root.scene = known ?? build(root, header.id)
+  Object.assign(made, { header, arrays, tell })
+  made.panels = panelsOf(made)
+  // Numbers that are the same picture, only for other selections, are no new values: nothing moves.
+  const moves = !!known && made.shown === store.selection && !still()
+  draw(made, moves)
+
+  const unsubscribe = store.subscribe(() => draw(made, false))
+  const unwatch = watched(() => draw(made, false))
+  const observer = new ResizeObserver(() => {
+    if (made.panels.some(panel => panel.box.clientWidth !== panel.width)) draw(made, false)
+  })
+  observer.observe(root)
+  return () => {
+    unsubscribe()
+    unwatch()
+    observer.disconnect()
+  }
+}
+
+function build(root, id) {
+  const flow = document.createElement("div")
+  flow.className = "flow"
+  flow.setAttribute("role", "group")
+  root.replaceChildren(flow)
+  return { id, flow, boxes: new Map(), at: value => value }
+}
+
+// Everything as it is for what is selected now; what the server has yet to send stays as it was.
+function draw(made, moves) {
+  const now = caseOf(made.header, store.selection)
+  made.flow.toggleAttribute("data-waiting", now === undefined)
+  if (now === undefined) return
+  const again = made.drawn === made.header && made.now === now
+  Object.assign(made, { now, drawn: made.header, shown: store.selection, at: value => resolve(value, now, made.arrays) })
+  const { at, header } = made
+  made.flow.setAttribute("aria-label", at(header.title))
+  made.flow.setAttribute("aria-description", at(header.description))
+  const colours = palette(header)
+  for (const panel of made.panels) {
+    const present = at(panel.data.present ?? true)
+    panel.box.style.display = present ? "" : "none"
+    if (present) render(made, panel, { moves, colours, again: again && colours === panel.colours })
+  }
+}
+
+function panelsOf(made) {
+  const known = made.boxes
+  made.boxes = new Map()
+  const panels = made.header.panels.map(data => {
+    const panel = known.get(data.id) ?? frame()
+    made.boxes.set(data.id, panel)
+    const { min, max, grow } = data.width
+    Object.assign(panel.box.style, { flex: `${grow} 1 ${min}px`, maxWidth: max ? `${max}px` : "", minWidth: `min(100%, ${min}px)` })
+    panel.data = data
+    return panel
+  })
+  const boxes = panels.map(panel => panel.box)
+  if (made.flow.children.length !== boxes.length || boxes.some((box, i) => made.flow.children[i] !== box)) made.flow.replaceChildren(...boxes)
+  for (const panel of panels) panel.targets = targets(made, panel)
+  return panels
+}
+
+function frame() {
+  const box = document.createElement("div"), canvas = document.createElement("canvas")
+  const svg = document.createElementNS(SVG, "svg"), over = document.createElement("div"), tip = document.createElement("div")
+  box.className = "panel"
+  over.className = "over"
+  tip.className = "tip"
+  canvas.setAttribute("aria-hidden", "true")
+  svg.setAttribute("aria-hidden", "true")
+  tip.setAttribute("aria-hidden", "true")
+  box.append(canvas, svg, over, tip)
+  return { box, canvas, svg, over, tip, drawn: new Map(), width: 0 }
+}
+
+function render(made, panel, { moves, colours, again }) {
+  const { box, canvas, svg, data } = panel, { at } = made
+  const width = box.clientWidth
+  if (!width) return // not laid out yet: the observer will ask again
+  const px = length => measure(at(length), width), height = Math.round(px(data.height))
+  const resized = width !== panel.width || height !== panel.height
+  if (again && !resized) return panel.place()
+  Object.assign(panel, { width, height, colours })
+  box.style.height = `${height}px`
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`)
+  const marks = data.marks.filter(mark => at(mark.present ?? true))
+  const cells = marks.filter(mark => mark.kind === "cells").map(mark => placed(mark, at, px))
+  const from = panel.drawn
+  panel.drawn = new Map(cells.map(now => [now.id, now]))
+  cancelAnimationFrame(panel.gliding)
+  if (moves && !resized && cells.some(now => from.has(now.id))) glide(panel, cells, from, colours)
+  else paintCells(canvas, width, height, cells, colours)
+  write(svg, marks, { at, px, drawn: panel.drawn, moves: moves && !resized ? MOVE : 0, colours })
+  panel.place()
+}
+
+// Where the cells of a mark stand now, and what they hold.
+function placed(mark, at, px) {
+  const now = Object.fromEntries(Object.entries(mark).map(([name, value]) => [name, at(value)]))
+  const { values, shape, coarse } = now.values, [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape
+  return { ...now, x: px(mark.x), y: px(mark.y), width: px(mark.width), height: px(mark.height), values, coarse, rows, columns }
+}
+
+// From the old values to the new, where the cells are as many as before.
+function glide(panel, cells, from, colours) {
+  const began = performance.now()
+  const step = time => {
+    const share = Math.min(1, Math.max(0, time - began) / MOVE), eased = 1 - (1 - share) ** 3
+    paintCells(panel.canvas, panel.width, panel.height, cells.map(now => {
+      const old = from.get(now.id)
+      if (share === 1 || !old || old.rows !== now.rows || old.columns !== now.columns) return now
+      const values = now.values.map((value, i) => {
+        const before = old.values[i]
+        return Number.isFinite(before) && Number.isFinite(value) ? interpolateNumber(before, value)(eased) : value
+      })
+      return { ...now, values }
+    }), colours)
+    if (share < 1) panel.gliding = requestAnimationFrame(step)
+  }
+  step(began)
+}

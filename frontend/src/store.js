@@ -1,0 +1,61 @@
+// What is selected, on the whole page: the one layer, head and token that all pictures show. Everybody who
+// subscribed is told before `select` returns, so that all of them paint in the frame of the click.
+const DIMENSIONS = ["layer", "head", "token"]
+const WAIT = 60 // ms of rest before the server is told: ten quick clicks are one message
+
+function create() {
+  const listeners = new Set()
+  let selection = { layer: 0, head: 0, token: 0 }
+  let send = null, timer = 0, pending = {}, sent = 0, nav = null
+
+  const notify = changed => listeners.forEach(listener => listener(changed))
+  function adopt(wanted) {
+    const changed = DIMENSIONS.filter(name => Number.isInteger(wanted[name]) && wanted[name] !== selection[name])
+    if (!changed.length) return changed
+    selection = { ...selection, ...Object.fromEntries(changed.map(name => [name, wanted[name]])) }
+    notify(changed)
+    return changed
+  }
+  function address(changed) {
+    const url = new URL(location.href)
+    for (const name of changed) url.searchParams.set(name, selection[name])
+    history.pushState(history.state, "", url)
+  }
+  function flush() {
+    clearTimeout(timer)
+    if (!send || !Object.keys(pending).length) return
+    send({ ...pending, seq: ++sent })
+  }
+  return {
+    get selection() { return selection },
+    adopt,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    select(wanted) {
+      const changed = adopt(wanted)
+      if (!changed.length) return
+      address(changed)
+      for (const name of changed) pending[name] = selection[name]
+      clearTimeout(timer)
+      timer = setTimeout(flush, WAIT)
+    },
+    // The server's side of it: what it says once (`nav` is new), and the last message that it has read.
+    bridge(data, tell) {
+      send = tell
+      if (data.seq >= sent) pending = {}
+      if (data.seq < sent && data.nav !== nav && data.seq === 0) {
+        // The server began anew and knows only an old address: what is selected here is newer.
+        nav = data.nav
+        pending = { ...selection }
+        return flush()
+      }
+      if (data.nav === nav) return
+      nav = data.nav
+      adopt(data)
+    },
+  }
+}
+
+export const store = globalThis[Symbol.for("viz-model.store")] ??= create()

@@ -1,0 +1,255 @@
+// What of a scene answers: to a pointer, to a touch (the first shows, the second acts), and to the keyboard, where all
+// of a scene is one stop of Tab and arrows walk in it. Screen readers meet buttons, and cells one by one.
+import { measure } from "./cases.js"
+import { store } from "./store.js"
+import { whereIs } from "./where.js"
+import { minus } from "./writing.js"
+
+const digits = value => minus(value.toFixed(4))
+
+export function targets(made, panel) {
+  const { over, data, tip, box } = panel
+  const known = new Map((panel.targets ?? []).map(target => [target.id, target]))
+  const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
+  const found = [...whole, ...data.marks.filter(mark => mark.act || (mark.kind === "cells" && mark.walk !== false))].map(mark => {
+    const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
+  })
+  for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
+  const elements = found.map(target => target.element)
+  if (over.children.length !== elements.length || elements.some((element, i) => over.children[i] !== element)) over.replaceChildren(...elements)
+
+  // Put them where their marks are now.
+  panel.place = () => {
+    const { at } = made, px = length => measure(at(length), panel.width)
+    for (const target of found) {
+      const { element, mark } = target
+      const present = at(mark.present ?? true)
+      element.style.display = present ? "" : "none"
+      target.rect = null
+      if (!present) continue
+      target.rect = { x: px(mark.x ?? 0), y: px(mark.y ?? 0), width: px(mark.width), height: px(mark.height) }
+      const { x, y, width, height } = target.rect
+      Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` })
+      if (mark.act) {
+        element.setAttribute("aria-label", at(mark.label ?? mark.name ?? ""))
+        if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.selection)))
+      } else element.setAttribute("aria-label", at(mark.name ?? made.header.title))
+    }
+    if (target_of(panel)) show(made, panel, panel.looked)
+    rove(made)
+  }
+
+  box.onpointermove = event => look(made, panel, event)
+  box.onpointerleave = () => show(made, panel, null)
+  box.onclick = event => click(made, panel, event)
+  box.onkeydown = event => key(made, panel, event)
+  return found
+}
+
+const target_of = panel => panel.looked && panel.targets?.find(target => target.id === panel.looked.id)
+const pressed = (wanted, selection) => Object.entries(wanted).every(([name, value]) => selection[name] === value)
+
+function button(made, panel, target) {
+  const { element } = target
+  element.type = "button"
+  element.className = `target ${target.mark.kind === "panel" ? "whole" : ""}`
+  element.onfocus = () => element.matches(":focus-visible") && target.mark.kind !== "panel" && show(made, panel, { id: target.id })
+  element.onblur = () => show(made, panel, null)
+}
+
+function grid(made, panel, target) {
+  const { element } = target
+  element.className = "grid"
+  element.setAttribute("role", "grid")
+  if (!element.firstChild) walk(made, panel, target, 0, 0, false)
+}
+
+// The one cell of a grid that is there for screen readers and the keyboard.
+function walk(made, panel, target, row, column, focused) {
+  const line = document.createElement("div"), cell = document.createElement("div")
+  line.setAttribute("role", "row")
+  line.setAttribute("aria-rowindex", row + 1)
+  cell.setAttribute("role", "gridcell")
+  cell.setAttribute("aria-colindex", column + 1)
+  cell.tabIndex = -1
+  cell.className = "cell"
+  line.append(cell)
+  target.cell = cell
+  target.at = [row, column]
+  cell.onfocus = () => show(made, panel, { id: target.id, row: target.at[0], column: target.at[1] })
+  cell.onblur = () => show(made, panel, null)
+  target.element.replaceChildren(line)
+  if (focused) {
+    describe(made, panel, target)
+    cell.tabIndex = 0
+    cell.focus()
+  }
+}
+
+function describe(made, panel, target) {
+  const now = panel.drawn.get(target.id)
+  if (!now) return
+  const [row, column] = target.at
+  target.element.setAttribute("aria-rowcount", now.rows)
+  target.element.setAttribute("aria-colcount", now.columns)
+  target.cell.setAttribute("aria-label", told(made, now, row, column).join(", "))
+  Object.assign(target.cell.style, {
+    left: `${column / now.columns * 100}%`, top: `${row / now.rows * 100}%`,
+    width: `${100 / now.columns}%`, height: `${100 / now.rows}%`,
+  })
+}
+
+// What is said of a cell: its value, and the names of its row and column.
+function told(made, now, row, column) {
+  const value = now.values[row * now.columns + column], names = made.at(made.header.words)
+  // What came rounded says so, until the exact number is here.
+  const said = Number.isFinite(value) ? (now.coarse ? `≈ ${minus(value.toFixed(2))}` : `${now.bound ?? ""}${digits(value)}`) : now.hidden ?? names.masked
+  const { names_of_rows: rows, names_of_columns: columns } = now
+  const line = (axis, name) => [axis, name].filter(Boolean).join(" ")
+  return [said, line(now.row_axis, rows?.[row]), line(now.column_axis, columns?.[column]), now.site ?? ""].filter(Boolean)
+}
+
+function under(panel, event) {
+  const box = panel.box.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top
+  const inside = ({ rect }) => rect && x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height
+  const target = panel.targets.findLast(inside)
+  const cells = [...panel.drawn.values()].findLast(now => now.walk !== false && inside({ rect: now }))
+  if (!cells) return target ? { id: target.id } : null
+  return {
+    id: cells.id, target: target?.id,
+    row: Math.floor((y - cells.y) / cells.height * cells.rows), column: Math.floor((x - cells.x) / cells.width * cells.columns),
+  }
+}
+
+function show(made, panel, looked) {
+  panel.looked = looked
+  const { tip } = panel
+  tip.style.display = looked ? "block" : "none"
+  panel.box.classList.toggle("asks", !!looked && asks(made, panel, looked))
+  if (!looked) return
+  const now = panel.drawn.get(looked.id), target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
+  const hasCell = now && looked.row !== undefined
+  const lines = hasCell ? told(made, now, looked.row, looked.column) : [made.at(target?.mark.label ?? "")]
+  if (hasCell && target?.mark.act) lines.push(made.at(target.mark.label ?? ""))
+  if (!lines[0]) return void (tip.style.display = "none")
+  tip.replaceChildren(...lines.map((text, i) => {
+    const line = document.createElement("div")
+    line.className = hasCell && i === 0 ? "value" : ""
+    line.textContent = text
+    return line
+  }))
+  const rect = hasCell ? {
+    x: now.x + looked.column * now.width / now.columns, y: now.y + looked.row * now.height / now.rows,
+    width: now.width / now.columns, height: now.height / now.rows,
+  } : target.rect
+  const right = rect.x + rect.width + 10
+  tip.style.left = right + tip.offsetWidth < panel.width ? `${right}px` : `${Math.max(0, rect.x - 10 - tip.offsetWidth)}px`
+  tip.style.top = `${Math.max(0, Math.min(panel.height - tip.offsetHeight, rect.y + rect.height / 2 - tip.offsetHeight / 2))}px`
+}
+
+const look = (made, panel, event) => event.pointerType !== "touch" && show(made, panel, under(panel, event))
+
+function asked(made, panel, looked) {
+  const now = panel.drawn.get(looked.id)
+  const where = now && looked.row !== undefined && now.where
+  if (!where) return null
+  return whereIs(where, looked.row, looked.column)
+}
+
+const asks = (made, panel, looked) => {
+  const target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
+  return !!target?.mark.act || !!panel.drawn.get(looked.id)?.choose || !!asked(made, panel, looked)
+}
+
+function click(made, panel, event) {
+  const element = panel.targets.find(target => target.element === event.target || target.cell === event.target)
+  const byKey = event.detail === 0 // Enter on a button
+  const looked = byKey && element ? { id: element.id } : under(panel, event) ?? (element && { id: element.id })
+  if (!looked) return
+  const same = panel.touched && panel.touched.id === looked.id && panel.touched.row === looked.row && panel.touched.column === looked.column
+  const target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
+  if (event.pointerType === "touch" && !target?.mark.act && !same) {
+    panel.touched = looked
+    return show(made, panel, looked)
+  }
+  panel.touched = null
+  act(made, panel, target, looked)
+}
+
+function act(made, panel, target, looked) {
+  const wanted = made.at(target?.mark.act)
+  if (wanted?.select && !pressed(wanted.select, store.selection)) return store.select(wanted.select)
+  if (wanted?.pick !== undefined) return made.tell("picked", wanted.pick)
+  const now = panel.drawn.get(looked.id)
+  if (now?.choose && looked.row !== undefined) {
+    const token = (now.choose === "row" ? looked.row : looked.column) + (now.first ?? 0)
+    if (token !== store.selection.token) return store.select({ token })
+  }
+  const found = asked(made, panel, looked)
+  if (found) made.tell("asked", found)
+}
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }
+
+function key(made, panel, event) {
+  const focused = panel.targets.find(target => target.element === event.target || target.cell === event.target)
+  if (!focused) return
+  if (event.key === "Escape") return show(made, panel, null)
+  if (event.key === "Enter" && focused.cell === event.target) {
+    event.preventDefault()
+    return act(made, panel, focused, { id: focused.id, row: focused.at[0], column: focused.at[1] })
+  }
+  const ends = { Home: -1, End: 1 }[event.key]
+  if (ends && focused.cell) {
+    event.preventDefault()
+    const now = panel.drawn.get(focused.id)
+    return walk(made, panel, focused, focused.at[0], ends < 0 ? 0 : now.columns - 1, true)
+  }
+  const step = STEPS[event.key]
+  if (!step) return
+  event.preventDefault()
+  if (focused.cell === event.target) {
+    const now = panel.drawn.get(focused.id), [row, column] = focused.at.map((n, i) => n + step[i])
+    if (now && row >= 0 && row < now.rows && column >= 0 && column < now.columns) return walk(made, panel, focused, row, column, true)
+  }
+  onward(made, panel, focused, step)
+}
+
+// The nearest target in a direction, by where they stand on the screen.
+function onward(made, panel, from, [down, right]) {
+  const centre = target => {
+    const box = (target.mark.act ? target.element : target.element).getBoundingClientRect()
+    return [box.left + box.width / 2, box.top + box.height / 2]
+  }
+  const [x, y] = centre(from)
+  let best = null
+  for (const other of made.panels) {
+    for (const target of other.targets) {
+      if (target === from) continue
+      const [tx, ty] = centre(target), along = (tx - x) * right + (ty - y) * down, across = Math.abs((tx - x) * down) + Math.abs((ty - y) * right)
+      if (along < 2) continue
+      const far = along + 3 * across
+      if (!best || far < best.far) best = { far, other, target }
+    }
+  }
+  if (!best) return
+  const { other, target } = best
+  const stop = target.cell ?? target.element
+  if (target.cell) walk(made, other, target, down < 0 ? (other.drawn.get(target.id)?.rows ?? 1) - 1 : Math.min(from.at?.[0] * (down ? 0 : 1) || 0, (other.drawn.get(target.id)?.rows ?? 1) - 1), from.at ? Math.min(from.at[1], (other.drawn.get(target.id)?.columns ?? 1) - 1) : 0, true)
+  else stop.focus()
+  rove(made)
+}
+
+// One stop of Tab: what has the focus, else what is chosen, else the first.
+function rove(made) {
+  const all = made.panels.flatMap(panel => panel.targets.map(target => ({ panel, target })))
+  const stop = ({ target }) => target.cell ?? target.element
+  const root = made.flow.getRootNode()
+  const current = all.find(one => stop(one) === root.activeElement) ??
+    all.find(({ target }) => target.element.getAttribute("aria-pressed") === "true") ?? all[0]
+  for (const one of all) {
+    stop(one).tabIndex = one === current ? 0 : -1
+    if (one.target.cell) describe(made, one.panel, one.target)
+  }
+}

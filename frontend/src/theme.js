@@ -1,0 +1,48 @@
+// Colours by role, for the theme that the page has now. Streamlit changes its variables without a message, so the
+// page's own colour is looked at whenever an attribute of its root changes.
+const listeners = new Set()
+let seen = null
+
+const channels = colour => {
+  const pen = document.createElement("canvas").getContext("2d")
+  pen.fillStyle = colour
+  pen.fillRect(0, 0, 1, 1)
+  return pen.getImageData(0, 0, 1, 1).data
+}
+const app = () => document.querySelector("[data-testid=stApp]") ?? document.body
+const background = () => getComputedStyle(app()).backgroundColor
+
+export function isDark() {
+  const colour = background()
+  if (seen?.colour !== colour) {
+    const [r, g, b] = channels(colour)
+    seen = { colour, dark: 0.2126 * r + 0.7152 * g + 0.0722 * b < 128 }
+  }
+  return seen.dark
+}
+
+// { role: "#rrggbb" } of the scene, and the same as bytes for canvases.
+export function palette(header) {
+  const known = header.palette[isDark() ? "dark" : "light"]
+  if (!known.bytes) Object.defineProperty(known, "bytes", { value: Object.fromEntries(Object.entries(known).map(([role, colour]) => [role, channels(colour)])) })
+  return known
+}
+
+let watcher = null
+// Calls when the page turns from light to dark or back.
+export function watched(listener) {
+  listeners.add(listener)
+  watcher ??= (() => {
+    let dark = isDark()
+    const look = () => {
+      if (isDark() === dark) return
+      dark = isDark()
+      listeners.forEach(one => one())
+    }
+    const observer = new MutationObserver(() => requestAnimationFrame(look))
+    observer.observe(app(), { attributes: true })
+    observer.observe(document.head, { childList: true, subtree: true, characterData: true })
+    return observer
+  })()
+  return () => listeners.delete(listener)
+}

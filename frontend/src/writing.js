@@ -1,0 +1,26 @@
+// How numbers and names are written.
+const pen = document.createElement("canvas").getContext("2d")
+
+export function ruler(text, size = 12) {
+  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`
+  return pen.measureText(text).width
+}
+
+export const minus = text => text.replace("-", "−")
+export const brief = (value, digits, hidden = "−∞") =>
+  !Number.isFinite(value) ? hidden : value === 0 ? "0" : minus(value.toFixed(digits))
+
+// Names are cut in the middle, by whole characters.
+export function short(name, most = 14) {
+  const letters = [...name], half = most / 2
+  return letters.length <= most ? name : letters.slice(0, half).join("") + "…" + letters.slice(1 - half).join("")
+}
+
+// Black or white, whichever can be read on a tint of a role over the page.
+export function mixed(colours, role, share) {
+  const [over, under] = [colours.bytes[role] ?? colours.bytes.ink, colours.bytes.paper]
+  const linear = n => (n /= 255) <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4
+  const [r, g, b] = [0, 1, 2].map(i => linear(over[i] * share + under[i] * (1 - share)))
+  const light = 0.2126 * r + 0.7152 * g + 0.0722 * b
+  return light > 0.179 ? "#000000" : "#ffffff"
+}

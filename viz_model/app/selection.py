@@ -1,0 +1,58 @@
+"""The layer, head and token that are looked at: chosen in the browser, where all pictures follow at once, and known here.
+
+The browser tells what it selected once a visitor rests. The server says nothing back, or a quick second click
+would be undone by the answer to the first; only what changed elsewhere (an address, another sentence, a widget)
+is told to the browser, once, under a name that is new.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import components, pictures, state
+from viz_model.app.page import Page
+
+KEY = "frame_selection"
+MOST = 100_000
+"""Beyond this no layer, head or token is worth reading; what the run has is for the page to say."""
+
+_KNOWN, _TOLD, _READ = "selection.known", "selection.told", "selection.read"
+
+
+def bridge(page: Page) -> None:
+    """Keep the browser's selection and the view the same; once a page, after its pictures."""
+    now = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+    known: dict[str, int] = st.session_state.get(_KNOWN, {})
+    changed = {name: n for name, n in now.items() if known.get(name) != n}
+    if changed:
+        st.session_state.update({_KNOWN: now, _TOLD: {"nav": uuid.uuid4().hex, **changed}})
+    header = {
+        **st.session_state[_TOLD],
+        "seq": st.session_state.get(_READ, 0),
+        "initial": {"layer": 0, "head": 0, "token": len(page.trace) - 1},
+        "language": page.t.language,
+        "wants": pictures.end(),
+    }
+    components.bridge(header, key=KEY, on_select=_selected, on_rest=_rested)
+
+
+def _selected(told: dict[str, Any]) -> None:
+    """What the browser selected becomes the view's."""
+    changes = {name: told[name] for name in pictures.DIMENSIONS if _is_index(told.get(name))}
+    st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
+    if _is_index(told.get("seq")):
+        st.session_state[_READ] = told["seq"]
+    state.update(**changes)
+
+
+def _rested(_: object) -> None:
+    """The visitor rests: there is time to draw what the next click leads to."""
+    pictures.draw_ahead()
+    state.run_alone(state.BODY)
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST

@@ -1,0 +1,40 @@
+"""Pictures as data: built here, drawn in a browser by ``frontend/src``, or written to files.
+
+Import from here; :mod:`.marks` says what there is.
+"""
+
+from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged
+from viz_model.drawing.scene.marks import (
+    Cells,
+    Labels,
+    Length,
+    Mark,
+    Panel,
+    Path,
+    Pick,
+    Rect,
+    Scene,
+    Select,
+    Text,
+    points,
+)
+
+__all__ = [
+    "Case",
+    "Cells",
+    "Labels",
+    "Length",
+    "Mark",
+    "Merged",
+    "Panel",
+    "Path",
+    "Pick",
+    "Rect",
+    "Scene",
+    "Select",
+    "Text",
+    "encode",
+    "framed",
+    "merged",
+    "points",
+]

@@ -1,0 +1,188 @@
+"""A scene as the browser reads it: a JSON header, and its numbers as bytes. ``frontend/src/decode.js`` is the inverse.
+
+The same picture for several selections is sent as one: what all have in common once, and what differs as a list
+with an entry for each. No picture is larger than so many bytes: where it would be, the numbers of selections other
+than the present one are rounded to one byte, and then the farthest of them are left out; the browser asks for those.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing import palettes
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.scene.marks import Cells, Labels, Panel, Path, Pick, Rect, Scene, Select, Text
+
+MOST_BYTES = 140_000
+"""Bytes of a picture, unless the present selection alone takes more."""
+
+_KINDS = {Cells: "cells", Labels: "labels", Text: "text", Rect: "rect", Path: "path"}
+# "rows" and "columns" are the counts of cells when they are drawn.
+_RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
+_NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
+"""Fields that the browser reads without asking whether they are there."""
+
+Case = tuple[int, ...]
+"""A selection: an index for each dimension that a picture differs with."""
+
+
+class Merged(NamedTuple):
+    """What the browser is sent, and the selections that it holds."""
+
+    data: bytes
+    cases: frozenset[Case]
+
+
+class _Arrays:
+    """Arrays in the order in which they are sent, equal ones once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, tuple[int, ...], bool], int] = {}
+        self.headers: list[dict[str, Any]] = []
+        self.parts: list[bytes] = []
+
+    def add(self, values: np.ndarray, is_coarse: bool) -> dict[str, Any]:
+        """What stands for an array in the header."""
+        values = np.ascontiguousarray(values, np.float32)
+        key = values.tobytes(), values.shape, is_coarse
+        if key not in self._known:
+            self._known[key] = len(self.parts)
+            header: dict[str, Any] = {"type": "f4", "shape": list(values.shape)}
+            part = key[0]
+            if is_coarse:
+                finite = np.isfinite(values)
+                step = float(np.abs(values[finite]).max(initial=0.0)) / 127 or 1.0
+                # −128 is what is not finite.
+                part = np.where(finite, np.rint(np.where(finite, values, 0) / step), -128).astype(np.int8).tobytes()
+                header = {"type": "i1", "shape": list(values.shape), "scale": step}
+            self.headers.append(header)
+            self.parts.append(part)
+        return {"array": self._known[key]}
+
+
+def framed(header: Mapping[str, Any], arrays: _Arrays | None = None) -> bytes:
+    """Length of the header, header, numbers."""
+    arrays = arrays or _Arrays()
+    head = json.dumps({**header, "arrays": arrays.headers}, separators=(",", ":"), ensure_ascii=False).encode()
+    return struct.pack("<I", len(head)) + head + b"".join(arrays.parts)
+
+
+def encode(scene: Scene) -> bytes:
+    """A scene that is the same for every selection."""
+    return merged((), {(): scene}, ()).data
+
+
+def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Merged:
+    """Scenes of the same picture for several selections, the nearest to the ``present`` one first.
+
+    Args:
+        by: the dimensions that selections are told apart by: "layer", "head", "token".
+        scenes: by selection; ``present`` is one of them.
+    """
+    cases = [present, *(case for case in scenes if case != present)]
+    data = _encoded(by, scenes, cases, is_coarse=False)
+    if len(data) > MOST_BYTES and len(cases) > 1:
+        data = _encoded(by, scenes, cases, is_coarse=True)
+    while len(data) > MOST_BYTES and len(cases) > 1:
+        kept = max(1, min(len(cases) - 1, int(len(cases) * MOST_BYTES / len(data))))
+        cases = cases[:kept]
+        data = _encoded(by, scenes, cases, is_coarse=True)
+    return Merged(data, frozenset(cases))
+
+
+def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool) -> bytes:
+    arrays = _Arrays()
+    first, of_all = (
+        scenes[cases[0]],
+        [_plain_scene(scenes[case], arrays, is_coarse and n > 0) for n, case in enumerate(cases)],
+    )
+    header = {
+        "kind": "scene",
+        "id": first.id,
+        "palette": palettes.PALETTES,
+        "by": list(by),
+        "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
+        **_together(of_all, ("title", "description", "words")),
+        "panels": _merged_by_id([scene["panels"] for scene in of_all]),
+    }
+    return framed(header, arrays)
+
+
+def _together(versions: Sequence[Mapping[str, Any] | None], names: Sequence[str]) -> dict[str, Any]:
+    """The fields of a thing: one value where all versions agree, else all of them; None where a version has none."""
+    made: dict[str, Any] = {}
+    for name in names:
+        values = [None if version is None else version.get(name) for version in versions]
+        known = [value for value, version in zip(values, versions, strict=True) if version is not None]
+        is_same = all(value == known[0] for value in known)
+        value = known[0] if is_same else {"case": values}
+        if value is not None:
+            made[name] = value
+    return made
+
+
+def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Lists of things with identities -> one list; what some versions lack says so under "present"."""
+    by_id = [{thing["id"]: thing for thing in things} for things in versions]
+    found = []
+    for name in dict.fromkeys(name for things in by_id for name in things):
+        those = [things.get(name) for things in by_id]
+        fields = dict.fromkeys(field for thing in those if thing is not None for field in thing)
+        made = _together(those, [field for field in fields if field != "marks"])
+        if "marks" in fields:
+            made["marks"] = _merged_by_id([[] if thing is None else thing["marks"] for thing in those])
+        if None in those:
+            made["present"] = {"case": [thing is not None for thing in those]}
+        found.append(made)
+    return found
+
+
+def _plain_scene(scene: Scene, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+    panels = [_panel(panel, arrays, is_coarse) for panel in scene.panels]
+    return {"title": scene.title, "description": scene.description, "words": dict(scene.words), "panels": panels}
+
+
+def _panel(panel: Panel, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+    width = {"min": panel.min, "max": panel.most, "grow": panel.grow}
+    made: dict[str, Any] = {"id": panel.id, "width": width, "height": _plain(panel.height, arrays, is_coarse)}
+    if panel.act is not None:
+        made |= {"act": _plain(panel.act, arrays, is_coarse), "label": panel.label}
+    return made | {"marks": [_mark(mark, arrays, is_coarse) for mark in panel.marks]}
+
+
+def _mark(mark: Any, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
+    """A mark's fields that are not as they are by default."""
+    made: dict[str, Any] = {"kind": _KINDS[type(mark)]}
+    for field in dataclasses.fields(mark):
+        value = getattr(mark, field.name)
+        is_plain = isinstance(value, (str, int, float, tuple, type(None)))
+        if is_plain and value == field.default and field.name not in _NEEDED:
+            continue
+        name = _RENAMED.get(field.name, field.name) if isinstance(mark, Cells) else field.name
+        # Only the numbers of cells are many; places are exact.
+        made[name] = _plain(value, arrays, is_coarse and field.name == "values")
+    return made
+
+
+def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
+    match value:
+        case np.ndarray():
+            return arrays.add(value, is_coarse)
+        case Where():
+            return value.meta["cells"]
+        case Select():
+            return {"select": {name: n for name, n in dataclasses.asdict(value).items() if n is not None}}
+        case Pick():
+            return {"pick": value.value}
+        case np.generic():
+            return value.item()
+        case tuple() | list():
+            return [_plain(item, arrays, is_coarse) for item in value]
+        case _:
+            return value
