@@ -2,7 +2,7 @@
 // nothing is sent for it. A column is a line of the hover text, which is "name <b>number</b>".
 const MOST_ROWS = 1000, MOST_CELLS = 20000
 
-const plainly = text => String(text).replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">")
+const plainly = text => String(text).replace(/<br>/g, " ").replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">")
   .replace(/&amp;/g, "&").replace(/\u2007/g, " ").trim()
 
 // An axis names numbers by its ticks.
@@ -68,13 +68,14 @@ function matrixOf(plot, trace) {
 function listOf(plot, trace) {
   const isMatrix = Boolean(trace.z), width = isMatrix ? trace.z[0].length : 1
   const points = isMatrix ? trace.z.length * width : Math.max(trace.x?.length ?? 0, trace.y?.length ?? 0)
-  const along = trace.orientation === "h" ? "y" : "x"
+  const along = trace.orientation === "h" ? ["y", "x"] : ["x", "y"]
   const said = Array.from({ length: Math.min(points, MOST_ROWS) }, (_, n) => {
     const place = isMatrix ? [Math.floor(n / width), n % width] : [n]
-    const x = trace.x?.[place.at(-1)] ?? n, y = trace.y?.[place[0]] ?? n
-    const lines = saidOf(plot, trace, place, x, y)
-    const mark = along === "y" ? y : x, name = plainly(named(plot._fullLayout[axisName(along, trace)], mark))
-    const isTold = isMatrix || name === String(mark) || lines.some(line => line.join(" ").includes(name))
+    const where = { x: trace.x?.[place.at(-1)] ?? n, y: trace.y?.[place[0]] ?? n }
+    const lines = saidOf(plot, trace, place, where.x, where.y)
+    const names = along.map(side => [plainly(named(plot._fullLayout[axisName(side, trace)], where[side])), where[side]])
+    const name = names.find(([name, value]) => typeof value === "string" || name !== String(value))?.[0]
+    const isTold = isMatrix || !name || lines.some(line => line.join(" ").includes(name))
     return isTold ? lines : [["", name], ...lines]
   })
   const columns = Math.max(0, ...said.map(lines => lines.length))
