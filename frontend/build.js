@@ -1,13 +1,14 @@
 // Bundles src/ and the d3 modules into what the package ships: `npm install && npm run build`.
 import { build } from "esbuild"
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 
 const out = "../viz_model/drawing/browser"
 await build({
   entryPoints: ["src/index.js"], bundle: true, format: "esm", target: "es2022", minify: true,
   legalComments: "none", outfile: `${out}/viz.js`,
 })
-copyFileSync("src/viz.css", `${out}/viz.css`)
+const sheets = ["viz", "mask", "numbers", "parts", "tree"].map(name => readFileSync(`src/${name}.css`, "utf8"))
+writeFileSync(`${out}/viz.css`, sheets.join(""))
 
 // Every module that is in the bundle, with the terms it comes under.
 const names = ["d3-color", "d3-dispatch", "d3-ease", "d3-interpolate", "d3-selection", "d3-timer", "d3-transition"]

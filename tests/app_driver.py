@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scenes
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
@@ -117,22 +118,27 @@ def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray, bool]]:
     for part in (part for figure in figures(app) for part in figure["data"] if part["type"] == "heatmap"):
         if (which := cells.read(part.get("meta"))) is not None:
             yield which, np.atleast_2d(array(part["z"]).astype(float)), not part.keys() & {"zmin", "coloraxis"}
-    for header, numbers in frames(app).values():
-        if not isinstance(header.get("rows"), list):
-            continue  # no strips
-        drawn = numbers.reshape(len(header["rows"]), -1).astype(float)
-        if (which := cells.read(header)) is not None:
-            yield which, drawn, False
-        for row, values in zip(header["rows"], drawn, strict=True):
-            if (which := cells.read(row)) is not None:
-                yield which, values[None], False
+    for picture in pictures(app).values():
+        for which, drawn in picture.cells():
+            yield which, drawn.astype(float), False
+
+
+def pictures(app: AppTest) -> dict[str, scenes.Sent]:
+    """The scenes of a page, by their keys."""
+    found = {}
+    for part in app.get("bidi_component"):
+        if part.proto.component_name == "viz-model.pictures" and part.proto.bytes:
+            sent = scenes.read(part.proto.bytes)
+            if sent.header["kind"] == "scene":
+                found[part.proto.id.rpartition("-")[2]] = sent
+    return found
 
 
 def frames(app: AppTest) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
     """What components are sent, by their keys: (header, float32 numbers)."""
     found = {}
     for part in app.get("bidi_component"):
-        if raw := part.proto.bytes:
+        if (raw := part.proto.bytes) and part.proto.component_name != "viz-model.pictures":
             length = struct.unpack("<I", raw[:4])[0]
             found[part.proto.id.rpartition("-")[2]] = (
                 json.loads(raw[4 : 4 + length]),

@@ -30,7 +30,7 @@ export function paintCells(canvas, width, height, marks, colours) {
   const pen = canvas.getContext("2d")
   pen.clearRect(0, 0, wide, tall)
   pen.imageSmoothingEnabled = false
-  for (const mark of marks) (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+  for (const mark of marks) if (mark.look !== "blank") (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
 }
 
 // All cells of a matrix as one small image, which is then stretched.

@@ -3,13 +3,17 @@
 import { bridge } from "./bridge.js"
 import { chips } from "./chips.js"
 import { decode } from "./decode.js"
+import { mask } from "./mask.js"
+import { parts } from "./parts.js"
 import { plots } from "./plots.js"
 import { scene } from "./scene.js"
+import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, plots, scene }
+const KINDS = { bridge, chips, mask, parts, plots, scene, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
+  root.className = `viz ${header.kind}`
   return KINDS[header.kind](root, header, arrays, setTriggerValue)
 }

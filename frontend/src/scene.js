@@ -16,6 +16,7 @@ export function scene(root, header, arrays, tell) {
   const made = root.scene = known ?? build(root, header.id)
   Object.assign(made, { header, arrays, tell })
   made.panels = panelsOf(made)
+  arrange(made)
   // Numbers that are the same picture, only for other selections, are no new values: nothing moves.
   const moves = !!known && made.shown === store.selection && !still()
   draw(made, moves)
@@ -23,6 +24,7 @@ export function scene(root, header, arrays, tell) {
   const unsubscribe = store.subscribe(() => draw(made, false))
   const unwatch = watched(() => draw(made, false))
   const observer = new ResizeObserver(() => {
+    arrange(made)
     if (made.panels.some(panel => panel.box.clientWidth !== panel.width)) draw(made, false)
   })
   observer.observe(root)
@@ -31,6 +33,16 @@ export function scene(root, header, arrays, tell) {
     unwatch()
     observer.disconnect()
   }
+}
+
+// Panels that are alike stand in columns: as many as fit, but rather full rows than one left over.
+function arrange({ flow, header, panels }) {
+  flow.classList.toggle("even", !!header.even)
+  if (!header.even || !flow.clientWidth) return
+  const { min, max } = panels[0].data.width
+  const fit = Math.max(1, Math.min(panels.length, Math.floor((flow.clientWidth + 8) / (min + 8))))
+  const columns = Math.ceil(panels.length / Math.ceil(panels.length / fit))
+  flow.style.gridTemplateColumns = `repeat(${columns}, minmax(0, ${max ? `${max}px` : "1fr"}))`
 }
 
 function build(root, id) {

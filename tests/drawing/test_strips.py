@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+import scenes
 
-from viz_model.drawing import cells, heatmap, strips
+from viz_model.drawing import heatmap, strips
 from viz_model.drawing.cells import COLUMN, ROW, Cells, span_of
 from viz_model.drawing.heatmap import HeatmapView, Pool
 
-WORDS = {"alt": "what it shows", "masked": "hidden"}
+WORDS = {"masked": "hidden"}
 
 
 def matrix(shape: tuple[int, int], *, scale: str = "signed", masked: bool = False, first: int = 0) -> HeatmapView:
@@ -26,57 +25,61 @@ def matrix(shape: tuple[int, int], *, scale: str = "signed", masked: bool = Fals
     return HeatmapView(values, rows, columns, "site", "pattern", scale, "from", "to", 1, None, which)  # type: ignore[arg-type]
 
 
+def drawn(view: strips.StripsView) -> scenes.Sent:
+    return scenes.sent(strips.scene(view, "picture", "title", WORDS, "what it shows"))
+
+
 @pytest.mark.parametrize("scale", ["signed", "probability", "positive"])
 @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 40), (88, 88)])
 def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -> None:
-    view = matrix(shape, scale=scale)
-    header, numbers = strips.scene(strips.matrix(view), WORDS)
-    assert numbers.dtype == np.float32 and numbers.shape == shape
-    np.testing.assert_array_equal(numbers, view.values.astype(np.float32))
-    assert [row["name"] for row in header["rows"]] == list(view.rows) and header["columns"] == view.columns
-    tops = {row["top"] for row in header["rows"]}
-    assert tops == {1.0 if scale == "probability" else np.abs(view.values).max()}, "one scale for all rows"
-    assert header["selected"] == 1 and header["axes"] == ["from", "to"] and header["words"] == WORDS
-    assert json.loads(json.dumps(header)) is not None
+    view = matrix(shape, scale=scale)._replace(selected_row=0)
+    found = drawn(strips.matrix(view))
+    cells = found.mark("cells")
+    np.testing.assert_array_equal(cells["values"], view.values.astype(np.float32))
+    assert cells["top"] == (1.0 if scale == "probability" else np.abs(view.values).max()), "one scale for all rows"
+    assert found.mark("rows")["texts"] == list(view.rows) and found.mark("columns")["texts"] == list(view.columns)
+    assert found.mark("row axis")["text"] == "from" and found.mark("column axis")["text"] == "to"
+    assert found.mark("selected")["y"] == cells["y"] and found.mark("selected")["x"] == cells["x"]
+    assert found.header["title"] == "title" and found.header["words"] == WORDS
 
 
 def test_what_is_masked_is_no_number() -> None:
-    _, numbers = strips.scene(strips.matrix(matrix((6, 6), masked=True)), WORDS)
-    np.testing.assert_array_equal(np.isnan(numbers), np.triu(np.ones((6, 6), bool), 1))
+    values = drawn(strips.matrix(matrix((6, 6), masked=True))).mark("cells")["values"]
+    np.testing.assert_array_equal(np.isfinite(values), np.tril(np.ones((6, 6), bool)))
 
 
 def test_a_matrix_of_nothing_but_masked_cells_has_a_scale() -> None:
     view = matrix((4, 4))._replace(values=np.full((4, 4), -np.inf))
-    header, numbers = strips.scene(strips.matrix(view), WORDS)
-    assert np.isnan(numbers).all() and all(row["top"] == 1.0 for row in header["rows"])
+    cells = drawn(strips.matrix(view)).mark("cells")
+    assert not np.isfinite(cells["values"]).any() and cells["top"] == 1.0
 
 
 def test_a_cell_says_which_number_it_is() -> None:
-    header, _ = strips.scene(strips.matrix(matrix((6, 6), first=10)), WORDS)
-    assert header["places"] == header["rowPlaces"] == tuple(range(10, 16))
-    which = cells.read(header)
-    assert which is not None and which.at(2, 5) == ("blocks.0.attn.scores", (3, 12, 15))
-    assert not any("cells" in row for row in header["rows"]), "said once, not for every row"
+    found = drawn(strips.matrix(matrix((6, 6), first=10)))
+    names = found.mark("cells")
+    assert names["names_of_rows"][2] == "12: r2" and names["names_of_columns"][5] == "15: c5"
+    ((which, _),) = found.cells()
+    assert which.at(2, 5) == ("blocks.0.attn.scores", (3, 12, 15))
 
 
 def test_strips_have_scales_and_cells_of_their_own() -> None:
     first = strips.Strip("a", np.array([1.0, -4.0]), top=4.0, cells=Cells("embed.out", (2, COLUMN)))
     second = strips.Strip("b", np.array([0.5, np.nan]), "bars", 0.5, "value", behind="length 1")
-    header, numbers = strips.scene(strips.StripsView((first, second), ("x", "y"), 200), WORDS)
-    assert [row["top"] for row in header["rows"]] == [4.0, 0.5]
-    assert "cells" not in header and "cells" not in header["rows"][1]
-    which = cells.read(header["rows"][0])
-    assert which is not None and which.at(0, 1) == ("embed.out", (2, 1))
-    assert header["rows"][1]["behind"] == "length 1" and header["weights"][0] == 1 < header["weights"][1]
-    np.testing.assert_array_equal(numbers, np.array([[1, -4], [0.5, np.nan]], np.float32))
+    found = drawn(strips.StripsView((first, second), ("x", "y"), 200))
+    assert [found.mark(f"cells.{r}")["top"] for r in range(2)] == [4.0, 0.5]
+    ((which, values),) = found.cells()
+    assert which.at(0, 1) == ("embed.out", (2, 1)) and values.tolist() == [[1.0, -4.0]]
+    assert found.mark("behind.1")["text"] == "length 1"
+    assert found.mark("cells.1")["height"] > found.mark("cells.0")["height"]
+    np.testing.assert_array_equal(found.mark("cells.1")["values"], np.array([0.5, np.nan], np.float32))
 
 
 def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
     view = matrix((300, 300))
     picture = strips.matrix(view)
-    header, numbers = strips.scene(picture, WORDS)
-    assert picture.pool != Pool() and numbers.size <= heatmap.MOST_CELLS and "cells" not in header
-    assert header["places"] == () and np.abs(numbers).max() == np.float32(np.abs(view.values).max())
+    cells = drawn(picture).mark("cells")
+    assert picture.pool != Pool() and cells["values"].size <= heatmap.MOST_CELLS and "where" not in cells
+    assert np.abs(cells["values"]).max() == np.float32(np.abs(view.values).max())
 
 
 def test_steps_are_numbered_and_each_has_a_scale_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""The layer, head and token that are looked at: chosen in the browser, where all pictures follow at once, and known here.
+"""The layer, head and token that are looked at: chosen in the browser, where all pictures follow, and known here.
 
 The browser tells what it selected once a visitor rests. The server says nothing back, or a quick second click
 would be undone by the answer to the first; only what changed elsewhere (an address, another sentence, a widget)

@@ -1,19 +1,16 @@
-"""Parts of the page that Streamlit has no element for: the token ribbon, the map, the head grid, a mask.
+"""Parts of the page that Streamlit has no element for: pictures, chips of tokens, a mask to draw in.
 
-Each is a pair of files here, ``name.js`` and ``name.css``. They draw what Python sends, with
-``textContent`` only, and send back which thing was clicked.
+All are drawn by one module in the browser (``frontend/src``), which writes text as ``textContent`` only, and tell
+which thing was clicked.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import streamlit as st
 
 from viz_model.drawing.scene import framed
@@ -25,15 +22,11 @@ def _read(file: str) -> str:
     return (_FOLDER / file).read_text(encoding="utf-8")
 
 
-def _component(name: str, *, is_framed: bool = False) -> Callable[..., Any]:
-    """Register a component.
-
-    Those that are framed are sent a header and numbers, and know how to read them.
-    """
-    shared = ("unframe",) * is_framed
+def _component(name: str) -> Callable[..., Any]:
+    """Register a component of its own files."""
     return st.components.v2.component(
         f"viz_model.{name}",
-        js="".join(_read(f"{part}.js") for part in (*shared, name)),
+        js=_read(f"{name}.js"),
         css=_read(f"{name}.css"),
         html='<div class="root"></div>\n',
     )
@@ -50,17 +43,7 @@ def _module() -> Callable[..., Any]:
     )
 
 
-_MAP, _MASK = _component("map"), _component("mask")
-_PARTS, _TREE = _component("parts"), _component("tree")
-_GRID, _PIPELINE = _component("grid", is_framed=True), _component("pipeline", is_framed=True)
-_LINES, _CROSS_GRID = _component("lines", is_framed=True), _component("crossgrid", is_framed=True)
-_CURVES = _component("curves", is_framed=True)
-
-
-def _frame(header: dict[str, Any], numbers: np.ndarray) -> bytes:
-    """One frame: length, JSON header, raw float32. Bytes inside a dictionary would arrive as text."""
-    head = json.dumps(header).encode()
-    return struct.pack("<I", len(head)) + head + numbers.astype("<f4").tobytes()
+_MAP = _component("map")
 
 
 def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked") -> Callable[[], None]:
@@ -74,14 +57,6 @@ def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked")
 
 Ask: TypeAlias = Callable[[dict[str, Any]], None]
 """What is done when the ``site`` and ``index`` of a cell are asked about."""
-
-
-def _asking(key: str, on_pick: Callable[[Any], None], on_ask: Ask) -> dict[str, Any]:
-    """The callbacks of a component in which some things are picked and cells are asked about."""
-    return {
-        "on_picked_change": _callback(key, on_pick),
-        "on_asked_change": _callback(key, on_ask, "asked"),
-    }
 
 
 def picture(scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None) -> None:
@@ -142,50 +117,19 @@ def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, 
     _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
 
 
-def grid(
-    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
-) -> None:
-    """All heads of a layer as small maps: ``patterns`` is float32 [H, S, S]; ``picked`` is a head."""
-    _GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
-
-
 def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
     """A mask to draw in; ``picked`` holds the cells [query, key] that a stroke turned over."""
-    _MASK(key=key, data=data, on_picked_change=_callback(key, on_pick))
-
-
-def pipeline(
-    header: dict[str, Any], numbers: np.ndarray, *, key: str, on_pick: Callable[[dict[str, Any]], None], on_ask: Ask
-) -> None:
-    """The whole run in one picture; ``picked`` holds a ``page`` to open, or a ``token`` to follow."""
-    _PIPELINE(key=key, data=_frame(header, numbers), **_asking(key, on_pick, on_ask))
-
-
-def lines(header: dict[str, Any], weights: np.ndarray, *, key: str, on_pick: Callable[[int], None]) -> None:
-    """Two columns of tokens joined by lines: ``weights`` is float32 [q, s]; ``picked`` is a target position."""
-    _LINES(key=key, data=_frame(header, weights), on_picked_change=_callback(key, on_pick))
-
-
-def cross_grid(
-    header: dict[str, Any], patterns: np.ndarray, *, key: str, on_pick: Callable[[int], None], on_ask: Ask
-) -> None:
-    """All heads of a cross-attention layer: ``patterns`` is float32 [H, q, s]; ``picked`` is a head."""
-    _CROSS_GRID(key=key, data=_frame(header, patterns), **_asking(key, on_pick, on_ask))
+    _module()(key=key, data=framed({"kind": "mask", **data}), on_picked_change=_callback(key, on_pick))
 
 
 def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:
     """The parts of two models, what differs on top; ``picked`` is the page where a part is seen."""
-    _PARTS(key=key, data=data, on_picked_change=_callback(key, on_pick))
+    _module()(key=key, data=framed({"kind": "parts", **data}), on_picked_change=_callback(key, on_pick))
 
 
 def tree(data: dict[str, Any], *, key: str) -> None:
     """A module tree that folds."""
-    _TREE(key=key, data=data)
-
-
-def curves(header: dict[str, Any], numbers: np.ndarray, *, key: str) -> None:
-    """Lines that grow without a blink: those of :class:`viz_model.topics.training_lab.pictures.chart.Chart`."""
-    _CURVES(key=key, data=_frame(header, numbers))
+    _module()(key=key, data=framed({"kind": "tree", **data}))
 
 
 def plots(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:

@@ -91,7 +91,7 @@ def heat_rows(
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
 ) -> None:
-    """Draw rows of cells; ``alt``, ``own`` and a click on a cell are as in :func:`figure`, ``by`` as in :func:`picture`.
+    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` as in :func:`picture`.
 
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """

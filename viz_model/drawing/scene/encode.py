@@ -107,6 +107,7 @@ def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Ca
         "id": first.id,
         "palette": palettes.PALETTES,
         "by": list(by),
+        "even": first.even,
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
         **_together(of_all, ("title", "description", "words")),
         "panels": _merged_by_id([scene["panels"] for scene in of_all]),

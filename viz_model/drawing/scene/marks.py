@@ -54,7 +54,7 @@ class Cells(Answering):
     Attributes:
         values: [R, C], or [C] for one row; what is not finite is masked.
         look: "signed" is coloured symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars" stand
-            up from the lower edge, or where ``signed``, from the middle.
+            up from the lower edge, or where ``signed``, from the middle; "blank" are only told, not drawn.
         top: the magnitude of full colour, or full height.
         rows, columns: their names, for what is said of a cell; none where they are not worth naming.
         written: whether cells hold their numbers, where there is room; ``hidden`` in those that are masked.
@@ -71,7 +71,7 @@ class Cells(Answering):
     width: Length = (1, 0)
     height: Length = 0
     values: Any = None
-    look: Literal["signed", "share", "bars"] = "signed"
+    look: Literal["signed", "share", "bars", "blank"] = "signed"
     signed: bool = False
     top: float = 1.0
     role: str = "pattern"
@@ -164,7 +164,7 @@ Mark: TypeAlias = Cells | Labels | Text | Rect | Path
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(Answering):
-    """A part of a picture that stays in one piece: ``min`` to ``most`` pixels wide, ``grow`` its share of spare room."""
+    """A part of a picture in one piece: ``min`` to ``most`` pixels wide, ``grow`` its share of spare room."""
 
     id: str
     marks: Sequence[Mark]
@@ -183,6 +183,7 @@ class Scene:
         title: what it is, in a few words; it names the picture for those who do not see it.
         description: what it shows.
         words: "masked", what is said of a cell without a number.
+        even: whether the panels are alike and stand in columns; else they flow.
     """
 
     id: str
@@ -190,9 +191,10 @@ class Scene:
     title: str
     description: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    even: bool = False
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:
-    """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths that run over ``share`` of the width and ``pixels``."""
+    """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths up to ``share`` of the width and ``pixels``."""
     along = np.asarray(values, dtype=np.float32)
     return np.stack([along * share, along * pixels], axis=-1)

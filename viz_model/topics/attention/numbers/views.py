@@ -41,11 +41,12 @@ def grid_view(trace: Trace, layer: int) -> GridView:
     pool = -(-len(trace) // size)
     square = Pool(pool, pool)
     every = range(config.n_heads)  # one T×T matrix at a time
-    visible = masks.of_run(trace, layer).numpy().astype(np.float32)
+    visible = masks.of_run(trace, layer).numpy()
     shared = config.n_heads // config.n_kv_heads
     return GridView(
-        patterns=np.stack([heatmap.extremes(trace.head(site, head).numpy(), square) for head in every]),
-        hidden=heatmap.extremes(visible, square) == 0,
+        patterns=np.stack(
+            [heatmap.extremes(np.where(visible, trace.head(site, head).numpy(), np.nan), square) for head in every]
+        ),
         labels=heatmap.spans([token.label for token in trace.tokens], pool),
         marks=tuple(dict.fromkeys(trace.tokens[position].label for position in heads.marks(trace))),
         summaries=heads.of_layer(trace, layer),

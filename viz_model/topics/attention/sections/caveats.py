@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, runs, state
@@ -52,9 +53,16 @@ def section(page: Page) -> None:
 def _one_head(page: Page) -> None:
     """The chosen head: one query's keys, and every pair."""
     words, head = page.words, page.view.head
-    found = care.arriving(page.trace, page.view.layer, head)
+    found = _arriving(page)
     labels = page.token_labels
-    row = RowView.of(found, labels, 0, page.token)
+
+    def row_of(page: Page) -> RowView:
+        return RowView.of(_arriving(page), labels, 0, page.token)
+
+    def pairs_of(page: Page) -> PairsView:
+        return PairsView.of(_arriving(page), labels, 0)
+
+    row = row_of(page)
     far = row.furthest
     values = {
         "layer": page.view.layer,
@@ -70,7 +78,7 @@ def _one_head(page: Page) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"#### {words('row_one' if row.n_seen == 1 else 'row_title', **values)}")
-        elements.figure(page, draw_row(row, names), "row", words("row_alt"))
+        elements.figure(page, lambda page: draw_row(row_of(page), names), "row", words("row_alt"))
         top = care.first(found, page.token)
         facts = {name: share(getattr(top, name)) for name in ("read_weight", "weight", "share")}
         names_of = {name: page.token_name(getattr(top, name)) for name in ("read", "sender")}
@@ -78,11 +86,16 @@ def _one_head(page: Page) -> None:
         if len(row.keys) < row.n_seen:
             st.caption(words("row_part", **values))
     with right:
-        pairs = PairsView.of(found, labels, 0)
+        pairs = pairs_of(page)
         st.markdown(f"#### {words('pairs_title', **values)}")
-        elements.figure(page, draw_pairs(pairs, names, page.token), "pairs", words("pairs_alt"))
+        elements.figure(page, lambda page: draw_pairs(pairs_of(page), names, page.token), "pairs", words("pairs_alt"))
         st.caption(words("pairs_note", shown=len(pairs.weights), n=pairs.n_pairs, token=page.token_name()))
     elements.source(page, page.at("attn.pattern"), page.at("attn.v"))
+
+
+def _arriving(page: Page) -> care.Arriving:
+    """What the chosen head takes from where."""
+    return care.arriving(page.trace, page.view.layer, page.view.head)
 
 
 def _ranks(page: Page, found: care.Care) -> None:
@@ -93,9 +106,7 @@ def _ranks(page: Page, found: care.Care) -> None:
     picture, see = elements.split()
     with picture:
         if facts:
-            view = HeadsView(found.ranks, (page.view.layer, page.view.head))
-            figure = draw_heads(view, _axes(page, "rank"), "rank")
-            elements.figure(page, figure, "ranks", words("ranks_alt"), on_pick=_pick)
+            _heads(page, found.ranks, "rank", "rank", "ranks")
         lines = [
             f"- {words('gap', **_written(page, gap), layer=gap.layer, head=gap.head)}" for gap in found.gaps[:MOST_GAPS]
         ]
@@ -118,7 +129,6 @@ def _sinks(page: Page, found: care.Care) -> None:
     tokens = list(dict.fromkeys(page.token_name(place) for place in taken.positions))
     facts = taken.facts() | {"tokens": " ".join(tokens[:8]) + (" …" if len(tokens) > 8 else "")}
     st.markdown(f"#### {words('sinks_title', name=words(f'in_title_{name}', **facts), **facts)}")
-    chosen = (page.view.layer, page.view.head)
     left, right = st.columns(2, gap="large")
     for place, shown, key, role in (
         (left, taken.weights, "weight", "pattern"),
@@ -126,15 +136,22 @@ def _sinks(page: Page, found: care.Care) -> None:
     ):
         with place:
             st.markdown(f"**{words(f'sinks_{key}')}**")
-            figure = draw_heads(HeadsView(shown, chosen), _axes(page, key), role)
-            elements.figure(page, figure, f"sinks_{key}", words(f"sinks_{key}_alt"), on_pick=_pick)
+            _heads(page, shown, key, role, f"sinks_{key}")
     elements.see(page, "sinks", **facts)
     elements.say(page, SINKS, taken, **facts)
 
 
-def _axes(page: Page, value: str) -> dict[str, str]:
-    axes = {name: page.t(f"common.axis_{name}") for name in ("layer", "head")}
-    return axes | {"value": page.words(value)}
+def _heads(page: Page, values: np.ndarray, value: str, role: str, key: str) -> None:
+    """A number for every head [L, H], the chosen one framed; a click chooses another. ``value`` names the numbers."""
+    axes = {name: page.t(f"common.axis_{name}") for name in ("layer", "head")} | {"value": page.words(value)}
+    elements.figure(
+        page,
+        lambda page: draw_heads(HeadsView(values, (page.view.layer, page.view.head)), axes, role),
+        key,
+        page.words(f"{key}_alt"),
+        by=("layer", "head"),
+        on_pick=_pick,
+    )
 
 
 def _pick(place: Sequence[int]) -> None:

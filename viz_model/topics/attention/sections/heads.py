@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import components, derivation, elements, runs, state
+from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing import maps
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.claims import HEAD, SIGHT, STRONGEST, written
 from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query
 
@@ -24,30 +27,34 @@ def of_layer(run: runs.RunKey, side: Side, layer: int) -> grid.GridView:
 
 def section(query: Query) -> None:
     page = query.page
-    view = of_layer(page.run_key, page.trace.stack.side, page.view.layer)
+    view = _of(page)
     picture, see = elements.split()
     with picture:
-        _draw(page, view)
+        elements.picture(page, _drawn, "grid", by=("layer",))
+        elements.source(page, view.site)
     with see:
         _tell(query, view)
 
 
-def _draw(page: Page, view: grid.GridView) -> None:
-    """The heads that share keys and values in one frame; a click picks a head."""
-    words = page.words
-    kinds = [HEAD.label(page.t.language, head) for head in view.summaries]
-    header, patterns = grid.scene(view, page.view.head, kinds)
-    labels = {
-        **{name: words(f"grid_{name}") for name in ("head", "hint", "masked")},
-        "groups": [words("grid_shared", heads=layer.span(g), group=n) for n, g in enumerate(view.groups)],
-    }
-    header |= {"words": labels, "site": page.trace.full_name(view.site)}
-    components.grid(header, patterns, key="attention.grid", on_pick=_pick, on_ask=derivation.picked)
-    elements.source(page, view.site)
+def _of(page: Page) -> grid.GridView:
+    return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
 
 
-def _pick(head: int) -> None:
-    state.update(head=head)
+def _drawn(page: Page) -> Scene:
+    """The heads; those that share keys and values say so."""
+    view, words = _of(page), page.words
+    axes = page.t("common.axis_query"), page.t("common.axis_key")
+    view = view._replace(site=page.trace.full_name(view.site))
+
+    def does(head: HeadSummary) -> str:
+        return HEAD.label(page.t.language, head)
+
+    def shares(group: int) -> str:
+        return words("grid_shared", heads=layer.span(view.groups[group]), group=group)
+
+    drawn = grid.maps(view, words("grid_head"), does, shares, axes)
+    title = words("grid_title", layer=page.view.layer)
+    return maps.scene(drawn, "attention.grid", title, {"masked": words("grid_masked")}, words("grid_hint"))
 
 
 def _tell(query: Query, view: grid.GridView) -> None:

@@ -25,7 +25,7 @@ from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
 from viz_model.topics.ablations.numbers import views
 from viz_model.topics.ablations.pictures.guesses import draw_guesses
 from viz_model.topics.ablations.pictures.places import draw_places
-from viz_model.topics.ablations.pictures.written import draw_written
+from viz_model.topics.ablations.pictures.written import WrittenView, draw_written
 from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING, SIZE
 from viz_model.topics.attention.claims import GUESSES, PRUNED
 from viz_model.topics.attention.numbers import layer, masks, pruning
@@ -48,10 +48,7 @@ def section(page: Page) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         if off := heads_off(view, page):
-            written = views.written_view(before, changed, view.layer, page.token)
-            axes = {"head": page.t("common.axis_head"), "length": words("written_length")}
-            elements.figure(page, draw_written(written, names | axes, view.head), "written", words("written_alt"))
-            elements.source(page, page.at("attn.head_out"))
+            _written(page, before, changed, names)
             elements.see(page, "change_off")
             _pruned(page, changed, off)
     with right:
@@ -61,8 +58,13 @@ def section(page: Page) -> None:
     facts = {"token": page.token_name(), **places.facts()}
     with st.container() if page.lm.config.has_logits else right:
         st.markdown(f"**{words('places_title', **facts)}**")
-        measure = words(f"places_{places.measure}")
-        elements.figure(page, draw_places(places, measure), "places", words("places_alt"))
+        elements.figure(
+            page,
+            lambda page: draw_places(places._replace(token=page.token), words(f"places_{places.measure}")),
+            "places",
+            words("places_alt"),
+            by=("token",),
+        )
         elements.source(page, places.site)
         if places.measure == "turn":
             elements.see(page, "change_source" if page.lm.config.has_logits else "change_vectors", **facts)
@@ -74,6 +76,19 @@ def _matrices(page: Page, mask: masks.MaskChoice, trace: vm.Trace) -> None:
     name = page.words(f"mask_{mask.name}")
     st.markdown(f"**{page.words('under_mask', head=view.head, layer=view.layer, mask=name)}**")
     matrices.draw(page, trace, layer.matrices(trace, view.layer), "under_mask", 2)
+
+
+def _written(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
+    """How long a vector every head of the layer writes."""
+    names = names | {"head": page.t("common.axis_head"), "length": page.words("written_length")}
+
+    def of(page: Page) -> WrittenView:
+        return views.written_view(before, after, page.view.layer, page.token)
+
+    elements.figure(
+        page, lambda page: draw_written(of(page), names, page.view.head), "written", page.words("written_alt")
+    )
+    elements.source(page, page.at("attn.head_out"))
 
 
 def _pruned(page: Page, changed: vm.Trace, off: tuple[int, ...]) -> None:
@@ -92,10 +107,14 @@ def _pruned(page: Page, changed: vm.Trace, off: tuple[int, ...]) -> None:
 
 def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str]) -> None:
     """The predictions at the selected token; of an encoder that feeds a decoder, the decoder's last."""
-    position = page.token
-    if "logits" not in before:
+    has_source = "logits" not in before
+    if has_source:
         before, after = before.at("decoder"), after.at("decoder")
-        position = len(before) - 1
+
+    def place(page: Page) -> int:
+        return len(before) - 1 if has_source else page.token
+
+    position = place(page)
     found = views.guesses_view(before, after, position)
     token = texts.literal(before.tokens[position].label)
     values = {
@@ -105,7 +124,13 @@ def _guesses(page: Page, before: vm.Trace, after: vm.Trace, names: dict[str, str
         **found.facts(),
     }
     st.markdown(f"**{GUESSES.label(page.t.language, found, **values)}**")
-    elements.figure(page, draw_guesses(found, names), "guesses", page.words("guesses_alt"))
+    elements.figure(
+        page,
+        lambda page: draw_guesses(views.guesses_view(before, after, place(page)), names),
+        "guesses",
+        page.words("guesses_alt"),
+        by=("token",),
+    )
     st.caption(f"{page.t.site_label(before.site('probs'))} {texts.literal('probs')}")
     elements.say(page, GUESSES, found, **values)
 

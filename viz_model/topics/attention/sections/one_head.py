@@ -6,9 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from viz_model.app import components, elements, state
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing import lines
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.topics.attention.choices import MATRIX, SPAN
 from viz_model.topics.attention.numbers import layer, views
@@ -54,14 +55,16 @@ def _reach(page: Page) -> int:
 
 def _lines(page: Page) -> None:
     """Queries and keys as two columns, joined by lines; a click picks a query."""
-    labels, pattern = page.token_labels, page.trace.head(page.at("attn.pattern"), page.view.head).numpy()
-    seen = lines.LinesView.of(pattern, labels, labels, page.token, MOST_LINES)
     names = {name: page.words(f"lines_{name}") for name in lines.WORDS}
-    header, weights = lines.scene(seen, names, LINE_PITCH)
-    components.lines(header, weights, key=f"{page.text_key}.lines", on_pick=_follow)
-    if len(seen.target) < len(labels):
+
+    def drawn(page: Page) -> Scene:
+        return lines.scene(_seen(page), "attention.lines", page.words("lines_title"), names, LINE_PITCH)
+
+    elements.picture(page, drawn, "lines")
+    if len((seen := _seen(page)).target) < len(page.token_labels):
         st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))
 
 
-def _follow(token: int) -> None:
-    state.update(token=token)
+def _seen(page: Page) -> lines.LinesView:
+    pattern = page.trace.head(page.at("attn.pattern"), page.view.head).numpy()
+    return lines.LinesView.of(pattern, page.token_labels, page.token_labels, page.token, MOST_LINES)

@@ -23,18 +23,29 @@ def _forms(query: Query) -> None:
     Nothing where neither is changed before they meet.
     """
     page, words = query.page, query.page.words
-    view = views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.largest.at)
+    view = _forms_view(query)
     if not view.notes:
         return
     st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
-    names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
-    elements.heat_rows(page, forms.form_strips(view, names, lengths), "forms", words("forms_alt"))
+
+    def drawn(page: Page) -> StripsView:
+        view = _forms_view(Query.of(page))
+        names = {letter + form: words(f"form_{letter}{form}") for form in view.forms for letter in "qk"}
+        return forms.form_strips(view, names, lengths)
+
+    elements.heat_rows(page, drawn, "forms", words("forms_alt"))
     elements.source(page, *(page.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
     st.caption(words("forms_note"))
     tokens = {"token": page.token_name(view.query), "key": page.token_name(view.key)}
     for form, note in view.notes.items():
         elements.see(page, f"form{note}", **tokens, **view.facts(form))
+
+
+def _forms_view(query: Query) -> forms.FormsView:
+    """The chosen query beside the key that it reads most."""
+    page = query.page
+    return views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.largest.at)
 
 
 def _steps(query: Query) -> None:
@@ -43,10 +54,7 @@ def _steps(query: Query) -> None:
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
     names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
 
-    def drawn(page: Page) -> StripsView:
-        return steps.step_strips(views.steps_view(page.trace, page.view.layer, page.view.head, page.token), names)
-
-    elements.heat_rows(page, drawn, "steps", words("steps_alt"))
+    elements.heat_rows(page, lambda page: steps.step_strips(Query.of(page).steps, names), "steps", words("steps_alt"))
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
     if len(view.shown()) < len(page.trace):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import components, elements, state
+from viz_model.app import elements, state
+from viz_model.app.page import Page
 from viz_model.drawing import lines
+from viz_model.drawing.scene import Scene
 from viz_model.topics.attention.claims import STRONGEST
 from viz_model.topics.attention.numbers.heads import largest
 from viz_model.topics.cross_attention import numbers as cross
@@ -18,9 +20,19 @@ def section(weights: Weights) -> None:
     picture, see = elements.split()
     with picture:
         elements.choose(page, SHOWN, ("head", "average"))
-        view = lines.LinesView.of(pattern, cross.target_labels(page.trace), weights.source, page.token)
-        header, drawn = lines.scene(view, weights.labels("lines", lines.WORDS))
-        components.lines(header, drawn, key="cross_attention.lines", on_pick=follow)
+        names = weights.labels("lines", lines.WORDS)
+
+        def seen(page: Page) -> lines.LinesView:
+            target = cross.target_labels(page.trace)
+            return lines.LinesView.of(weights.of_head(page), target, weights.source, page.token)
+
+        def drawn(page: Page) -> Scene:
+            return lines.scene(
+                seen(page), "cross_attention.lines", page.words("lines_title"), names, picks="token" in page.without
+            )
+
+        elements.picture(page, drawn, "lines", on_pick=follow)
+        view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
         of = page.words(f"of_{weights.shown}", **weights.facts)

@@ -44,6 +44,11 @@ class Weights(NamedTuple):
         pattern = every[page.view.head] if shown == "head" else every.mean(0)
         return cls(page, shown, every, pattern, _facts(page, pattern))
 
+    def of_head(self, page: Page) -> np.ndarray:
+        """The pattern that is shown where the page looks at another layer or head."""
+        every = cross.patterns(page.trace, page.view.layer)
+        return np.asarray(every[page.view.head] if self.shown == "head" else every.mean(0))
+
     @property
     def source(self) -> tuple[str, ...]:
         """Labels of the source's tokens."""
@@ -69,7 +74,10 @@ def seen_from(page: Page, side: Side) -> Page:
         return page
     trace = page.trace.at(side)
     layer = min(page.view.layer, trace.n_layers - 1)
-    return replace(page, trace=trace, token=len(trace) - 1, view=replace(page.view, side=side, layer=layer))
+    view = replace(page.view, side=side, layer=layer)
+    # What is selected in the browser is the other stack's.
+    without = page.without | {"layer", "token"}
+    return replace(page, trace=trace, token=len(trace) - 1, view=view, without=without)
 
 
 def _facts(page: Page, pattern: np.ndarray) -> dict[str, object]:

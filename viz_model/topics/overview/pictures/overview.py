@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import theme
+from viz_model.drawing import palettes
+from viz_model.drawing.cells import COLUMN, ROW
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.scene.writing import short
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
@@ -79,47 +83,139 @@ class OverviewView(NamedTuple):
     next_ids: tuple[int, ...] = ()
 
 
-def scene(view: OverviewView, kinds: Sequence[str], prefix: str = "") -> tuple[dict[str, Any], np.ndarray]:
-    """What the browser draws: a header, and all numbers in one float32 array.
+_TOP, _TALLEST, _LEAST = 44.0, 420.0, 220.0
+"""Pixels above the first row, of all rows at the most, and of the picture's body at the least."""
 
-    The array holds the strips, then pattern and norms of every block, then the vectors that the
-    run ends in, where it does. ``kinds`` says of each block's head what it does; ``prefix`` stands before the
-    names of the blocks' sites.
+
+class _Room(NamedTuple):
+    """Pixels of all rows, and of the picture; what every panel is labelled with."""
+
+    height: float
+    tall: float
+    words: Mapping[str, str]
+    names: Sequence[str]
+
+
+def scene(view: OverviewView, kinds: Sequence[str], prefix: str, words: Mapping[str, str]) -> Scene:
+    """The stages as panels from left to right, a row a token in each.
+
+    Args:
+        kinds: what each block's head does.
+        prefix: stands before the names of the blocks' sites.
+        words: those of :data:`WORDS`, "next" and "after".
     """
+    rows = view.strips[0].values.shape[0]
+    height = max(6.0, min(30.0, _TALLEST / rows)) * rows
+    body = max(height, _LEAST)
     ends = () if view.vectors is None else (view.vectors,)
-    rows, width = view.strips[0].values.shape
+    strips = (*view.strips, *ends)
     left = MOST_NUMBERS - len(view.blocks) * rows * (rows + 1)
-    every = -(-width * rows * len((*view.strips, *ends)) // left)
-    arrays = [strip.values[:, ::every] for strip in view.strips]
-    for block in view.blocks:
-        arrays += [block.pattern, block.norm]
-    arrays += [strip.values[:, ::every] for strip in ends]
-    header = {
-        "rows": rows,
-        "width": arrays[0].shape[-1],
-        "dimensions": width,
-        "every": every,
-        "prefix": prefix,
-        "labels": view.labels[:: view.pool],
-        "tokens": len(view.labels),
-        "after": view.labels[view.token],
-        "ids": view.ids[:: view.pool],
-        "colours": [theme.token_colour(position) for position in range(0, len(view.labels), view.pool)],
-        "token": view.token // view.pool,
-        "picked": view.token,
-        "pool": view.pool,
-        "strips": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in view.strips],
-        "ends": [{"part": strip.part, "page": strip.page, "site": strip.site} for strip in ends],
-        "blocks": [
-            {"layer": block.layer, "head": block.head, "kind": kind}
-            for block, kind in zip(view.blocks, kinds, strict=True)
-        ],
-        "next": [
-            {"label": label, "probability": probability, "id": id}
-            for (label, probability), id in zip(view.next_tokens, view.next_ids, strict=True)
-        ],
-        "palette": {role: theme.rgb(role) for role in ("pattern", "residual", "output")}
-        | {"negative": theme.channels(theme.NEGATIVE), "positive": theme.channels(theme.POSITIVE)},
-    }
-    numbers = np.concatenate([np.asarray(array, dtype=np.float32).ravel() for array in arrays])
-    return header, numbers
+    every = -(-view.strips[0].values.shape[1] * rows * len(strips) // left)
+    tall = _TOP + body + 8
+    top = max(float(np.abs(strip.values).max(initial=0)) for strip in view.strips) or 1.0
+    names = [f"{n * view.pool}: {label}" for n, label in enumerate(view.labels[:: view.pool])]
+    room = _Room(height, tall, words, names)
+    panels = [_tokens(view, room)]
+    panels += [_strip(view, strip, n, every, top, room) for n, strip in enumerate(view.strips)]
+    longest = max((float(block.norm.max(initial=0)) for block in view.blocks), default=1.0) or 1.0
+    for block, kind in zip(view.blocks, kinds, strict=True):
+        panels.append(_block(view, block, kind, f"{prefix}blocks.{block.layer}", longest, room))
+    for strip in ends:
+        own = float(np.abs(strip.values).max(initial=0)) or 1.0
+        panels.append(_strip(view, strip, 0, every, own, room))
+    if view.vectors is None:
+        panels.append(_next(view, body, room))
+    drawn = [panel for panel in panels if panel.marks]
+    words_ = {"masked": words["masked"]}
+    return Scene(id="overview", panels=drawn, title=words["alt"], description=words["hint"], words=words_)
+
+
+def _heading(name: str, beside: str, **opens: object) -> list[Mark]:
+    """Two lines over a panel; a click opens the page that they name."""
+    act, label = (Pick(opens), f"{name} · {beside}") if opens else (None, "")
+    return [
+        Text(id="title", text=name, y=10, bold=True),
+        Text(id="beside", text=beside, y=28, fill="muted"),
+        Rect(id="open", width=(1, 0), height=38, act=act, label=label),
+    ]
+
+
+def _tokens(view: OverviewView, room: _Room) -> Panel:
+    """Tokens and their ids, a row each where there is room for letters; a click follows one."""
+    shown, ids = view.labels[:: view.pool], view.ids[:: view.pool]
+    step, marks = room.height / len(shown), _heading(room.words["tokens"], f"{len(view.labels)}", page="tokens")
+    for row, (label, id) in enumerate(zip(shown, ids, strict=True)):
+        y, role, position = _TOP + row * step, palettes.token(row * view.pool), row * view.pool
+        opacity = 0.36 if row == view.token // view.pool else 0.13
+        box: dict[str, Any] = {"y": y + 1, "height": step - 2, "fill": role}
+        act, told = Select(token=position), f"{position}: {label} · id {id}"
+        marks += [
+            Rect(id=f"row.{row}", width=(1, 0), opacity=opacity, act=act, label=told, **box),
+            Rect(id=f"mark.{row}", width=3, **box),
+        ]
+        if step >= 12:
+            marks.append(Text(id=f"token.{row}", text=short(label, 10), x=8, y=y + step / 2, size=13))
+            marks.append(Text(id=f"id.{row}", text=str(id), x=(1, -5), y=y + step / 2, anchor="end", fill="muted"))
+    return Panel(id="tokens", marks=marks, height=room.tall, min=118, most=150)
+
+
+def _strip(view: OverviewView, strip: StripView, n: int, every: int, top: float, room: _Room) -> Panel:
+    """Vectors, a row a token; of wide ones every n-th dimension."""
+    width = strip.values.shape[1]
+    said = room.words["dimensions"].replace("#", str(width))
+    if every > 1:
+        said = room.words["every"].replace("#", str(every)).replace("@", str(width))
+    dimensions = tuple(range(0, width, every))
+    where = Where(strip.site, (ROW, COLUMN), (), dimensions if every > 1 else ()) if view.pool == 1 else None
+    cells = Cells(
+        id="cells", y=_TOP, height=room.height, values=strip.values[:, ::every], top=top, rows=room.names,
+        columns=[f"{room.words['dimension']} {d}" for d in dimensions], site=strip.site, where=where,
+        name=room.words[strip.part],
+    )  # fmt: skip
+    heading = _heading(("+ " if n else "") + room.words[strip.part], said, page=strip.page)
+    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=76)
+
+
+def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: float, room: _Room) -> Panel:
+    """A block's sharpest head, which a click looks at, and the lengths of the stream behind it."""
+    names, rows = room.names, len(block.norm)
+    pattern = np.where(block.pattern == HIDDEN, np.nan, block.pattern)
+    site, step = f"{at}.attn.pattern", room.height / rows
+    bars = [
+        Rect(
+            id=f"length.{row}", x=(0.7, 4), y=_TOP + row * step + 0.2 * step, height=0.6 * step,
+            width=(0.3 * float(norm) / longest, -4 * float(norm) / longest), fill="residual",
+        )
+        for row, norm in enumerate(block.norm)
+    ]  # fmt: skip
+    lengths = Cells(
+        id="lengths", x=(0.7, 4), y=_TOP, width=(0.3, -4), height=room.height, values=block.norm[:, None], look="blank",
+        rows=names, columns=("",), site=f"‖{at}.resid.out‖", name=f"‖{at}.resid.out‖",
+    )  # fmt: skip
+    cells = Cells(
+        id="cells", y=_TOP, width=(0.7, 0), height=room.height, values=pattern, look="share", rows=names, columns=names,
+        site=f"{site}[{block.head}]", hidden=room.words["masked"], bound="≤ " if view.pool > 1 else "",
+        where=Where(site, (block.head, ROW, COLUMN)) if view.pool == 1 else None,
+        name=f"{room.words['block']} {block.layer}, {room.words['head']} {block.head}",
+    )  # fmt: skip
+    title, beside = f"{room.words['block']} {block.layer}", f"{room.words['head']} {block.head} · {kind}"
+    heading = _heading(title, beside, page="attention", layer=block.layer, head=block.head)
+    return Panel(id=f"block.{block.layer}", marks=[*heading, cells, *bars, lengths], height=room.tall, min=112, grow=2)
+
+
+def _next(view: OverviewView, body: float, room: _Room) -> Panel:
+    """The most probable next tokens."""
+    marks = _heading(room.words["next"], f"{room.words['after']} {short(view.labels[view.token])}", page="next_token")
+    step = min(28.0, body / max(1, len(view.next_tokens)))
+    for n, (label, probability) in enumerate(view.next_tokens):
+        y = _TOP + n * step
+        cells: dict[str, Any] = {"look": "blank", "rows": (label,), "columns": ("",), "site": "probs", "name": label}
+        where = Where("probs", (view.token, view.next_ids[n]))
+        marks += [
+            Rect(id=f"room.{n}", y=y + 2, width=(1, 0), height=step - 5, fill="output", opacity=0.2),
+            Rect(id=f"bar.{n}", y=y + 2, width=(probability, 0), height=step - 5, fill="output", opacity=0.6),
+            Text(id=f"guess.{n}", text=short(label), x=7, y=y + step / 2, size=13),
+            Text(id=f"share.{n}", text=f"{probability:.1%}", x=(1, -6), y=y + step / 2, size=13, anchor="end"),
+            Cells(id=f"cell.{n}", y=y, height=step, values=np.array([[probability]]), where=where, **cells),
+        ]
+    return Panel(id="next", marks=marks, height=room.tall, min=140, most=260)

@@ -6,9 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, elements, frame, state
+from viz_model.app import elements, frame
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.overview.claims import LOOK, NEXT, Next, Seen
@@ -22,11 +23,13 @@ def section(run: Run) -> None:
     _tell(run)
     page, trace, view = run.page, run.page.trace, run.view
     kinds = [HEAD.label(page.t.language, block.does) for block in view.blocks]
-    header, numbers = overview.scene(view, kinds, trace.prefix)
     words = {name: page.words(f"scene_{name}") for name in overview.WORDS}
     words |= {part: page.words(f"scene_{part}_{ending(trace)}") for part in ("next", "after")}
-    header = {**header, "words": words}
-    components.pipeline(header, numbers, key="overview.pipeline", on_pick=_pick, on_ask=derivation.picked)
+
+    def drawn(page: Page) -> Scene:
+        return overview.scene(Run.of(page).view, kinds, trace.prefix, words)
+
+    elements.picture(page, drawn, "picture", by=("token",), on_pick=_open)
     sites = ("embed.token", "embed.position", page.at("attn.pattern"))
     elements.source(page, *(name for name in sites if name in trace))
     if view.pool > 1:
@@ -59,10 +62,6 @@ def _seen(page: Page, look: Look | None) -> dict[str, object]:
     )
 
 
-def _pick(place: dict[str, Any]) -> None:
-    """A click in the picture follows a token or opens a stage, on the head that was clicked."""
-    changes = {name: place[name] for name in ("token", "layer", "head") if place.get(name) is not None}
-    if "page" in place:
-        frame.go(place["page"], **changes)
-    else:
-        state.update(**changes)
+def _open(place: dict[str, Any]) -> None:
+    """A click on a heading opens its stage, on the head that stands there."""
+    frame.go(place.pop("page"), **place)

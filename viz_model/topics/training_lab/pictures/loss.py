@@ -15,7 +15,7 @@ def loss_chart(view: RunView, words: Words) -> Scene:
     """Both losses by step, with the two levels that need no understanding of the text."""
     lines = (
         Line(words("train"), view.steps, view.loss, TRAIN),
-        Line(words("held_out"), view.held_steps, view.held_loss, HELD_OUT, dash="3 3", marker=True),
+        Line(words("held_out"), view.held_steps, view.held_loss, HELD_OUT, dash="3 3"),
     )
     levels = {name: getattr(view, name) for name in ("guessing", "frequencies")}
     named = [(value, words(f"level_{name}", value=f"{value:.1f}")) for name, value in levels.items()]
@@ -26,7 +26,7 @@ def tuned_chart(steps: Sequence[int], losses: Mapping[str, Sequence[float]], n_s
     """The loss [N] of each of several texts after ``steps`` [N]."""
     looks = ((TRAIN, ""), (HELD_OUT, "3 3"), (theme.ROLES["value"], "7 4"), (theme.ROLES["ffn"], "2 4"))
     lines = [
-        Line(words(f"text_{name}"), np.array(steps), np.array(values), colour, dash=dash, marker=True)
+        Line(words(f"text_{name}"), np.array(steps), np.array(values), colour, dash=dash)
         for (name, values), (colour, dash) in zip(losses.items(), looks, strict=True)
     ]
     return scene(lines, n_steps, words, "tuned", 0.0, _top(lines, 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import components, elements, runs
+from viz_model.app import elements, runs
 from viz_model.app.page import Page
 from viz_model.app.texts import literal, row
 from viz_model.drawing import writing
@@ -57,7 +57,7 @@ def _show(page: Page, now: job.Run[tuning.Tuning]) -> None:
     st.markdown(f"#### {words('tuned_title', model=literal(now.settings))}")
     by_text = {name: [getattr(each, name) for each in losses] for name in tuning.TEXTS}
     chart = tuned_chart([each.steps for each in losses], by_text, going.recipe.steps, words)
-    components.curves(*chart, key="training_lab.tuned_loss")
+    elements.picture(page, lambda _: chart, "tuned_loss", by=())
     changes = tuned.changes(losses)
     lines = [row(words(f"tuned_{name}") for name in ("text", "tokens", "axis")), "|:--|--:|:--|"]
     for name, change in changes.items():

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
-from viz_model.app import components, elements
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal, row
+from viz_model.drawing.scene import Scene
 from viz_model.topics.training_lab.claims import COURSE, ON_THE_WAY
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.numbers.curves import RunView
+from viz_model.topics.training_lab.pictures.chart import Words
 from viz_model.topics.training_lab.pictures.loss import loss_chart
 from viz_model.topics.training_lab.pictures.norms import norms_chart
 from viz_model.topics.training_lab.pictures.rate import rate_chart
@@ -45,12 +50,16 @@ def _show(page: Page, now: Run[lab.Experiment]) -> None:
     ):
         with place:
             st.markdown(f"#### {title}")
-            components.curves(*chart(view, words), key=f"training_lab.{name}")
+            elements.picture(page, partial(_drawn, chart, view), name, by=())
     if course is not None:
         with right:
             elements.say(page, COURSE, course, **course.facts())
             elements.say(page, ON_THE_WAY, course, **course.facts())
     _samples(page, run)
+
+
+def _drawn(chart: Callable[[RunView, Words], Scene], view: RunView, page: Page) -> Scene:
+    return chart(view, page.words)
 
 
 def _samples(page: Page, experiment: lab.Experiment) -> None:

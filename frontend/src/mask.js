@@ -1,9 +1,7 @@
 // A mask drawn by hand: one cell for each query and key. Click or drag, or arrow keys and space.
 // A whole stroke goes to Python at once, as the cells that it turned over.
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
+export function mask(root, data, arrays, tell) {
   const { labels, seen, blind, first, words } = data
-  const root = parentElement.querySelector(".root")
   const active = root.getRootNode().activeElement
   const focused = active && active.dataset.q ? [Number(active.dataset.q), Number(active.dataset.k)] : null
 
@@ -74,7 +72,7 @@ export default function (component) {
     if (!stroke) return
     const turned = stroke.cells
     stroke = null
-    if (turned.length) setTriggerValue("picked", turned)
+    if (turned.length) tell("picked", turned)
   }
   const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }
   board.onkeydown = event => {
@@ -83,7 +81,7 @@ export default function (component) {
     const q = Number(cell.dataset.q), k = Number(cell.dataset.k)
     if (event.key === " " || event.key === "Enter") {
       event.preventDefault()
-      setTriggerValue("picked", [turn(cell)])
+      tell("picked", [turn(cell)])
     } else if (moves[event.key]) {
       event.preventDefault()
       const [down, right] = moves[event.key]

@@ -1,7 +1,5 @@
 // The parts of two models as a table: what differs on top, what is alike folded away.
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
+export function parts(root, data, arrays, tell) {
   const add = (parent, tag, className, text) => {
     const element = document.createElement(tag)
     if (className) element.className = className
@@ -41,7 +39,7 @@ export default function (component) {
     const why = add(line, "div", "why", `${part.why} `)
     const link = add(why, "button", "link", `${part.title} →`)
     link.type = "button"
-    link.onclick = () => setTriggerValue("picked", part.page)
+    link.onclick = () => tell("picked", part.page)
   }
   data.rows.filter(part => part.differs).forEach(part => row(root, part))
   const alike = data.rows.filter(part => !part.differs)

@@ -1,7 +1,5 @@
 // A module tree that folds: a row a module, with its shapes, its parameters and their share of all.
-export default function (component) {
-  const { data, parentElement } = component
-  const root = parentElement.querySelector(".root")
+export function tree(root, data, arrays, tell) {
   const add = (parent, tag, className, text) => {
     const element = document.createElement(tag)
     if (className) element.className = className
