@@ -27,7 +27,7 @@ def section(block: OneBlock) -> None:
     _left_out(block, stack)
     _held(block, stack)
     if page.trace.edits:
-        changes = ", ".join(interventions.describe(edit, page.t) for edit in page.trace.edits)
+        changes = page.listed(interventions.describe(edit, page.t) for edit in page.trace.edits)
         st.caption(page.words("made", changes=changes))
         before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
         before_and_after(page, before, page.trace, "edited")

@@ -38,7 +38,7 @@ def section(page: Page) -> None:
             elements.see(
                 page,
                 "windows",
-                windows=", ".join(map(str, windows)),
+                windows=page.listed(map(str, windows)),
                 n=view.facts()["n2"],
                 saved=_share_of_pairs(page, view.lengths[-1]),
             )

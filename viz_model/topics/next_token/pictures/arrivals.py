@@ -66,8 +66,6 @@ class ArrivalsView(NamedTuple):
             "first": str(int((self.ranks == 1).sum())),
             "bits": f"{mean:.2f}",
             "nats": f"{mean * np.log(2):.2f}",
-            # A run without norms may be wrong by more than any number holds.
-            "even": f"{2**mean:,.1f}" if mean < 30 else theme.power_of_ten(round(mean * np.log10(2))),
             "hardest_rank": f"{self.ranks[hardest]:,}",
             "hardest_p": percent(self.probs[hardest]),
             "start": str(self.positions[0]),
