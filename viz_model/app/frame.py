@@ -33,7 +33,9 @@ FORMER = {
 }
 """Addresses that pages had before: links to them still open the page, on what they ask for."""
 
-_STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
+_STYLE = "<style>{}{}</style>".format(
+    *((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("frame.css", "access.css"))
+)
 
 
 class Navigation(NamedTuple):
