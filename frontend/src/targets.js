@@ -15,6 +15,7 @@ export function targets(made, panel) {
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
   const found = [...whole, ...data.marks.filter(mark => mark.act || walked(mark))].map(mark => {
     const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    target.element.dataset.mark = mark.id
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
   })
   for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
@@ -129,7 +130,7 @@ function under(panel, event) {
   // What is nearest, and of what is equally near, what lies on top.
   let met = null
   for (const now of panel.drawn.values()) {
-    if (now.walk === false) continue
+    if (now.boxes ? !now.walk : !now.names_of_columns) continue
     const item = now.boxes ? nearest(now, x, y) : inside({ rect: now }) && { far: 0 }
     if (item && (!met || item.far <= met.far)) met = { now, ...item }
   }

@@ -108,7 +108,11 @@ def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
 def test_a_single_length_can_be_drawn() -> None:
     view = TimesView.of(readings(1), CONFIG)
     assert view.fits["ffn"] is None and view.facts()["ffn_p"] == "–"
-    for figure in (draw_times(view, WORDS).drawn(), draw_recurrent(view, WORDS).drawn(), draw_memory(view, WORDS, str).drawn()):
+    for figure in (
+        draw_times(view, WORDS).drawn(),
+        draw_recurrent(view, WORDS).drawn(),
+        draw_memory(view, WORDS, str).drawn(),
+    ):
         assert figure.data
 
 

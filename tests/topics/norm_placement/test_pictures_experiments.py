@@ -172,7 +172,9 @@ def test_the_gradients_of_blocks_are_drawn_beside_each_other(logs: dict[str, lis
     assert [line.xaxis for line in figure.data] == ["x", "x", "x2", "x2"]
     np.testing.assert_array_equal(figure.data[3].y, view.curves["post"].gradients["decoder.blocks.1"])
     assert len(twins_training.draw_held_out(view, {"en": "English"}, "step", "bits").drawn().data) == 4
-    *bands, rate = (line for line in twins_training.draw_loss(view, "step", "loss", "rate").drawn().data if not line.name)
+    *bands, rate = (
+        line for line in twins_training.draw_loss(view, "step", "loss", "rate").drawn().data if not line.name
+    )
     assert all(max(band.y) >= min(band.y) for band in bands) and len(bands) == 2
     np.testing.assert_array_equal(rate.y, view.curves["post"].rates)
     assert view.climb is None and "round" not in view.facts()

@@ -28,7 +28,7 @@ _NOTES = {"part": "tokens_part", "pool": "pooled"}
 
 def figure(
     page: Page,
-    draw: Sheet | Callable[[Page], Sheet],
+    draw: Sheet | Callable[[Page], Sheet | None],
     key: str,
     alt: str | Callable[[Page], str],
     *,
@@ -47,8 +47,10 @@ def figure(
     def known(cells: Cells) -> Cells | None:
         return _known(page, cells) if own else None
 
-    def scene(page: Page) -> Scene:
+    def scene(page: Page) -> Scene | None:
         sheet = draw(page) if callable(draw) else draw
+        if sheet is None:
+            return None
         told = alt(page) if callable(alt) else alt
         words = {"masked": page.t("common.masked")}
         made = plot.scene(sheet, key, told, words=words, known=known, has_picks=on_pick is not None)
@@ -61,7 +63,7 @@ def figure(
 
 def picture(
     page: Page,
-    draw: Callable[[Page], Scene],
+    draw: Callable[[Page], Scene | None],
     key: str,
     *,
     by: Sequence[Dimension] = DIMENSIONS,
@@ -70,7 +72,8 @@ def picture(
     """Draw a scene that answers in the frame of the click.
 
     Args:
-        draw: the scene for the layer, head and token of the page that it is given. Its name is ``id``.
+        draw: the scene for the layer, head and token of the page that it is given; None where there is none of
+            another selection. Its name is ``id``.
         by: those of them that make a difference to it.
     """
     key = f"{page.text_key}.{key}"
@@ -80,7 +83,7 @@ def picture(
 
 def heat_rows(
     page: Page,
-    view: StripsView | Callable[[Page], StripsView],
+    view: StripsView | Callable[[Page], StripsView | None],
     key: str,
     alt: str | Callable[[Page], str],
     *,
@@ -92,8 +95,10 @@ def heat_rows(
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """
 
-    def draw(page: Page) -> Scene:
+    def draw(page: Page) -> Scene | None:
         drawn = view(page) if callable(view) else view
+        if drawn is None:
+            return None
         rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in drawn.strips)
         words = {"masked": page.t("common.masked")}
         told = alt(page) if callable(alt) else alt

@@ -64,7 +64,7 @@ def marks(
     short = template_of(trace)
     template = told_of_cells(short) if short is not None and not labels else None
     top, bottom = frame.y(float(y0)), frame.y(float(y1))
-    look = _look(sheet, trace, values)
+    look, is_told = _look(sheet, trace, values), short is not None or where is not None
     cells = Cells(
         id=f"cells.{n}",
         x=frame.x(float(x0)),
@@ -72,11 +72,11 @@ def marks(
         width=frame.width(float(x1 - x0)),
         height=bottom - top,
         values=values,
-        rows=names[0],
-        columns=names[1],
+        rows=names[0] if is_told else (),
+        columns=names[1] if is_told else (),
         name=said.name,
         where=where,
-        walk=short is not None or where is not None,
+        walk=is_told,
         gap=max(trace.get("xgap") or 0, trace.get("ygap") or 0),
         told=template[0] if template else "",
         digits=template[1] if template else 4,

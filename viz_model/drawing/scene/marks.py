@@ -81,6 +81,7 @@ class Cells(Answering):
             each cell, row after row.
         digits: behind the point, of a value that is said.
         empty: whether cells without a number are left empty, and not marked as masked.
+        coarse: whether a byte a number is enough, because none is told.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Cells(Answering):
     labels: Sequence[str] = ()
     digits: int = 4
     empty: bool = False
+    coarse: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

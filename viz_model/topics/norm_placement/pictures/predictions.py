@@ -48,7 +48,7 @@ def draw_predictions(view: PredictionsView) -> Sheet:
             hover="%{y}<br><b>%{x:.3%}</b>",
             extra=NAMES[name],
             outside=[percent(p) for p in probs],
-            size=theme.TINY,
+            size=theme.SMALL,
             constraintext="none",
         )
     top = max(float(probs.max()) for probs in view.probs.values())
