@@ -144,13 +144,11 @@ class Visitor:
         return parse_qs(self.query).get("lang", [""])[0]
 
     def pictures(self) -> dict[str, bytes]:
-        """Everything drawn on the page, by place and kind: each figure and component, byte for byte."""
+        """Everything drawn on the page, by place and kind: each component, byte for byte."""
         found = {}
         for place, element in sorted(self.elements.items()):
             kind = element.WhichOneof("type")
-            if kind == "plotly_chart":
-                found[f"{place} figure"] = element.plotly_chart.spec.encode()
-            elif kind == "bidi_component":
+            if kind == "bidi_component":
                 part = element.bidi_component
                 data = part.WhichOneof("data")
                 value = getattr(part, data) if data else b""

@@ -27,7 +27,7 @@ class Bars(NamedTuple):
 
 
 def places(sheet: Sheet, axes: Mapping[str, Axis]) -> dict[int, Bars]:
-    """Of every bar trace, by its number, where its bars stand: beside, over, or behind each other as ``barmode`` says."""
+    """Of every bar trace, by its number, where its bars stand: beside, over or behind each other, by ``barmode``."""
     mode = sheet.layout.get("barmode") or "group"
     ours = {n: trace for n, trace in enumerate(sheet.traces) if trace["type"] == "bar"}
     found: dict[int, Bars] = {}

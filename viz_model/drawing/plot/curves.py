@@ -130,14 +130,14 @@ def _written(n: int, trace: Trace, x: np.ndarray, y: np.ndarray) -> Texts:
     down = {"top": -1, "middle": 0, "bottom": 1}
     sides = [across[position.split()[1]] for position in positions]
     rises = [down[position.split()[0]] for position in positions]
-    anchors = [("end", "middle", "start")[side + 1] for side in sides]
+    anchors = [("end", "middle", "start")[side + 1] for side in sides] or ["middle"]
     # Above and beside a point at once is nearer to it.
     near = np.where([side != 0 and rise != 0 for side, rise in zip(sides, rises, strict=True)], 0.7, 1.0)
     x = x + np.stack([np.zeros(len(x)), near * away * sides], -1)
     y = y + near * (away + 0.45 * size) * rises
     texts = [words(str(text)) if text is not None else "" for text in trace["text"]]
     family = str(font.get("family") or "")
+    anchor = anchors if len(set(anchors)) > 1 else anchors[0]
     return Texts(
-        id=f"text.{n}", texts=texts, x=x, y=y, anchor=anchors if len(set(anchors)) > 1 else anchors[0] if anchors else "middle",
-        size=size, fill=fill, mono="mono" in family,
+        id=f"text.{n}", texts=texts, x=x, y=y, anchor=anchor, size=size, fill=fill, mono="mono" in family
     )  # fmt: skip

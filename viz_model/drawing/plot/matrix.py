@@ -21,6 +21,8 @@ from viz_model.drawing.theme import MASKED
 Stops = list[tuple[float, str, float]]
 """Value, role and opacity, from the smallest value on."""
 
+_DIVERGING = [("negative", 1), ("negative", 0), ("positive", 0), ("positive", 1)]
+
 BAR = 64
 """Cells of a colour bar."""
 
@@ -133,9 +135,8 @@ def _look(sheet: Sheet, trace: Trace, values: np.ndarray) -> dict[str, Any]:
     )
     own = 1.0 if trace.get("opacity") is None else float(trace["opacity"])
     shades = [(at, *role_of(colour)) for at, colour in scale["colorscale"]]
-    if [shade[1:] for shade in shades] == [("negative", 1), ("negative", 0), ("positive", 0), ("positive", 1)]:
-        if low == -high:
-            return {"look": "signed", "top": high or 1.0}
+    if low == -high and [shade[1:] for shade in shades] == _DIVERGING:
+        return {"look": "signed", "top": high or 1.0}
     roles = {role for _, role, _ in shades}
     if low == 0 and len(roles) == 1 and [alpha for *_, alpha in shades] == [0, 1] and own == 1:
         return {"look": "share", "top": high or 1.0, "role": roles.pop()}

@@ -24,7 +24,7 @@ _EXTRA = re.compile(r"<extra>(.*?)</extra>\s*$", re.DOTALL)
 
 
 def words(text: str) -> Words:
-    """A label with ``<b>``, ``<i>``, ``<br>`` and ``<span style="color:…">`` -> lines of runs; plain where it has none."""
+    """A label with ``<b>``, ``<br>`` and ``<span style="color:…">`` -> lines of runs; itself where it has none."""
     if "<" not in text:
         return html.unescape(text)
     lines = []
@@ -80,11 +80,16 @@ def told(template: str, n: int, fields: Mapping[str, Sequence[Any]]) -> list[str
     beside = _EXTRA.search(template)
     parts = _FIELD.split(_EXTRA.sub("", template) + (f"<br>{beside[1]}" if beside and beside[1] else ""))
     made: list[Callable[[int], str]] = []
-    for literal, name, index, spec in zip(parts[::4], [*parts[1::4], ""], [*parts[2::4], ""], [*parts[3::4], ""]):
-        made.append(lambda _, said=plain(literal): said)
+    parts += ["", "", ""]
+    for literal, name, index, spec in zip(*(parts[k::4] for k in range(4)), strict=True):
+        made.append(_constant(plain(literal)))
         if name:
             made.append(_field(fields.get(name, [""] * n), index, spec))
     return ["".join(part(i) for part in made) for i in range(n)]
+
+
+def _constant(text: str) -> Callable[[int], str]:
+    return lambda _: text
 
 
 def _field(values: Sequence[Any], index: str | None, spec: str | None) -> Callable[[int], str]:

@@ -121,8 +121,8 @@ class Items:
     """The bars or the points of one series: each is told of, walked to and clicked for itself.
 
     Attributes:
-        x, y: of points their middles, of bars a corner: lengths [N, 2], or pixels [N]; so ``width`` and ``height``, which
-            points have not.
+        x, y: of points their middles, of bars a corner: lengths [N, 2], or pixels [N].
+        width, height: the same of bars; points have none.
         symbol: of points: "circle", "square", "diamond", "triangle-up", "cross", "x", "line-ns" …, with "-open" for
             a ring; "" for points of a line that are only pointed at.
         size: of points, across, in pixels.
