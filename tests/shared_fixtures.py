@@ -89,7 +89,7 @@ def _accepted_figures() -> Iterator[None]:
     drawn, scene, known = Sheet.drawn, plot.scene, set()
 
     def accepted(figure: Sheet) -> go.Figure:
-        found = drawn(figure).drawn()
+        found = drawn(figure)
         form = form_of([figure.traces, figure.shapes, figure.annotations, figure.layout])
         if form not in known:
             go.Figure(found.to_plotly_json())

@@ -88,7 +88,7 @@ def test_the_numbers_drawn_are_those_of_both_runs(opened: Open) -> None:
     decoder = language_model(dataclasses.replace(CONFIGS[0], head=choices.LanguageHead(), kind="decoder", n_segments=0))
     other = language_model(dataclasses.replace(decoder.config, norm_at="post"), seed=1)
     app = opened(decoder, other)
-    specs = [json.loads(chart.proto.spec) for chart in figures(app)]
+    specs = figures(app)
     lines = next(spec["data"] for spec in specs if [d.get("name") for d in spec["data"]] == ["m0", "m1"])
     for line, lm in zip(lines, (decoder, other), strict=True):
         trace = lm.trace(TEXT)

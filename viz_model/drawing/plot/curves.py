@@ -132,7 +132,7 @@ def _written(n: int, trace: Trace, x: np.ndarray, y: np.ndarray) -> Texts:
     rises = [down[position.split()[0]] for position in positions]
     anchors = [("end", "middle", "start")[side + 1] for side in sides] or ["middle"]
     # Above and beside a point at once is nearer to it.
-    near = np.where([side != 0 and rise != 0 for side, rise in zip(sides, rises, strict=True)], 0.7, 1.0)
+    near = np.where([side != 0 and rise != 0 for side, rise in zip(sides, rises, strict=True)], 0.85, 1.0)
     x = x + np.stack([np.zeros(len(x)), near * away * sides], -1)
     y = y + near * (away + 0.45 * size) * rises
     texts = [words(str(text)) if text is not None else "" for text in trace["text"]]

@@ -92,7 +92,7 @@ def note(n: int, said: Mapping[str, Any], axes: Mapping[str, Axis], frame: Frame
     size = max(SMALLEST, font.get("size") or SMALLEST)
     xanchor, yanchor = _anchors(said, x, y, xref, yref)
     anchor = {"left": "start", "center": "middle", "right": "end"}[xanchor]
-    half = size / 2 + 1
+    half = 0.62 * size + 1
     down += {"top": half, "middle": 0, "bottom": -half}[yanchor]
     place: Length = (float(at_x[0]), float(at_x[1]) + right)
     if said.get("bgcolor"):
