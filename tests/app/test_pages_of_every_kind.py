@@ -150,7 +150,7 @@ def test_what_continues_a_translation_is_drawn_in_its_language(visit: Open) -> N
     app = visit("next_token", "tiny-translator", to="zh", target="a")
     app.button(key="next_token.one_more").click().run()
     sampling = vm.Sampling(temperature=1.0, top_p=0.9)
-    (step,) = drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1).drawn()
+    (step,) = drawn(runs.RunKey("tiny-translator", WORDS, "a", "zh"), sampling, 0, 1)
     app.button(key="next_token.keep").click().run()
     tokenizer = vm.load("tiny-translator").tokenizer
     assert app.query_params["target"] == tokenizer.decode([*tokenizer.encode("a", special=False), step.token.id])

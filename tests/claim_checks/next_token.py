@@ -164,9 +164,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(SPARED, (work.with_cache, work.without_cache), check)
     if chance or len(trace) + DRAWN > trace.config.n_context:
         return
-    greedy = _drawn(trace, Sampling(temperature=0.0)).drawn()
+    greedy = _drawn(trace, Sampling(temperature=0.0))
     for sampling in (Sampling(temperature=0.0), Sampling(temperature=0.05), Sampling()):
-        drawn = _drawn(trace, sampling).drawn()
+        drawn = _drawn(trace, sampling)
         yield Shown(ENDED, drawn[-1].token.id == trace.tokenizer.end_of_text, partial(_ended, trace, drawn))
         yield Shown(FELL, drawn[-1].rank + 1, partial(_fell, trace, drawn))
         same = next((n for n, (a, b) in enumerate(zip(drawn, greedy, strict=False)) if a.token != b.token), len(greedy))

@@ -33,7 +33,7 @@ def drawn(view: strips.StripsView) -> scenes.Sent:
 @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 40), (88, 88)])
 def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -> None:
     view = matrix(shape, scale=scale)._replace(selected_row=0)
-    found = drawn(strips.matrix(view)).drawn()
+    found = drawn(strips.matrix(view))
     cells = found.mark("cells")
     np.testing.assert_array_equal(cells["values"], view.values.astype(np.float32))
     assert cells["top"] == (1.0 if scale == "probability" else np.abs(view.values).max()), "one scale for all rows"
@@ -44,18 +44,18 @@ def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -
 
 
 def test_what_is_masked_is_no_number() -> None:
-    values = drawn(strips.matrix(matrix((6, 6), masked=True))).drawn().mark("cells")["values"]
+    values = drawn(strips.matrix(matrix((6, 6), masked=True))).mark("cells")["values"]
     np.testing.assert_array_equal(np.isfinite(values), np.tril(np.ones((6, 6), bool)))
 
 
 def test_a_matrix_of_nothing_but_masked_cells_has_a_scale() -> None:
     view = matrix((4, 4))._replace(values=np.full((4, 4), -np.inf))
-    cells = drawn(strips.matrix(view)).drawn().mark("cells")
+    cells = drawn(strips.matrix(view)).mark("cells")
     assert not np.isfinite(cells["values"]).any() and cells["top"] == 1.0
 
 
 def test_a_cell_says_which_number_it_is() -> None:
-    found = drawn(strips.matrix(matrix((6, 6), first=10))).drawn()
+    found = drawn(strips.matrix(matrix((6, 6), first=10)))
     names = found.mark("cells")
     assert names["names_of_rows"][2] == "12: r2" and names["names_of_columns"][5] == "15: c5"
     ((which, _),) = found.cells()
@@ -65,7 +65,7 @@ def test_a_cell_says_which_number_it_is() -> None:
 def test_strips_have_scales_and_cells_of_their_own() -> None:
     first = strips.Strip("a", np.array([1.0, -4.0]), top=4.0, cells=Cells("embed.out", (2, COLUMN)))
     second = strips.Strip("b", np.array([0.5, np.nan]), "bars", 0.5, "value", behind="length 1")
-    found = drawn(strips.StripsView((first, second), ("x", "y"), 200)).drawn()
+    found = drawn(strips.StripsView((first, second), ("x", "y"), 200))
     assert [found.mark(f"cells.{r}")["top"] for r in range(2)] == [4.0, 0.5]
     ((which, values),) = found.cells()
     assert which.at(0, 1) == ("embed.out", (2, 1)) and values.tolist() == [[1.0, -4.0]]
@@ -77,7 +77,7 @@ def test_strips_have_scales_and_cells_of_their_own() -> None:
 def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
     view = matrix((300, 300))
     picture = strips.matrix(view)
-    cells = drawn(picture).drawn().mark("cells")
+    cells = drawn(picture).mark("cells")
     assert picture.pool != Pool() and cells["values"].size <= heatmap.MOST_CELLS and "where" not in cells
     assert np.abs(cells["values"]).max() == np.float32(np.abs(view.values).max())
 

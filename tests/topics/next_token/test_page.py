@@ -240,7 +240,7 @@ def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
 def test_drawing_on_draws_what_drawing_at_once_draws() -> None:
     name, sampling = "story-pre-ln", vm.Sampling(top_p=0.9)
     text = "The cat sat on"
-    grown = [drawn(runs.RunKey(name, text), sampling, 3, count).drawn() for count in (1, 4, 2)]
+    grown = [drawn(runs.RunKey(name, text), sampling, 3, count) for count in (1, 4, 2)]
     expected = vm.load(name).generate(text, max_new_tokens=4, top_p=0.9, seed=3)
     assert grown[1] == expected.steps and grown[0] == expected.steps[:1] and grown[2] == expected.steps[:2]
 

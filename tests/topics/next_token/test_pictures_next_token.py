@@ -98,11 +98,11 @@ def test_the_text_goes_on_without_broken_characters(lm: vm.LanguageModel) -> Non
     def drawn(*ids: int) -> list[Step]:
         return [certain(tokenizer.token(id)) for id in ids]
 
-    assert longer(trace, drawn(*tokenizer.encode(" sat 爱")).drawn()) == "我 cat sat 爱"
+    assert longer(trace, drawn(*tokenizer.encode(" sat 爱"))) == "我 cat sat 爱"
     broken = next(id for id in range(tokenizer.n_vocab) if tokenizer.token(id).bytes == "爱".encode()[:1])
-    assert longer(trace, drawn(*tokenizer.encode(" sat"), broken).drawn()) == "我 cat sat"
+    assert longer(trace, drawn(*tokenizer.encode(" sat"), broken)) == "我 cat sat"
     assert tokenizer.end_of_text is not None
-    assert longer(trace, drawn(tokenizer.end_of_text).drawn()) == "我 cat"
+    assert longer(trace, drawn(tokenizer.end_of_text)) == "我 cat"
     assert longer(trace, []) == "我 cat"
 
 

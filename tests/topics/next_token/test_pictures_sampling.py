@@ -103,7 +103,7 @@ def drawn(asked: vm.Sampling, n: int) -> list[Step]:
 @pytest.mark.parametrize("asked", SAMPLINGS)
 def test_every_step_says_what_decided_it(asked: vm.Sampling) -> None:
     numbers = torch.Generator().manual_seed(4)
-    for step in drawn(asked, 6).drawn():
+    for step in drawn(asked, 6):
         assert step.drawn == torch.rand((), generator=numbers, dtype=torch.float64).item()
         assert step.start <= step.drawn < step.stop
         assert step.stop - step.start == pytest.approx(step.final_probability, abs=1e-6)
@@ -116,13 +116,13 @@ def test_every_step_says_what_decided_it(asked: vm.Sampling) -> None:
 
 def test_the_first_leader_is_what_greedy_takes_after_the_same_text() -> None:
     lm, ids = language_model(tiny_config()), [3, 1, 41]
-    for step in drawn(vm.Sampling(temperature=1.5), 4).drawn():
+    for step in drawn(vm.Sampling(temperature=1.5), 4):
         assert step.leaders[0][0].id == int(lm.trace(ids=ids)["logits"][-1].argmax())
         ids.append(step.token.id)
 
 
 def test_the_bars_are_the_intervals_and_the_marks_the_numbers() -> None:
-    found = drawn(vm.Sampling(temperature=1.5), 20).drawn()
+    found = drawn(vm.Sampling(temperature=1.5), 20)
     for picked in (0, 9, 19):
         view = draws.DrawsView.of(found, picked, 3)
         assert len(view.steps) == draws.ROWS_DRAWN and view.steps[view.picked] == found[picked]
@@ -135,7 +135,7 @@ def test_the_bars_are_the_intervals_and_the_marks_the_numbers() -> None:
 
 
 def test_a_draw_is_told_with_digits_that_place_it() -> None:
-    found = drawn(vm.Sampling(temperature=2.0), 12).drawn()
+    found = drawn(vm.Sampling(temperature=2.0), 12)
     for n, step in enumerate(found):
         said = draws.draw_facts(found, n)
         assert float(said["start"]) < float(said["stop"])
@@ -145,7 +145,7 @@ def test_a_draw_is_told_with_digits_that_place_it() -> None:
 
 
 def test_bars_are_in_the_colour_of_how_often_their_run_stood_there() -> None:
-    (one, *_) = drawn(vm.Sampling(), 1).drawn()
+    (one, *_) = drawn(vm.Sampling(), 1)
     found = [one._replace(probability=0.1 + n / 100) for n in range(9)]  # the same token nine times
     view = repetition.RepetitionView.of([], found)
     names = {name: name for name in ("p", "draw", "time", *repetition.TIMES)}
