@@ -64,6 +64,8 @@ function image(pen, mark, scale, colours) {
       }
     }
   }
+  // Cells smaller than pixels are averaged, not skipped.
+  pen.imageSmoothingEnabled = w < columns || h < rows
   pen.drawImage(tile, x, y, w, h)
 }
 

@@ -17,6 +17,7 @@ function create() {
     return changed
   }
   function address(changed) {
+    if (!send) return // no server, no address: a file
     const url = new URL(location.href)
     for (const name of changed) url.searchParams.set(name, selection[name])
     history.pushState(history.state, "", url)

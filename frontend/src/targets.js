@@ -13,6 +13,7 @@ export function targets(made, panel) {
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
   const found = [...whole, ...data.marks.filter(mark => mark.act || (mark.kind === "cells" && mark.walk !== false))].map(mark => {
     const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    target.element.dataset.mark = mark.id
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
   })
   for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
@@ -114,7 +115,7 @@ function under(panel, event) {
   const box = panel.box.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top
   const inside = ({ rect }) => rect && x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height
   const target = panel.targets.findLast(inside)
-  const cells = [...panel.drawn.values()].findLast(now => now.walk !== false && inside({ rect: now }))
+  const cells = [...panel.drawn.values()].findLast(now => now.names_of_columns && inside({ rect: now }))
   if (!cells) return target ? { id: target.id } : null
   return {
     id: cells.id, target: target?.id,

@@ -1,18 +1,19 @@
 """How long a visitor waits, as ratios to an empty Streamlit page in the same browser and the same run.
 
-    python tests/benchmarks/interactions.py [--model NAME] [--rounds 7]
+    python tests/benchmarks/interactions.py [--model NAME] [--rounds 7] [--slower 4] [--pages attention block …]
 
 Two servers are started: the app, and a page of one heading and one button. Chromium (``chromium`` on
-the PATH) opens and clicks both in turn; a wait ends when nothing on the page has changed for a
-moment and Streamlit says that its run is over. Each figure is the median of the rounds, and the
+the PATH) opens both and clicks in them. For every page that shows a run, and each of head, layer and token that it
+answers to: the time from the click until all its pictures are painted, canvases included, and until its
+texts have followed and nothing changes any more. Each figure is the median of the rounds, and the
 ratio is what counts: seconds depend on the machine and on what else runs there.
 
 | | target |
 |---|---|
-| another head | 1.5 |
-| another layer | 2 |
+| another head, layer or token: painted | 0.6 |
+| their texts | 2 |
 | a new sentence of 32 tokens | 3 |
-| first paint of the Overview | 2 |
+| first paint of the first page, server started | 1.5 |
 """
 
 from __future__ import annotations
@@ -39,7 +40,29 @@ WORDS = ("bird", "horse", "mouse", "duck", "fish", "frog", "bear", "lion", "fox"
 QUIET = 150
 """Milliseconds without a change after which a page counts as painted; taken off again."""
 
-TARGETS = {"another head": 1.5, "another layer": 2.0, "a new sentence of 32 tokens": 3.0, "first paint": 2.0}
+NEW, FIRST = 3.0, 1.5
+"""The targets."""
+
+PAGES = (
+    "overview",
+    "tokens",
+    "embedding",
+    "position",
+    "attention",
+    "block",
+    "norm_placement",
+    "next_token",
+    "attribution",
+)
+WITHOUT = {
+    "overview": {"head", "layer"},
+    "tokens": {"head", "layer"},
+    "embedding": {"head", "layer"},
+    "next_token": {"head", "layer"},
+    "block": {"head"},
+    "norm_placement": {"head"},
+}
+"""What makes no difference to the pictures of a page."""
 
 # Resolves with the time of the last change once the page is still and its run is over.
 _SETTLED = """quiet => new Promise(done => {
@@ -101,12 +124,14 @@ def first_paint(browser: Any, url: str, ready: str) -> float:
     return float(found)
 
 
-def clicks(browser: Any, url: str, name: str, rounds: int) -> list[float]:
+def clicks(browser: Any, url: str, name: str, rounds: int, slower: int) -> list[float]:
     """Seconds of clicks on one button after the other: those that have this accessible name, in turn."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(url)
     button = page.get_by_role("button", name=name)
     button.first.wait_for(timeout=120_000)
+    if slower > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     page.evaluate(_SETTLED, QUIET)
     found = []
     for n in range(rounds + 1):
@@ -116,18 +141,46 @@ def clicks(browser: Any, url: str, name: str, rounds: int) -> list[float]:
     return found[1:]  # the first also compiles and fetches what the others find there
 
 
-def choices(browser: Any, url: str, key: str, rounds: int) -> list[float]:
-    """Seconds of choosing one option after the other of a control in the sidebar."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(url)
-    options = page.locator(f".st-key-{key} [role=radio]")
-    options.first.wait_for(timeout=120_000)
-    page.evaluate(_SETTLED, QUIET)
-    found = []
+# Clicks on another head, layer or token, and resolves with the milliseconds until every picture shows it: painted,
+# which is after the frame in which none waits for the server any more.
+_PAINTED = """({ what, n }) => new Promise(done => {
+  const roots = [...document.querySelectorAll('*')].map(node => node.shadowRoot).filter(Boolean)
+  const all = name => roots.flatMap(root => [...root.querySelectorAll(name)])
+  const picker = all('.target').filter(target => /^\\d+\\.\\d+$/.test(target.dataset.mark ?? ''))
+  const now = picker.find(target => target.getAttribute('aria-pressed') === 'true')
+  const [layer, head] = (now?.dataset.mark ?? '0.0').split('.').map(Number)
+  const other = (name, at) => picker.map(target => target.dataset.mark.split('.').map(Number))
+    .filter(mark => mark[1 - at] === (at ? layer : head) && mark[at] !== (at ? head : layer))[n % Math.max(1, name)]
+  const chips = all('.chip')
+  const wanted = what === 'token' ? null : other(100, what === 'head' ? 1 : 0)
+  const target = what === 'token' ? chips[n % (chips.length - 1)]
+    : picker.find(one => one.dataset.mark === wanted?.join('.'))
+  if (!target) return done(null)
+  const begin = performance.now()
+  target.click()
+  const look = () => requestAnimationFrame(() => {
+    if (all('[data-waiting]').length) return look()
+    const channel = new MessageChannel()
+    channel.port1.onmessage = () => done(performance.now() - begin)
+    channel.port2.postMessage(0)
+  })
+  look()
+})"""
+
+
+def selections(page: Any, what: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Seconds of looking at one head, layer or token after the other: until painted, and until texts have followed."""
+    painted, followed = [], []
     for n in range(rounds + 1):
-        found.append(wait(page, options.nth((n + 1) % options.count()).click))
-    page.context.close()
-    return found[1:]
+        page.wait_for_timeout(1_500)  # a visitor rests, and the next click is drawn ahead
+        begin = time.perf_counter()
+        took = page.evaluate(_PAINTED, {"what": what, "n": n})
+        if took is None:
+            return [], []
+        page.evaluate(_SETTLED, QUIET)
+        followed.append(time.perf_counter() - begin - QUIET / 1000)
+        painted.append(took / 1000)
+    return painted[1:], followed[1:]
 
 
 def sentences(browser: Any, url: str, rounds: int) -> list[float]:
@@ -145,10 +198,23 @@ def sentences(browser: Any, url: str, rounds: int) -> list[float]:
     return found[1:]
 
 
+def opened(browser: Any, url: str, slower: int) -> Any:
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.goto(url)
+    page.locator(".chip").first.wait_for(timeout=120_000)
+    if slower > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    page.evaluate(_SETTLED, QUIET)
+    return page
+
+
 def main() -> None:
     parse = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parse.add_argument("--model", default="story-pre-ln")
+    parse.add_argument("--text", default=SENTENCE)
     parse.add_argument("--rounds", type=int, default=7)
+    parse.add_argument("--slower", type=int, default=1, help="how many times slower the browser's processor is made")
+    parse.add_argument("--pages", nargs="*", default=PAGES)
     told = parse.parse_args()
     path = shutil.which("chromium")
     if path is None:
@@ -162,28 +228,32 @@ def main() -> None:
         app = stack.enter_context(server(ROOT / "app.py"))
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        query = urlencode({"model": told.model, "lang": "en", "text": SENTENCE})
-        for url, ready in ((f"{app}/?{query}", ".st-key-overview-pipeline"), (empty, "h1")):
+        query = urlencode({"model": told.model, "lang": "en", "text": told.text})
+        for url, ready in ((f"{app}/?{query}", ".chip"), (empty, "h1")):
             first_paint(browser, url, ready)  # imports, loads and compiles
-        base = clicks(browser, empty, "Again", told.rounds)
-        found = {
-            "another head": choices(browser, f"{app}/attention?{query}", "sidebar-head", told.rounds),
-            "another layer": choices(browser, f"{app}/attention?{query}", "sidebar-layer", told.rounds),
-            "a new sentence of 32 tokens": sentences(browser, f"{app}/attention?{query}", told.rounds),
-        }
+        idle = statistics.median(clicks(browser, empty, "Again", told.rounds, told.slower))
+        print(f"empty page: a click {1000 * idle:.0f} ms")
+        print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
+        for name in told.pages:
+            page = opened(browser, f"{app}/{'' if name == 'overview' else name}?{query}", told.slower)
+            for what in ("head", "layer", "token"):
+                if what in WITHOUT.get(name, set()):
+                    continue
+                painted, followed = selections(page, what, told.rounds)
+                if painted:
+                    first, then = statistics.median(painted), statistics.median(followed)
+                    ratios = f"{1000 * first:.0f} | {first / idle:.2f} | {1000 * then:.0f} | {then / idle:.1f}"
+                    print(f"{name} | {what} | {ratios}", flush=True)
+            page.context.close()
+        new = statistics.median(sentences(browser, f"{app}/attention?{query}", told.rounds))
+        print(f"a new sentence of 32 tokens: {new / idle:.1f} times the empty page (target {NEW:g})")
         pairs = [
-            (first_paint(browser, f"{app}/?{query}", ".st-key-overview-pipeline"), first_paint(browser, empty, "h1"))
+            (first_paint(browser, f"{app}/?{query}", ".chip"), first_paint(browser, empty, "h1"))
             for _ in range(told.rounds)
         ]
+        ratio = statistics.median(own / other for own, other in pairs)
+        print(f"first paint: {ratio:.1f} times the empty page (target {FIRST:g})")
         browser.close()
-    idle = statistics.median(base)
-    print(
-        f"empty page: a click {1000 * idle:.0f} ms, first paint {1000 * statistics.median(e for _, e in pairs):.0f} ms"
-    )
-    ratios = {name: statistics.median(times) / idle for name, times in found.items()}
-    ratios["first paint"] = statistics.median(own / other for own, other in pairs)
-    for name, ratio in ratios.items():
-        print(f"{name}: {ratio:.1f} times the empty page (target {TARGETS[name]:g})")
 
 
 if __name__ == "__main__":

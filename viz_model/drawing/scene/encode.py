@@ -167,7 +167,7 @@ def _mark(mark: Any, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
             continue
         name = _RENAMED.get(field.name, field.name) if isinstance(mark, Cells) else field.name
         # Only the numbers of cells are many; places are exact.
-        made[name] = _plain(value, arrays, is_coarse and field.name == "values")
+        made[name] = _plain(value, arrays, field.name == "values" and (is_coarse or mark.coarse))
     return made
 
 

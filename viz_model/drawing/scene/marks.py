@@ -63,6 +63,7 @@ class Cells(Answering):
         choose: whether a click selects the token of its row or column, counted from ``first``.
         walk: whether the keyboard walks from cell to cell.
         bound: written before a value that stands for several, such as "≤ ".
+        coarse: whether a byte a number is enough, because none is told.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Cells(Answering):
     first: int = 0
     walk: bool = True
     bound: str = ""
+    coarse: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

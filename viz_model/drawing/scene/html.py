@@ -1,0 +1,64 @@
+"""A scene as one HTML file that works from disk: the browser's module and the numbers are in it, nothing is fetched."""
+
+from __future__ import annotations
+
+import base64
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from viz_model.drawing.palettes import PALETTES
+from viz_model.drawing.scene.encode import encode
+from viz_model.drawing.scene.marks import Scene
+from viz_model.drawing.scene.svg import FONTS
+
+_BROWSER = Path(__file__).resolve().parents[1] / "browser"
+
+
+def html(scene: Scene, lang: str = "en") -> str:
+    """The picture with what it answers to a pointer and the keyboard, in the light or dark that the reader has set."""
+    data = base64.b64encode(encode(scene)).decode()
+    return f"""<!doctype html>
+<html lang="{escape(lang)}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{escape(scene.title)}</title>
+<style>
+:root {{ {_variables("light")} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_variables("dark")} }} }}
+body {{ margin: 16px; background: var(--st-background-color); }}
+{(_BROWSER / "viz.css").read_text(encoding="utf-8")}
+</style>
+<div class="viz"></div>
+<script type="module">
+{_module()}
+const data = Uint8Array.from(atob("{data}"), letter => letter.charCodeAt(0))
+const draw = () => drawn({{ data, parentElement: document, setTriggerValue: () => {{}} }})
+draw()
+</script>
+</html>
+"""
+
+
+def _variables(theme: str) -> str:
+    colours = PALETTES[theme]
+    values = {
+        "font": FONTS,
+        "text-color": colours["ink"],
+        "background-color": colours["paper"],
+        "border-color": colours["grid"],
+        "primary-color": colours["accent"],
+    }
+    return " ".join(f"--st-{name}: {value};" for name, value in values.items())
+
+
+@cache
+def _module() -> str:
+    """The browser's module, with its default export under the name ``drawn``."""
+    code = (_BROWSER / "viz.js").read_text(encoding="utf-8")
+    exported, n = re.subn(r"export\{([\w$]+) as default\};?\s*$", r"const drawn=\1;", code)
+    if n != 1:
+        raise RuntimeError("the browser's module has no default export")
+    # The end of a script may not stand in one.
+    return exported.replace("</script", "<\\/script")
