@@ -20,7 +20,7 @@ from viz_model.training.loop import new_model
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, RecipeError, Translation
 
 NAMES = (
-    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi"),
+    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none"),
     *("story-bert", "translate-2017", "translate-t5"),
 )
 
