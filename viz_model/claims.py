@@ -82,6 +82,11 @@ class Verdict(Generic[V]):
         return {claim.name: claim.label.fill(language, filled) for claim in every if claim.label}
 
 
+def exceeds(larger: float, smaller: float, decimals: int) -> bool:
+    """Whether one number is above another as both are written on a page, with so many decimals."""
+    return round(larger, decimals) > round(smaller, decimals)
+
+
 def fill(template: str, values: Mapping[str, object]) -> str:
     """``template`` with its placeholders replaced.
 

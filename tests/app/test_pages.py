@@ -15,10 +15,10 @@ import pytest
 import torch
 from app_driver import figures, frames, open_page
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, turns
+from tiers import turns
 
 import viz_model as vm
-from viz_model.app import runs, texts
+from viz_model.app import runs
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing import cells
 from viz_model.drawing.cells import COLUMN, Cells
@@ -125,12 +125,6 @@ def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     assert [guess["probability"] for guess in header["next"]] == pytest.approx([p for _, p in expected])
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_speaks_chinese(page: str, visit: Open) -> None:
-    app = visit(page, text=CHINESE, lang="zh")
-    assert app.header[0].value == texts.Texts("zh")(f"common.page_{page}")
-
-
 TEXTS = {
     "one token": "a",
     "control token": "<|endoftext|>",
@@ -215,7 +209,8 @@ def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None
     assert asked == {"model": "story-post-ln", "text": CAT, "layer": "2", "head": "3", "token": "1"}
 
 
-@pytest.mark.parametrize(("page", "model"), crossed(PAGES, TWINS))
+# Of tiny models of every kind all pages are run in test_pages_of_every_kind.py.
+@pytest.mark.parametrize(("page", "model"), turns(PAGES, TWINS))
 def test_the_code_of_a_page_runs_and_agrees(page: str, model: str, visit: Open) -> None:
     app = visit(page, model=model, text=CAT, layer="1", head="2", token="3")
     shown = [block.value for block in app.code if "import viz_model" in block.value]

@@ -81,39 +81,56 @@ def sent(app: AppTest) -> dict[str, int]:
     return found
 
 
+class Asked:
+    """The names of the values of T×V, and T×T of all heads, that were derived at once for texts that are long."""
+
+    LONG = 300
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.names: list[str] = []
+        derive = Trace._derive
+
+        def watched(trace: Trace, full: str, head: int | None = None, rows: slice = slice(None)) -> torch.Tensor:
+            found = derive(trace, full, head, rows)
+            n, config = len(trace), trace.config
+            if n >= self.LONG and found.numel() >= n * min(config.n_vocab, n * config.n_heads):
+                self.names.append(full)
+            return found
+
+        patch.setattr(Trace, "_derive", watched)
+
+    def check(self) -> None:
+        """Of the patterns those of one layer may be there, of the logits a few rows."""
+        assert "logits" not in self.names and "probs" not in self.names
+        assert len({name.rpartition(".attn.")[0] for name in self.names}) <= 1
+
+
 @pytest.mark.parametrize(
     ("page", "length"),
     [*crossed(PAGES, LENGTHS), *(pytest.param(page, 2048, marks=pytest.mark.slow) for page in PAGES)],
 )
-def test_no_view_of_a_page_is_too_large(page: str, length: int, lm: vm.LanguageModel) -> None:
+def test_no_view_of_a_page_is_too_large(
+    page: str, length: int, lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what is sent nor, where nobody asked for all heads, what is there at once."""
+    asked = Asked(monkeypatch)
+    st.cache_resource.clear()
     found = sent(open_page(page, text_of(lm, length)))
     assert len(found) > 10  # the page was drawn
     large = {name: size for name, size in found.items() if size > (MOST_GRID if ".grid" in name else MOST)}
     assert not large
+    if page != "attention":  # whose care for weights looks at all heads, of a text that is not too long for it
+        asked.check()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_asks_for_all_logits_of_a_long_text_or_all_patterns_of_the_model(
-    page: str, lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
+def test_of_a_long_text_attention_waits_before_it_looks_at_all_heads(
+    lm: vm.LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values of T×V, and T×T of all heads of more than one layer, are never there at once."""
-    text, asked = text_of(lm, 300), []
-    monkeypatch.setattr(
-        "viz_model.topics.attention.sections.caveats.MOST_WORK", 0
-    )  # of a long text it waits to be asked for
-    derive = Trace._derive
-
-    def watched(self: Trace, full: str, head: int | None = None, rows: slice = slice(None)) -> torch.Tensor:
-        found = derive(self, full, head, rows)
-        if len(self) == 300 and found.numel() >= 300 * min(self.config.n_vocab, 300 * self.config.n_heads):
-            asked.append(full)
-        return found
-
-    monkeypatch.setattr(Trace, "_derive", watched)
+    monkeypatch.setattr("viz_model.topics.attention.sections.caveats.MOST_WORK", 0)
+    asked = Asked(monkeypatch)
     st.cache_resource.clear()
-    open_page(page, text)
-    assert "logits" not in asked and "probs" not in asked
-    assert len({name.rpartition(".attn.")[0] for name in asked}) <= 1
+    open_page("attention", text_of(lm, Asked.LONG))
+    asked.check()
 
 
 def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:

@@ -57,7 +57,7 @@ ELSEWHERE = ("attention.sight.window", "attention.sight.window_two_way")
 """Of models with a window, which no bundled one has: ``tests/topics/attention/test_page.py``."""
 
 
-def _head(trace: Trace, layer: int, head: int, claim: str) -> bool:
+def head_does(trace: Trace, layer: int, head: int, claim: str) -> bool:
     """Row by row, from the pattern and the mask as the run has them."""
     pattern = trace.head(f"blocks.{layer}.attn.pattern", head).tolist()
     mask = trace.head(f"blocks.{layer}.attn.mask", head).tolist()
@@ -155,7 +155,7 @@ def _guesses(before: Trace, after: Trace, claim: str) -> bool:
 def shown(trace: Trace) -> Iterator[Shown]:
     for layer, summaries in enumerate(heads.kinds(trace)):
         for head, summary in enumerate(summaries):
-            yield Shown(HEAD, summary, partial(_head, trace, layer, head))
+            yield Shown(HEAD, summary, partial(head_does, trace, layer, head))
     chance = zlib.crc32(repr(trace.ids).encode())
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()

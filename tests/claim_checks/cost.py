@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,10 +11,13 @@ from functools import partial
 import torch
 
 from claim_checks import Shown
+from claim_checks.attention import head_does
 from viz_model.config import NoPosition
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.claims import MASK, ORDER, SHARE, Bytes
+from viz_model.topics.attention.claims import HEAD
+from viz_model.topics.attention.numbers import heads
+from viz_model.topics.cost.claims import KINDS, MASK, ORDER, SHARE, Bytes
 from viz_model.topics.cost.numbers.order import Shuffled, shuffled
 from viz_model.topics.cost.pictures.shares import SharesView
 
@@ -22,6 +26,7 @@ UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_mask
 EXAMPLES = {
     "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
     "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
+    "cost.kinds.one": (1, 2),
     "cost.mask.tells": (UNMOVED._replace(bare_masked=0.5), UNMOVED),
     "cost.power.above": (2.4, 2.05),
     "cost.bytes.fewer": (Bytes(8e6, 1e6), Bytes(8e6, 7e6)),
@@ -66,6 +71,13 @@ def _changes(trace: Trace, claim: str) -> bool:
             return max(changed(bare, everything), changed(trace.model, everything)) < 1e-3
 
 
+def _one_kind(trace: Trace, claim: str) -> bool:
+    """Of every head, the first of all kinds that its weights are of."""
+    kinds = [each.name for each in HEAD.claims]
+    places = itertools.product(range(trace.n_layers), range(trace.config.n_heads))
+    return len({next((kind for kind in kinds if head_does(trace, *at, kind)), "") for at in places}) == 1
+
+
 def _share(trace: Trace, claim: str) -> bool:
     """Counted with the sizes of the weights, for stacks whose layers are all alike."""
     n, config, stack = len(trace), trace.config, trace.stack
@@ -91,6 +103,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
     yield Shown(SHARE, view.share("pairs", 0), partial(_share, trace))
     if zlib.crc32(repr(trace.own_ids).encode()) % 20:
         return
+    kinds = {HEAD.of(head).name for layer in heads.kinds(trace) for head in layer}
+    yield Shown(KINDS, len(kinds), partial(_one_kind, trace))
     change = shuffled(trace)
     if change is not None:
         yield Shown(ORDER, change, partial(_changes, trace))

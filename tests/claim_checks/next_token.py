@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
+from torch.nn import functional as F
 
 from claim_checks import Shown
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
-from viz_model.topics.next_token.claims import CIRCLES, COVERED, ENDED, FELL, KEPT, REPEATS, SAME, SPARED
+from viz_model.topics.next_token.claims import (
+    CIRCLES,
+    COVERED,
+    ENDED,
+    EVEN,
+    FELL,
+    KEPT,
+    REPEATS,
+    SAME,
+    SPARED,
+    Surprise,
+)
 from viz_model.topics.next_token.numbers import kv_cache, views
 from viz_model.topics.next_token.pictures.choice import Kept
 from viz_model.topics.next_token.pictures.repetition import RepetitionView
@@ -24,6 +37,7 @@ EXAMPLES = {
     "next_token.kept.greedy": (ALL._replace(temperature=0.0, n_kept=1), ALL._replace(n_kept=1)),
     "next_token.kept.all": (ALL, ALL._replace(n_zero=1)),
     "next_token.kept.vanish": (ALL._replace(n_zero=3), ALL._replace(n_kept=99)),
+    "next_token.even.worse": (Surprise(13.5, 8192), Surprise(12.5, 8192)),
     "next_token.covered.first": (1, 2),
     "next_token.fell.greedy": (1, 2),
     "next_token.ended.ended": (True, False),
@@ -68,6 +82,12 @@ def _after(trace: Trace, ids: Sequence[int]) -> torch.Tensor:
         if len(trace.config.sides) == 1:
             return trace.model(torch.tensor([ids]))[0, -1]
         return trace.model.decode(torch.tensor([ids]), trace.model.encode(torch.tensor([trace.ids])))[0, -1]
+
+
+def _worse(trace: Trace, claim: str) -> bool:
+    """The mean cross-entropy is above that of equal chances for all."""
+    loss = F.cross_entropy(trace["logits"][:-1].double(), torch.tensor(trace.own_ids[1:]))
+    return bool(loss > math.log(trace.config.n_vocab))
 
 
 def _fell(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
@@ -134,6 +154,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
         rank = 1 + int((logits > logits[trace.ids[position]]).sum())
         yield Shown(COVERED, rank, partial(_first, trace, position, mask_id))
         return
+    if len(trace) > 1:
+        bits = views.arrivals_view(trace).bits
+        yield Shown(EVEN, Surprise(float(bits.mean()), trace.config.n_vocab), partial(_worse, trace))
     reads = kv_cache.reads(trace.config.n_context, len(trace), 10)
     work = WorkView.of(reads, len(trace))
     if len(trace) + 9 <= trace.config.n_context:

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import pytest
 from app_driver import figures, open_page
 from plotly.subplots import make_subplots
+from plotly_form import form_of
 
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing import sheet, theme
@@ -49,6 +50,28 @@ def test_plotly_accepts_every_figure_of_a_page(page: str, model: str) -> None:
 def test_what_plotly_does_not_accept_is_found(trace: sheet.Trace) -> None:
     with pytest.raises(ValueError, match="Invalid"):
         sheet.Sheet(trace).drawn()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused"),
+    [
+        (sheet.bar(opacity=0.5, x=[1, 2]), sheet.bar(opacity=1.5, x=[1, 2])),
+        (sheet.bar(marker={"color": ["red", "blue"]}), sheet.bar(marker={"color": ["red", "bleu"]})),
+        (sheet.scatter(mode="lines", y=[0.5]), sheet.scatter(mode="waves", y=[0.5])),
+        (sheet.scatter(x=[1], name="a"), sheet.scatter(x=[1], nom="a")),
+    ],
+)
+def test_figures_that_plotly_tells_apart_have_other_forms(accepted: sheet.Trace, refused: sheet.Trace) -> None:
+    assert form_of(accepted) != form_of(refused)
+    sheet.Sheet(accepted).drawn()
+    with pytest.raises(ValueError, match="Invalid"):
+        sheet.Sheet(refused).drawn()
+
+
+def test_figures_of_other_data_have_the_same_form() -> None:
+    first = sheet.scatter(x=[1, 2.5], y=np.zeros(2), text=["a", "b"], marker={"color": ["red", "red"]}, opacity=0.2)
+    second = sheet.scatter(x=[7.5, 2, 3], y=np.ones(3), text=["c"] * 3, marker={"color": ["red"] * 2}, opacity=0.7)
+    assert form_of(first) == form_of(second)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

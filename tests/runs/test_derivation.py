@@ -34,7 +34,7 @@ from viz_model.runs.derivation import (
 )
 from viz_model.runs.trace import Trace
 
-CELLS_A_SITE = 3
+CELLS_A_SITE = 2
 
 BY_HAND: dict[str, Callable[..., float]] = {
     "add": lambda *values: sum(values),

@@ -94,17 +94,6 @@ def test_the_size_said_before_is_the_models() -> None:
         assert plan.n_parameters == sum(p.numel() for p in loop.new_model(plan.recipe).parameters())
 
 
-@pytest.mark.parametrize("changes", [{}, {"warmup": False}, {"steps": 21}, {"steps": 137}])
-def test_the_rates_said_before_are_those_of_the_loops_schedule(changes: dict[str, Any]) -> None:
-    plan = check(dataclasses.replace(TINY, **changes))
-    optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=plan.recipe.rounds[0].peak_rate)
-    schedule = loop.schedule_of(plan.recipe, optimiser)
-    for rate in plan.rates:
-        assert rate == pytest.approx(schedule.get_last_lr()[0], rel=1e-9)
-        optimiser.step()
-        schedule.step()
-
-
 def test_a_run_reports_every_step_and_learns(finished: Experiment) -> None:
     assert [report.step for report in finished.reports] == list(range(20))
     assert [report.learning_rate for report in finished.reports] == pytest.approx(list(finished.plan.rates))

@@ -48,7 +48,9 @@ MOST_QUOTED = 200
 MAX_MAP_LAYERS = 6
 MOST_CHIPS = 400
 """Tokens in the ribbon at the most; of longer texts those around the selected one."""
-_STYLE = f"<style>{(Path(__file__).parent / 'frame.css').read_text(encoding='utf-8')}</style>"
+_STYLE = "<style>{}{}</style>".format(
+    *((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("frame.css", "access.css"))
+)
 
 
 class Navigation(NamedTuple):

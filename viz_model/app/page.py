@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -45,6 +46,10 @@ class Page:
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
         return self.t(f"{self.text_key}.{key}", **values)
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Several things one after another, as the language writes it."""
+        return self.t("models.comma").join(items)
 
     def kind(self, prefix: str, name: str) -> str:
         """The key of this page's text on one of several kinds, or where that has none of its own, ``prefix_other``."""

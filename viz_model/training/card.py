@@ -20,6 +20,10 @@ STUDY = Path(__file__).with_name("study.json")
 LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French"}
 TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """What stands on every card, and under the name of an objective what stands on those of its models."""
+NORM_PLACES = {
+    "pre": "in front of each sub-layer, with a final norm (Pre-LN)",
+    "post": "behind each addition (Post-LN)",
+}
 HEADS = {
     "bits_per_byte": "bits per byte",
     "accuracy": "first choice right",
@@ -85,17 +89,16 @@ def _sizes(config: ModelConfig) -> str:
     if config.n_kv_heads != config.n_heads:
         heads += f" query heads, {config.n_kv_heads} key–value heads"
     ffn = f"{config.d_ffn}, {config.ffn.activation}{', gated' if config.ffn.gated else ''}"
-    norm = f"{type(config.norm).__name__}, " + (
-        "in front of each sub-layer, with a final norm (Pre-LN)"
-        if config.norm_at == "pre"
-        else "behind each addition (Post-LN)"
-    )
+    places = {side: NORM_PLACES[config.norm_place(side)] for side in config.sides}
+    where = next(iter(places.values()))
+    if len({*places.values()}) > 1:
+        where = ", ".join(f"in the {side} {place}" for side, place in places.items())
     rows = {
         "layers": layers,
         "width": f"{config.d_model}",
         "heads": heads,
         "feed-forward": ffn,
-        "norm": norm,
+        "norm": f"{type(config.norm).__name__}, {where}",
         "positions": f"{config.position.label}, context {config.n_context}",
     }
     return _rows(rows.items())

@@ -180,7 +180,8 @@ def check(settings: Settings) -> Plan:
         raise LabError(field, "choice", allowed, getattr(settings, field, "")) from None
     prompt = PROMPTS.get(settings.source) or " ".join(_readable(settings.text).split())[:PROMPT_CHARACTERS]
     data = batches.build(recipe, corpus)
-    return Plan(recipe, data, len(ids), entropy(ids), _n_parameters(recipe.config), _rates(recipe), prompt)
+    rates = np.array([recipe.rate(step) for step in range(recipe.steps)])
+    return Plan(recipe, data, len(ids), entropy(ids), _n_parameters(recipe.config), rates, prompt)
 
 
 def _readable(text: str) -> str:
@@ -219,17 +220,6 @@ def own_text(text: str) -> Corpus:
 def _n_parameters(config: ModelConfig) -> int:
     # Not on the meta device, whose first use takes seconds.
     return sum(parameter.numel() for parameter in Transformer(config).parameters())
-
-
-def _rates(recipe: Recipe) -> NDArray[np.float64]:
-    """[steps] as :func:`viz_model.training.loop.schedule_of` has them, which takes seconds to import."""
-    step = np.arange(recipe.steps)
-    climbing = (step + 1) / max(1, recipe.warmup)
-    falling = 1 - (step - recipe.falls_at) / (recipe.steps - recipe.falls_at)
-    rates: NDArray[np.float64] = recipe.rounds[0].peak_rate * np.where(
-        step < recipe.warmup, climbing, np.minimum(1, falling)
-    )
-    return rates
 
 
 def flops(recipe: Recipe) -> float:

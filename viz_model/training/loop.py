@@ -7,7 +7,6 @@ import ctypes
 import math
 import os
 import time
-import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim import lr_scheduler
 
 from viz_model.checkpoints.registry import load
 from viz_model.checkpoints.weights import ModelError
@@ -109,29 +107,6 @@ def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = Non
     return [adamw, muon]
 
 
-def schedule_of(
-    recipe: Recipe, optimiser: torch.optim.Optimizer, round_: Round | None = None
-) -> lr_scheduler.LRScheduler:
-    """Linear warm-up, the peak, then a cosine or a line down; PyTorch's own schedules, one after another.
-
-    Args:
-        round_: by default the recipe's first.
-    """
-    round_ = recipe.rounds[0] if round_ is None else round_
-    falls_at, falling = round_.falls_at - round_.first, round_.last - round_.falls_at
-    phases: list[tuple[int, lr_scheduler.LRScheduler]] = []
-    if recipe.warmup:
-        phases.append((0, lr_scheduler.LinearLR(optimiser, 1 / recipe.warmup, 1.0, max(1, recipe.warmup - 1))))
-    if falls_at > recipe.warmup or not phases:
-        phases.append((recipe.warmup, lr_scheduler.ConstantLR(optimiser, 1.0, 0)))
-    if recipe.decay == "cosine":
-        floor = round_.peak_rate * recipe.final_share
-        phases.append((falls_at, lr_scheduler.CosineAnnealingLR(optimiser, falling, floor)))
-    else:
-        phases.append((falls_at, lr_scheduler.LinearLR(optimiser, 1.0, recipe.final_share, falling)))
-    return lr_scheduler.SequentialLR(optimiser, [phase for _, phase in phases], [at for at, _ in phases[1:]])
-
-
 class _Run:
     """Everything of a run that a checkpoint holds."""
 
@@ -144,21 +119,16 @@ class _Run:
             if isinstance(module, nn.Dropout):
                 module.p = round_.dropout
         self.optimisers = optimisers_of(self.recipe, self.model, round_)
-        self.schedules = [schedule_of(self.recipe, optimiser, round_) for optimiser in self.optimisers]
-
-    @property
-    def learning_rate(self) -> float:
-        """Of the step to come."""
-        return float(self.schedules[0].get_last_lr()[0])
 
     def zero_grad(self) -> None:
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
 
-    def update(self) -> None:
-        for optimiser, schedule in zip(self.optimisers, self.schedules, strict=True):
+    def update(self, rate: float) -> None:
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
             optimiser.step()
-            schedule.step()
 
     def state(self, step: int) -> dict[str, Any]:
         return {
@@ -166,7 +136,6 @@ class _Run:
             "falls_at": self.recipe.falls_at,
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
-            "schedules": [schedule.state_dict() for schedule in self.schedules],
             "step": step,
         }
 
@@ -183,19 +152,11 @@ class _Run:
         if saved is None:
             raise TrainingError(f"{folder}: its checkpoint is of another recipe")
         step: int = saved["step"]
-        round_ = [each for each in self.recipe.rounds if each.first <= step][-1]
+        round_ = self.recipe.round_at(step)
         self.begin_round(round_)
         self.model.load_state_dict(saved["model"])
         if step == round_.first:
             return step
-        for schedule, state in zip(self.schedules, saved["schedules"], strict=True):
-            if completed(saved["recipe"]) == self.recipe.fingerprint:
-                schedule.load_state_dict(state)
-            else:
-                with warnings.catch_warnings():  # of a schedule that moves before its optimiser
-                    warnings.simplefilter("ignore")
-                    for _ in range(step - round_.first):
-                        schedule.step()
         for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
             optimiser.load_state_dict(state)
         return step
@@ -258,7 +219,7 @@ def train(
     try:
         for step in range(first, recipe.steps):
             began = time.monotonic()
-            rate = run.learning_rate
+            rate = recipe.rate(step)
             # Dropout is a function of the step too, or a resumed run would drop other values.
             torch.manual_seed((recipe.seed * 1_000_003 + step) * world + rank)
             batch = data.step(step)
@@ -280,7 +241,7 @@ def train(
                 raise TrainingError(f"step {step}: the loss is {total.item()}")
             if not torch.isfinite(norm):  # or the update would reach the next checkpoint
                 raise TrainingError(f"step {step}: the gradient's norm is {norm.item()}")
-            run.update()
+            run.update(rate)
 
             seconds = time.monotonic() - began
             if step + 1 == falls_at:

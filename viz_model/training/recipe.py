@@ -217,6 +217,19 @@ class Recipe:
             )
         return tuple(found)
 
+    def round_at(self, step: int) -> Round:
+        """The round that a step belongs to."""
+        return [each for each in self.rounds if each.first <= step][-1]
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        round_ = self.round_at(step)
+        if step < round_.falls_at:
+            return round_.peak_rate * min(1.0, (step - round_.first + 1) / max(1, self.warmup))
+        progress = (step - round_.falls_at) / (round_.last - round_.falls_at)
+        left = (1 + math.cos(math.pi * progress)) / 2 if self.decay == "cosine" else 1 - progress
+        return round_.peak_rate * (self.final_share + (1 - self.final_share) * left)
+
     @property
     def falls_at(self) -> int:
         """The step at which the learning rate begins to fall for the last time."""

@@ -76,7 +76,7 @@ def test_every_part_is_said_and_explained_in_every_language(config: ModelConfig)
 def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, Any], differ: set[str]) -> None:
     rows = parts.part_rows(language_model(tiny_config()), language_model(tiny_config(**changes)))
     assert {row.first.name for row in rows if row.differs} == differ
-    facts = parts.part_facts(rows, words)
+    facts = parts.part_facts(rows, words, ", ".join)
     assert facts["differ"] == str(len(differ)) and facts["all"] == str(len(rows))
     scene = parts.parts_scene(rows, ("a", "b"), words, SPEAK["en"])
     assert sum(row["differs"] for row in scene["rows"]) == len(differ)

@@ -57,10 +57,15 @@ def said(app: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("config", "lang"), crossed(SAMPLE, ["en", "zh"]), ids=name)
-def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str, opened: Opened) -> None:
+def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
+    config: ModelConfig, lang: str, opened: Opened
+) -> None:
     for side in config.sides:
-        text = said(opened(config, side=side, lang=lang))
+        app = opened(config, side=side, lang=lang)
+        text = said(app)
         assert "{{" not in text
+        prefix = f"{side}." if len(config.sides) > 1 else ""
+        assert run_code(app) == [f"{prefix}blocks.1.attn.pattern", "True"]
         if lang == "zh":
             continue
         assert ("nothing is masked in this layer" in text) == (side == "encoder" and not config.window(side, 1))
@@ -75,14 +80,6 @@ def test_the_page_says_what_is_true_of_the_model(config: ModelConfig, lang: str,
             # The question proposes to try that mask, and its answer says what then happens.
             told = ("choose the causal mask", "Under a causal mask")
             assert all(any(part in line for part in told) for line in text.splitlines() if "causal" in line)
-
-
-@pytest.mark.parametrize("config", SAMPLE, ids=describe)
-def test_the_code_runs_and_agrees(config: ModelConfig, opened: Opened) -> None:
-    for side in config.sides:
-        app = opened(config, side=side)
-        prefix = f"{side}." if len(config.sides) > 1 else ""
-        assert run_code(app) == [f"{prefix}blocks.1.attn.pattern", "True"]
 
 
 @pytest.mark.parametrize("config", some(SAMPLE[::2], 1), ids=describe)

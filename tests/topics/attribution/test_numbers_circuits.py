@@ -8,6 +8,7 @@ import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 from viz_model.config import ModelConfig
+from viz_model.runs.measures import is_sink
 from viz_model.topics.attribution.numbers import attribution, circuits
 from viz_model.topics.attribution.numbers.attribution import Part
 
@@ -36,10 +37,10 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
 def test_a_sink_takes_much_weight_and_gives_little() -> None:
     weights, lengths = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.6, 0.3])
     reads = circuits.Reads(weights, lengths, weights, torch.zeros(1))
-    assert reads.least == 0 and reads.most == 1 and circuits.is_sink(0.7, float(reads.shares[0]))
+    assert reads.least == 0 and reads.most == 1 and is_sink(0.7, float(reads.shares[0]))
     assert reads.shares.sum() == pytest.approx(1)
     even = circuits.Reads(weights, 2 * weights, weights, torch.zeros(1))
-    assert not any(circuits.is_sink(*pair) for pair in zip(even.weights, even.shares, strict=True))
+    assert not any(is_sink(*pair) for pair in zip(even.weights, even.shares, strict=True))
 
 
 def test_without_cross_attention_there_is_no_cross_head() -> None:

@@ -17,7 +17,7 @@ import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.writing import big
 from viz_model.topics.cost.numbers import counted, measured
-from viz_model.topics.cost.sections.measured import MEASURING
+from viz_model.topics.cost.sections.measuring import MEASURING
 
 TEXT = "The cat sat on the mat"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]

@@ -14,7 +14,7 @@ from tiny_models import describe, language_model, tiny_config
 import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import ModelConfig
-from viz_model.topics.cost.sections.measured import MEASURING
+from viz_model.topics.cost.sections.measuring import MEASURING
 from viz_model.topics.next_token.numbers import kv_cache
 
 TEXT = "the cat and the dog ran"

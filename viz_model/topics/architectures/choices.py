@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import re
 
-from viz_model.app.choices import Choice, maybe, whole, words
+from viz_model.app.choices import Choice, maybe, one_of, whole, words
 
 SIZES = (4, 2)
 """Bytes that a number may take."""
 LENGTHS = tuple(2**power for power in range(18))
 """Tokens that a text may have."""
-
-
-def _of(name: str, values: tuple[int, ...], default: int) -> Choice[int]:
-    by_text = {str(value): value for value in values}
-
-    def read(text: str) -> int:
-        if text not in by_text:
-            raise ValueError(text)
-        return by_text[text]
-
-    return Choice(name, default, read)
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -35,7 +24,7 @@ COMPARE = maybe(words("compare", r"[^\s]{1,80}"))
 TOKEN = maybe(Choice("other_token", (0, 0), _pair, lambda pair: f"{pair[0]}.{pair[1]}"))
 """A token of the page's model, and the one that stands for it in the second model's own cut."""
 TREE = whole("tree", 0, 0, 1)
-BYTES = _of("bytes", SIZES, 4)
-LENGTH = _of("length", LENGTHS, 1024)
+BYTES = one_of("bytes", SIZES)
+LENGTH = one_of("length", LENGTHS, 1024)
 
 ALL = (COMPARE, TOKEN, TREE, BYTES, LENGTH)

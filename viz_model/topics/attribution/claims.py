@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from viz_model.claims import Claim, Text, Verdict
-from viz_model.topics.attribution.numbers.circuits import is_sink
+from viz_model.runs.measures import is_sink
 from viz_model.topics.attribution.numbers.lens import MOST, Depths
 
 PARTS: Verdict[Sequence[float]] = Verdict(
@@ -137,7 +137,7 @@ SINK: Verdict[tuple[float, float]] = Verdict(
     "attribution.sink",
     Claim(
         "sink",
-        lambda key: is_sink(*key),
+        lambda key: bool(is_sink(*key)),
         Text(
             "{{sink}} is an *attention sink* here: it takes {{weight}} of the weight, but {{share}} of what arrives "
             "comes from it. A head may park its attention on such a token when it has nothing to fetch "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from viz_model.claims import Claim, Text, Verdict
+from viz_model.claims import Claim, Text, Verdict, exceeds
 
 SAME = 1e-5
 """Of the largest number of the output: what single precision loses in a few hundred additions."""
@@ -90,29 +90,29 @@ COUNTED: Verdict[Losses] = Verdict(
     ),
     Claim(
         "higher",
-        lambda losses: losses.counted > losses.mean,
+        lambda losses: exceeds(losses.counted, losses.mean, 3),
         Text(
             "Counted with the {{n_padding}} padded positions, each with the padding's id as its answer, the loss would "
             "be **{{counted}}** instead of **{{mean}}** nats: higher, and all of the rise is about tokens that nobody "
             "wrote.",
-            "如果把 {{n_padding}} 个填充位置也算进去（每个位置的答案都是填充的编号），损失会是 **{{counted}}** 纳特，"
+            "如果把 {{n_padding}} 个填充位置也算进去（每个位置的答案都是填充的编号），损失会是 **{{counted}}** 奈特，"
             "而不是 **{{mean}}**：变高了，多出来的部分全来自没人写过的词元。",
         ),
     ),
     Claim(
         "lower",
-        lambda losses: losses.counted < losses.mean,
+        lambda losses: exceeds(losses.mean, losses.counted, 3),
         Text(
             "Counted with the {{n_padding}} padded positions, each with the padding's id as its answer, the loss would "
             "be **{{counted}}** instead of **{{mean}}** nats: lower, though not one token of the text is predicted "
             "better.",
-            "如果把 {{n_padding}} 个填充位置也算进去（每个位置的答案都是填充的编号），损失会是 **{{counted}}** 纳特，"
+            "如果把 {{n_padding}} 个填充位置也算进去（每个位置的答案都是填充的编号），损失会是 **{{counted}}** 奈特，"
             "而不是 **{{mean}}**：变低了，可文本里没有哪个词元预测得更好。",
         ),
     ),
     plain=Text(
         "Counted with the {{n_padding}} padded positions, the loss would be {{counted}} nats, as without: {{mean}}.",
-        "把 {{n_padding}} 个填充位置也算进去，损失是 {{counted}} 纳特，与不算时的 {{mean}} 一样。",
+        "把 {{n_padding}} 个填充位置也算进去，损失是 {{counted}} 奈特，与不算时的 {{mean}} 一样。",
     ),
 )
 
@@ -146,7 +146,7 @@ BATCH_NORM: Verdict[Moves] = Verdict(
     "batch.batch_norm",
     Claim(
         "smaller",
-        lambda moves: moves.batch_two > moves.batch_four > 0,
+        lambda moves: exceeds(moves.batch_two, moves.batch_four, 3) and moves.batch_four > 0,
         Text(
             "**BatchNorm**: with other neighbours the same vector moves by {{batch_four}} of its length in a batch of "
             "four, and by {{batch_two}} in a batch of two: in the smaller batch the neighbours count for more.",

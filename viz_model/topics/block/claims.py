@@ -34,8 +34,8 @@ def _adds_most(part: SubLayer, en: str, zh: str) -> Claim[Written]:
         own: float = getattr(written, part)
         return own > MORE * max(getattr(written, other) for other in written._fields if other != part)
 
-    en = f"Of what is written here, the vector of {en} is the longest by far: {{{{times}}}} times the next."
-    return Claim(part, holds, Text(en, f"在这里写入的向量中，{zh}的明显最长：是第二长的 {{{{times}}}} 倍。"))
+    en = f"Of what is written here, the vector of {en} is the longest: {{{{times}}}} times the next."
+    return Claim(part, holds, Text(en, f"在这里写入的向量中，{zh}的最长：是第二长的 {{{{times}}}} 倍。"))
 
 
 WRITTEN: Verdict[Written] = Verdict(

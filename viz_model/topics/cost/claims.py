@@ -44,6 +44,22 @@ ORDER: Verdict[Shuffled] = Verdict(
     ),
 )
 
+KINDS: Verdict[int] = Verdict(  # how many kinds of heads there are in a run
+    "cost.kinds",
+    Claim(
+        "one",
+        lambda kinds: kinds == 1,
+        Text(
+            "Why many heads: in this run all {{n}} heads are of one kind",
+            "为什么要多个头：这次运行中，{{n}} 个头都属于同一类",
+        ),
+    ),
+    plain=Text(
+        "Why many heads: in this run the {{n}} heads fall into {{kinds}} kinds",
+        "为什么要多个头：这次运行中，{{n}} 个头分成 {{kinds}} 类",
+    ),
+)
+
 MASK: Verdict[Shuffled] = Verdict(
     "cost.mask",
     Claim(

@@ -95,7 +95,7 @@ OWN: Verdict[OwnPart] = Verdict(
         Text(
             "The vector of {{token}} begins as its own row and ends nearer to others: {{rank}} of the {{n_rows}} rows "
             "have a larger cosine with the last one than its own, which has {{last}}.",
-            "{{token}} 的向量开始时就是它自己的行，最后离别的行更近："
+            "{{token}} 的向量开始时就是它自己的行，最后却更接近其他的行："
             "与最后的向量相比，{{n_rows}} 行中有 {{rank}} 行的余弦大于它自己的行（{{last}}）。",
         ),
     ),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from viz_model.claims import Claim, Text, Verdict
+import math
+from typing import NamedTuple
+
+from viz_model.claims import Claim, Text, Verdict, exceeds
 from viz_model.topics.next_token.pictures.choice import Kept
 
 KEPT: Verdict[Kept] = Verdict(
@@ -45,15 +48,43 @@ KEPT: Verdict[Kept] = Verdict(
         ),
     ),
     plain=Text(
-        "**{{n_kept}}** tokens are kept. Together they had {{kept}} of the probability; the other {{n_dropped}} tokens "
-        "shared {{dropped}}, and are out.\n\nThe kept ones are scaled up to sum to 1, so {{top}} now stands at "
-        "{{top_final}}.",
+        "Kept tokens: **{{n_kept}}**, with {{kept}} of the probability in all; the other {{n_dropped}} shared "
+        "{{dropped}}, and are out.\n\nWhat is kept is scaled up to sum to 1, so {{top}} now stands at {{top_final}}.",
         "保留了 **{{n_kept}}** 个词元，它们原本共占 {{kept}} 的概率；其余 {{n_dropped}} 个词元共占 {{dropped}}，"
         "全部出局。\n\n留下的按比例放大到总和为 1，于是 {{top}} 现在是 {{top_final}}。",
     ),
     label=Text(
         "Of {{n_vocab}} tokens {{n_kept}} are kept; the {{n_dropped}} others held {{dropped}} of the probability",
         "{{n_vocab}} 个词元里保留了 {{n_kept}} 个；其余 {{n_dropped}} 个原本共占 {{dropped}} 的概率",
+    ),
+)
+
+
+class Surprise(NamedTuple):
+    """The mean surprise of a text's tokens, in bits, and how many tokens there are to expect."""
+
+    bits: float
+    n_vocab: int
+
+    @property
+    def blind(self) -> float:
+        """Bits of surprise at every token, where all are held equally likely."""
+        return math.log2(self.n_vocab)
+
+
+EVEN: Verdict[Surprise] = Verdict(
+    "next_token.even",
+    Claim(
+        "worse",
+        lambda surprise: exceeds(surprise.bits, surprise.blind, 2),
+        Text(
+            "more than the {{blind}} bits of a guess that holds all {{n_vocab}} tokens equally likely",
+            "比认为全部 {{n_vocab}} 个词元同样可能的瞎猜（{{blind}} 比特）还要多",
+        ),
+    ),
+    plain=Text(
+        "as hard as a choice among {{even}} equally likely tokens each time",
+        "相当于每次都在 {{even}} 个同样可能的词元里选一个",
     ),
 )
 

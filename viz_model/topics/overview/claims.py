@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from viz_model.claims import Claim, Text, Verdict
+from viz_model.claims import Claim, Text, Verdict, exceeds
 from viz_model.topics.overview.numbers import Look
 
 
@@ -78,13 +78,13 @@ LOOK: Verdict[Seen] = Verdict(
         Text(
             "Of all weights that it gives other tokens the largest goes back to {{seen}}: {{weight}} of the weight of "
             "head {{head}} in layer {{layer}}.",
-            "它给其他词元的最大权重给了前面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头把 {{weight}} 的权重给了它。",
+            "它分给其他词元的权重里，最大的一份给了前面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头的 {{weight}}。",
         ),
     ),
     plain=Text(
         "Of all weights that it gives other tokens the largest goes ahead to {{seen}}: {{weight}} of the weight of "
         "head {{head}} in layer {{layer}}.",
-        "它给其他词元的最大权重给了后面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头把 {{weight}} 的权重给了它。",
+        "它分给其他词元的权重里，最大的一份给了后面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头的 {{weight}}。",
     ),
 )
 
@@ -93,7 +93,7 @@ SHARPER: Verdict[Ends] = Verdict(
     Claim("one", lambda ends: ends.n == 1, Text("This text has a single token.", "这段文本只有一个词元。")),
     Claim(
         "last",
-        lambda ends: ends.last < ends.first,
+        lambda ends: exceeds(ends.first, ends.last, 2),
         Text(
             "Here the prediction after the last token is the less open one: its entropy is {{last}} bits, after the "
             "first token {{first}} bits.",

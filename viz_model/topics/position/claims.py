@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from viz_model.claims import Claim, Text, Verdict
+from viz_model.claims import Claim, Text, Verdict, exceeds
 from viz_model.topics.position.numbers import OrderEffect, Reach, Turns
 
 ROUNDING = 1e-5
@@ -140,7 +140,7 @@ REACH: Verdict[Reach] = Verdict(
     "position.reach",
     Claim(
         "nearer",
-        lambda reach: reach.steepest < reach.flattest,
+        lambda reach: exceeds(reach.flattest, reach.steepest, 1),
         Text(
             "In this layer, on this sentence, the steepest looks {{near}} tokens away on average and the flattest "
             "{{far}}: the steep one stays nearer.",

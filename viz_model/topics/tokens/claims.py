@@ -79,9 +79,9 @@ ROWS: Verdict[Rows] = Verdict(
         lambda table: table.shared and len(table.alike) > 0.01 * table.n,
         Text(
             "In {{model}} the table is shared with the output. {{n_alike}} of its {{n_rows}} rows have come to point "
-            "almost the same way (cosine of at least 0.99 with one of them; {{examples}} …) and are {{length}} long on "
-            "the median, against {{median}} of all rows. They may be those of tokens that its training texts hold "
-            "seldom or never.",
+            "almost the same way (cosine of at least 0.99 with one of them; {{examples}} …) with a median "
+            "length of {{length}}; that of all rows is {{median}}. They may be those of tokens that its training texts "
+            "hold seldom or never.",
             "{{model}} 的这张表与输出层共用。它的 {{n_rows}} 行里有 {{n_alike}} 行变得几乎指向同一个方向"
             "（与其中一行的余弦至少为 0.99；{{examples}} …），长度的中位数是 {{length}}，全部行的中位数是 {{median}}。"
             "它们可能属于训练语料里很少出现或从未出现的词元。",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from viz_model.app.choices import Choice, number, one_of, switch, whole
@@ -17,18 +16,6 @@ _MOST_WRITTEN = 999_999.0
 def _range(name: str) -> tuple[int, int]:
     low, high = lab.RANGES[name]
     return int(low), int(high)
-
-
-def _among(name: str, default: int, values: Sequence[int]) -> Choice[int]:
-    """One of a few whole numbers."""
-    by_text = {str(value): value for value in values}
-
-    def read(text: str) -> int:
-        if text not in by_text:
-            raise ValueError(text)
-        return by_text[text]
-
-    return Choice(name, default, read)
 
 
 def _rate(text: str) -> float:
@@ -46,8 +33,8 @@ def bounded(rate: float) -> float:
 NORM_AT = one_of("norm_at", lab.CHOICES["norm_at"], _PLAIN.norm_at)
 POSITION = one_of("position", tuple(lab.POSITIONS), _PLAIN.position)
 N_LAYERS = whole("n_layers", _PLAIN.n_layers, *_range("n_layers"))
-D_MODEL = _among("d_model", _PLAIN.d_model, lab.CHOICES["d_model"])
-N_HEADS = _among("n_heads", _PLAIN.n_heads, lab.CHOICES["n_heads"])
+D_MODEL: Choice[int] = one_of("d_model", lab.CHOICES["d_model"], _PLAIN.d_model)
+N_HEADS: Choice[int] = one_of("n_heads", lab.CHOICES["n_heads"], _PLAIN.n_heads)
 PEAK_RATE = Choice("peak_rate", _PLAIN.peak_rate, _rate, lambda rate: f"{rate:.6f}".rstrip("0").rstrip("."))
 WARMUP = switch("warmup", _PLAIN.warmup)
 STEPS = whole("steps", _PLAIN.steps, *_range("steps"))

@@ -129,7 +129,7 @@ def _buttons(ablation: Ablation) -> bool:
             kwargs={"edits": ()},
         )
     if edits and ablation.tried is None:
-        changes = ", ".join(interventions.describe(edit, page.t) for edit in edits)
+        changes = page.listed(interventions.describe(edit, page.t) for edit in edits)
         st.caption(page.words("replaces", changes=changes))
     return is_pressed
 

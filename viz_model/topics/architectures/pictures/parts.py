@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from viz_model.runs.language_model import LanguageModel
@@ -26,11 +26,10 @@ def part_rows(first: LanguageModel, second: LanguageModel) -> tuple[PartRow, ...
     return tuple(PartRow(*pair) for pair in zip(*map(architectures.parts, (first, second)), strict=True))
 
 
-def part_facts(rows: Sequence[PartRow], words: Words) -> dict[str, str]:
-    """For prose: how many parts differ, of how many, and which."""
+def part_facts(rows: Sequence[PartRow], words: Words, listed: Callable[[Iterable[str]], str]) -> dict[str, str]:
+    """For prose: how many parts differ, of how many, and which, as ``listed`` writes them one after another."""
     differ = [words(f"part_{row.first.name}") for row in rows if row.differs]
-    listed = words("comma").join(differ) or words("nothing")
-    return {"differ": str(len(differ)), "all": str(len(rows)), "list": listed}
+    return {"differ": str(len(differ)), "all": str(len(rows)), "list": listed(differ) or words("nothing")}
 
 
 def parts_scene(rows: Sequence[PartRow], names: tuple[str, str], words: Words, page: Words) -> dict[str, Any]:

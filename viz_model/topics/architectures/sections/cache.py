@@ -28,4 +28,6 @@ def section(pair: Pair) -> None:
         alike.setdefault((section_, tuple(facts.items())), []).append(one.name)
     with see:
         for (section_, items), names in alike.items():
-            elements.see(page, section_, model=words("comma").join(names), **dict(items))
+            elements.see(page, section_, model=page.listed(names), **dict(items))
+        if any(len(one.lm.config.sides) > 1 for one in pair.both):
+            elements.see(page, "cache_source")

@@ -13,7 +13,7 @@ from viz_model.topics.architectures.sections.beside import Pair
 def section(pair: Pair) -> None:
     page, words, label = pair.page, pair.page.words, pair.page.t.site_label
     rows = parts.part_rows(*pair.lms)
-    facts = pair.names | parts.part_facts(rows, words)
+    facts = pair.names | parts.part_facts(rows, words, page.listed)
     st.subheader(words("plan_title", **facts), anchor=False)
     picture, see = elements.split()
     views = DiagramView.pair(*(Stack(one.lm.config, one.side, one.layer) for one in pair.both))

@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
+from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.attention.numbers import heads, masks
-from viz_model.topics.attribution.numbers.circuits import SINK_RATIO, SINK_WEIGHT
 
 Group = Literal["first", "punctuation", "marks"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -149,8 +149,7 @@ class Taken(NamedTuple):
     @property
     def is_sink(self) -> np.ndarray:
         """Heads of which the group takes at least a fifth of the weight and gives less than half as much: [L, H]."""
-        sinks: np.ndarray = (self.weights >= SINK_WEIGHT) & (self.shares < SINK_RATIO * self.weights)
-        return sinks
+        return is_sink(self.weights, self.shares)
 
     def facts(self) -> dict[str, str]:
         """For prose: means over all heads, the head in which weight and share differ most, and how many are sinks."""

@@ -46,14 +46,18 @@ class FormsView(NamedTuple):
 
     @property
     def notes(self) -> dict[str, str]:
-        """What happened on the way to each form after the first: normed, rotated, or rotated and stretched."""
+        """What happened on the way to each form after the first: normed, rotated, or rotated and stretched.
+
+        Rotated by the same angle, where a token meets its own key.
+        """
+        turned = "_rotated_itself" if self.query == self.key else "_rotated"
         notes = {}
         for n, form in enumerate(self.forms[1:], start=1):
             before, after = (
                 np.linalg.norm([vectors[at] for vectors in (self.queries, self.keys)], axis=-1) for at in (n - 1, n)
             )
             kept = np.allclose(before, after, rtol=1e-3)
-            notes[form] = "_stretched" if form == "_rotated" and not kept else form
+            notes[form] = form if form != "_rotated" else turned if kept else "_stretched"
         return notes
 
 

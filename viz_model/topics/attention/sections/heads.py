@@ -61,7 +61,7 @@ def _tell(query: Query, view: grid.GridView) -> None:
     page, facts, config = query.page, query.facts, query.page.lm.config
     of, weight = page.words("of_head", **facts), percent(query.largest.weight)
     elements.say(page, STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
-    marks = ", ".join(map(literal, view.marks))
+    marks = page.listed(map(literal, view.marks))
     head = view.summaries[page.view.head]
     elements.say(page, HEAD, head, **written(head), marks=marks)
     sight = layer.sight(page.trace, page.view.layer)

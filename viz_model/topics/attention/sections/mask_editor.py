@@ -149,7 +149,7 @@ def run(page: Page) -> tuple[masks.MaskChoice, vm.Trace, vm.Trace | None]:
     side, trace = page.view.stack(page.lm.config), page.trace
     visible = masks.build(mask, side, len(trace))
     if visible is not None and (blind := masks.blind(visible)):
-        names = ", ".join(f"{position} {page.token_name(position)}" for position in blind[:5])
+        names = page.listed(f"{position} {page.token_name(position)}" for position in blind[:5])
         st.error(page.words("blind", tokens=names), icon=":material/visibility_off:")
         return mask, before, None
     return mask, before, _under(page.run_key, side, mask).at(side)

@@ -13,17 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
 from viz_model.topics.attribution.numbers.attribution import Attribution, Decomposition, Part
-
-SINK_WEIGHT = 0.2
-SINK_RATIO = 0.5
-"""A sink takes at least that much of the weight, and of what arrives gives less than that part of its weight."""
-
-
-def is_sink(weight: float, share: float) -> bool:
-    """Whether a key with that weight, and that share of what arrives, is a sink."""
-    return weight >= SINK_WEIGHT and share < SINK_RATIO * weight
 
 
 class Reads(NamedTuple):

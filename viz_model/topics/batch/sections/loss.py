@@ -34,7 +34,7 @@ def section(batched: Batched) -> None:
         elements.say(page, COUNTED, Losses(run.loss, run.counted, int(run.beyond.sum())), **facts)
         rows = [f"{each:.3f}" for each in row_means(run.losses) if np.isfinite(each)]
         equal = np.nanmean(row_means(run.losses))
-        elements.see(page, "loss_rows", means=", ".join(rows), equal=f"{equal:.3f}", **facts)
+        elements.see(page, "loss_rows", means=page.listed(rows), equal=f"{equal:.3f}", **facts)
 
 
 def row_means(losses: np.ndarray) -> np.ndarray:

@@ -65,6 +65,6 @@ def _tell(batched: Batched) -> None:
         elements.see(page, "see_hidden")
     cut = [n for n, row in enumerate(rows) if row.run.n_dropped]
     if cut:
-        st.caption(page.words("cut", most=MOST_TOKENS, rows=", ".join(map(str, cut))))
+        st.caption(page.words("cut", most=MOST_TOKENS, rows=page.listed(map(str, cut))))
     if page.trace.edits:
         st.caption(page.words("plain"))

@@ -27,7 +27,7 @@ def section(block: OneBlock) -> None:
     _left_out(block, stack)
     _held(block, stack)
     if page.trace.edits:
-        changes = ", ".join(interventions.describe(edit, page.t) for edit in page.trace.edits)
+        changes = page.listed(interventions.describe(edit, page.t) for edit in page.trace.edits)
         st.caption(page.words("made", changes=changes))
         before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
         before_and_after(page, before, page.trace, "edited")
@@ -80,11 +80,24 @@ def before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) ->
     """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
         places = views.places_view(before, after, page.token)
-        elements.figure(page, draw_places(places, page.words("turn")), f"places_{key}", page.words("turn"))
+        turn = page.words("turn")
+        elements.figure(
+            page,
+            lambda page: draw_places(places._replace(token=page.token), turn),
+            f"places_{key}",
+            turn,
+            by=("token",),
+        )
         elements.source(page, places.site)
         return
     view = views.guesses_view(before, after, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
     facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
     st.markdown(f"**{GUESSES.says(page.t.language, view, token=page.token_name(), **view.facts(), **facts)}**")
-    elements.figure(page, draw_guesses(view, names), f"guesses_{key}", page.words("guesses_alt"))
+    elements.figure(
+        page,
+        lambda page: draw_guesses(views.guesses_view(before, after, page.token), names),
+        f"guesses_{key}",
+        page.words("guesses_alt"),
+        by=("token",),
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
@@ -17,6 +16,7 @@ from viz_model.config import ModelConfig
 from viz_model.model import ops
 from viz_model.model.transformer import Stack
 from viz_model.runs.trace import Trace
+from viz_model.topics.cost.numbers.timing import expected, timed
 
 Part = Literal["projections", "ffn", "textbook", "fused", "recurrent"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -26,14 +26,13 @@ MAX_MATRIX_BYTES = 2**27
 """Of one matrix [H, n, n]; the textbook's steps hold two at a time, beside mask and bias."""
 BUDGET = 4.5
 """Seconds by the wall; a longer text that would not be done by then is not begun."""
-_ENOUGH, _LEAST_RUNS, _MOST_RUNS = 0.08, 3, 5
 
 MATRICES = 4
 """[H, n, n] matrices that the textbook's steps create: q·k, scaled, masked, softmax."""
 
 
 class Reading(NamedTuple):
-    """The median of ``runs`` times of one part, in seconds (:func:`clock`).
+    """The median of ``runs`` times of one part, in seconds (:func:`viz_model.topics.cost.numbers.timing.timed`).
 
     ``created`` are the bytes of all tensors that PyTorch's operations returned in one run of the
     part, counted as they came; the scratch space inside a fused kernel is not among them.
@@ -75,8 +74,8 @@ def measure(trace: Trace, layer: int, budget: float = BUDGET) -> Iterator[Readin
     begun, slowed = time.perf_counter(), 1.0
     found: list[Reading] = []
     for length in lengths(config):
-        expected = sum(_expected(reading) for reading in found)
-        if found and time.perf_counter() - begun + slowed * expected > budget:
+        still = sum(_expected(reading) for reading in found)
+        if found and time.perf_counter() - begun + slowed * still > budget:
             return
         parts = _parts(stack, block, layer, gru, trace.model.embed(_repeated(ids, length)).detach())
         found, started = [], time.perf_counter()
@@ -90,7 +89,7 @@ def measure(trace: Trace, layer: int, budget: float = BUDGET) -> Iterator[Readin
 def _expected(last: Reading) -> float:
     """Seconds to read a part of twice the length: the steps over all pairs take about four times as long."""
     once = (4 if last.part in ("textbook", "fused") else 2) * last.seconds
-    return once + min(_MOST_RUNS * once, max(_ENOUGH + once, _LEAST_RUNS * once))
+    return once + expected(once)
 
 
 def _repeated(ids: Sequence[int], length: int) -> Tensor:
@@ -124,27 +123,13 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
     }
 
 
-def clock() -> Callable[[], float]:
-    """Processor time of this thread, in seconds, where it can be had finely and PyTorch uses no other thread.
-
-    Other programs on a busy machine make the time by the wall longer, and hardly this one.
-    """
-    fine = time.get_clock_info("thread_time").resolution <= 1e-5
-    return time.thread_time if fine and torch.get_num_threads() == 1 else time.perf_counter
-
-
 @torch.inference_mode()
 def _read(length: int, part: Part, run: Callable[[], object]) -> Reading:
     created = Created()
     with created:
         run()  # also the warm-up
-    times: list[float] = []
-    now = clock()
-    while len(times) < _LEAST_RUNS or (len(times) < _MOST_RUNS and sum(times) < _ENOUGH):
-        start = now()
-        run()
-        times.append(now() - start)
-    return Reading(length, part, statistics.median(times), len(times), created.bytes)
+    seconds, runs = timed(lambda: None, lambda _: run())
+    return Reading(length, part, seconds, runs, created.bytes)
 
 
 class Created(TorchDispatchMode):

@@ -10,6 +10,7 @@ from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import heads
+from viz_model.topics.cost.claims import KINDS
 from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
 
 
@@ -26,7 +27,7 @@ def section(page: Page) -> None:
     view = KindsView.of(kinds, [[head.entropy for head in layer] for layer in summaries], tuple(labels))
     counts = view.total()
     n_heads, facts = trace.n_layers * config.n_heads, {"kinds": len(counts), "h": config.n_heads, "k": config.d_head}
-    st.subheader(words("many_title", n=n_heads, **facts), anchor=False)
+    st.subheader(KINDS.says(page.t.language, len(counts), n=n_heads, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         drawn = {"layer": page.t("common.axis_layer"), "heads": words("heads"), "entropy": words("entropy")}

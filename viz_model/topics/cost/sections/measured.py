@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import streamlit as st
 import torch
 
-from viz_model.app import elements, run_lock
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
@@ -16,11 +14,10 @@ from viz_model.topics.cost.numbers import measured
 from viz_model.topics.cost.numbers.counted import crossings
 from viz_model.topics.cost.numbers.measured import PARTS, Part, Reading
 from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times
+from viz_model.topics.cost.sections import measuring
 from viz_model.topics.cost.sections.common import names
 
 _READINGS = "cost.readings"
-# One measurement at a time for the whole server: two would measure each other.
-MEASURING = threading.Lock()
 
 
 def _key(page: Page) -> tuple[str, str, int]:
@@ -42,36 +39,20 @@ def section(page: Page) -> None:
     )
     again = "measure_again" if readings(page) else "measure"
     if st.button(words(again), key="cost.measure", icon=":material/timer:", type="primary"):
-        if MEASURING.acquire(blocking=False):
-            try:
-                _take(page)
-            finally:
-                MEASURING.release()
+        going = measured.measure(page.trace, page.view.layer)
+        total = len(measured.lengths(page.lm.config)) * len(PARTS)
+        if taken := measuring.readings(page, going, total, lambda reading: _at(page, reading)):
+            st.session_state.setdefault(_READINGS, {})[_key(page)] = taken
             st.rerun()  # the whole page: its last tab lists the readings
-        st.info(words("busy"), icon=":material/hourglass_top:")
     if found := readings(page):
         _results(page, found)
     elif others := st.session_state.get(_READINGS):
         listed = (words("measured_of", model=literal(name), layer=layer) for name, _, layer in others)
-        st.caption(words("measured_others", others=", ".join(listed)))
+        st.caption(words("measured_others", others=page.listed(listed)))
 
 
-def _take(page: Page) -> None:
-    """Measure part by part; between two parts other visitors run their models, and this one may leave."""
-    found: list[Reading] = []
-    total = len(measured.lengths(page.lm.config)) * len(PARTS)
-    bar = st.progress(0.0, text=page.words("warming"))
-    going = measured.measure(page.trace, page.view.layer)
-    while True:
-        with run_lock.RUNNING:
-            reading = next(going, None)
-        if reading is None:
-            break
-        found.append(reading)
-        at = page.words("measuring", n=f"{reading.length:,}", part=page.words(reading.part))
-        bar.progress(len(found) / total, text=at)
-    bar.empty()
-    st.session_state.setdefault(_READINGS, {})[_key(page)] = found
+def _at(page: Page, reading: Reading) -> str:
+    return page.words("measuring", n=f"{reading.length:,}", part=page.words(reading.part))
 
 
 def _results(page: Page, found: list[Reading]) -> None:

@@ -26,9 +26,9 @@ def table(given: Row) -> None:
         st.caption(page.words("pooled", **group, **facts))
         elements.source(page, "tokens.ids")
     with see:
-        nearest = ", ".join(literal(label) for label in given.near.labels[:3])
+        nearest = page.listed(literal(label) for label in given.near.labels[:3])
         places = by_hand.repeats(page.trace)
-        positions = ", ".join(map(str, places[:6])) + (" …" if len(places) > 6 else "")
+        positions = page.listed(map(str, places[:6])) + (" …" if len(places) > 6 else "")
         again = page.token_name(places[0] if places else None)
         repeat = REPEATED.says(page.t.language, places, again=again, positions=positions)
         elements.see(page, **facts, nearest=nearest, repeat=repeat)
@@ -46,7 +46,7 @@ def matrix(given: Row) -> None:
 def vector(given: Row) -> None:
     page, facts = given.page, given.facts
     if added := by_hand.added(page.trace):
-        sites = ", ".join(map(literal, map(page.trace.full_name, added)))
+        sites = page.listed(map(literal, map(page.trace.full_name, added)))
         elements.see(page, "added", token=page.token_name(), sites=sites)
     view = views.vector_view(page.trace, page.token)
     largest = f"{view.values[view.largest]:.2f}"

@@ -7,9 +7,8 @@ are made at the first step and stay as they are.
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from viz_model.config import ModelConfig
 from viz_model.model.attention import BlockCache, Source
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
-from viz_model.topics.cost.numbers.measured import clock
+from viz_model.topics.cost.numbers.timing import expected, timed
 
 # What it holds
 
@@ -137,7 +136,6 @@ def reads(n_context: int, n_prompt: int, n_drawn: int, *, keeps: bool = True) ->
 BUDGET = 5.0
 """Seconds by the wall; a longer text that would not be done by then is not begun, and the first is timed once."""
 MOST_DRAWN = 256
-_ENOUGH, _LEAST_RUNS, _MOST_RUNS = 0.08, 3, 5
 
 
 class Reading(NamedTuple):
@@ -190,8 +188,7 @@ def measure(trace: Trace, budget: float = BUDGET) -> Iterator[Reading]:
 def _expected(last: Reading, length: int) -> float:
     """Seconds that the way to a longer text and its reading will take; a step over all grows at least with it."""
     fresh = last.fresh * length / last.length
-    runs = sum(min(_MOST_RUNS * once, max(_ENOUGH, _LEAST_RUNS * once)) for once in (fresh, last.cached))
-    return (length - last.length) * last.cached + runs
+    return (length - last.length) * last.cached + expected(fresh) + expected(last.cached)
 
 
 @torch.inference_mode()
@@ -226,22 +223,6 @@ def _read(
     cache: Sequence[BlockCache],
     until: float,
 ) -> Reading:
-    cached, runs = _timed(lambda: _copied(cache), lambda kept: _step(model, ids[-1:], source, kept), until)
-    fresh, runs_fresh = _timed(model.new_cache, lambda kept: _step(model, ids, source, kept), until)
+    cached, runs = timed(lambda: _copied(cache), lambda kept: _step(model, ids[-1:], source, kept), until)
+    fresh, runs_fresh = timed(model.new_cache, lambda kept: _step(model, ids, source, kept), until)
     return Reading(len(ids), drawn, cached, fresh, min(runs, runs_fresh))
-
-
-def _timed(
-    make: Callable[[], list[BlockCache]], run: Callable[[list[BlockCache]], object], until: float
-) -> tuple[float, int]:
-    """The median of several times, and of how many: of one alone where the time is up."""
-    times: list[float] = []
-    now = clock()
-    while not times or (
-        time.perf_counter() < until and (len(times) < _LEAST_RUNS or (len(times) < _MOST_RUNS and sum(times) < _ENOUGH))
-    ):
-        cache = make()
-        start = now()
-        run(cache)
-        times.append(now() - start)
-    return statistics.median(times), len(times)

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.texts import literal
+from viz_model.topics.next_token.claims import EVEN, Surprise
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.numbers.views import arrivals_view, covered_view
 from viz_model.topics.next_token.pictures.arrivals import ArrivalsView, draw_arrivals
@@ -58,6 +59,10 @@ def _draw(asked: Asked, came: ArrivalsView, selected: int) -> None:
     parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
     names = {part: page.words(f"arrivals_{part}") for part in parts}
     elements.figure(page, draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
-    elements.see(page, "arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts())
+    surprise = Surprise(float(came.bits.mean()), page.lm.config.n_vocab)
+    # A run without norms may be wrong by more than any number holds.
+    even = {"even": f"{2 ** min(surprise.bits, surprise.blind):,.1f}", "n_vocab": f"{surprise.n_vocab:,}"}
+    said = EVEN.says(page.t.language, surprise, **even, blind=f"{surprise.blind:.2f}")
+    elements.see(page, "arrivals", hardest=literal(came.labels[came.bits.argmax()]), **came.facts(), even=said)
     with st.expander(words("arrivals_table")):
         elements.records(page, "arrivals", {words(f"column_{name}"): at for name, at in came.columns().items()})

@@ -7,11 +7,11 @@ from dataclasses import replace
 import streamlit as st
 import torch
 
-from viz_model.app import elements, run_lock
+from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.architectures.pictures.common import byte_size
-from viz_model.topics.cost.sections.measured import MEASURING
+from viz_model.topics.cost.sections import measuring
 from viz_model.topics.next_token.choices import SEED
 from viz_model.topics.next_token.claims import SPARED, TIMES
 from viz_model.topics.next_token.numbers import kv_cache
@@ -60,7 +60,7 @@ def _filling(page: Page, view: CacheView, *, keeps: bool, forgets: bool) -> None
             elements.see(page, "source", **facts)
         windows = sorted({config.window("decoder", layer) for layer in range(config.n_layers)} - {0})
         if windows:
-            elements.see(page, "windows", windows=", ".join(map(str, windows)))
+            elements.see(page, "windows", windows=page.listed(map(str, windows)))
         if forgets:
             elements.see(page, "full", **facts)
         elements.see(page, "why" if keeps else "not_kept")
@@ -103,13 +103,9 @@ def _measured(page: Page) -> None:
         st.caption(words("without_edits"))
     again = "measure_again" if found else "measure"
     if st.button(words(again), key="kv_cache.measure", icon=":material/timer:"):
-        if MEASURING.acquire(blocking=False):
-            try:
-                found = _take(page, len(wanted))
-            finally:
-                MEASURING.release()
-        else:
-            st.info(words("busy"), icon=":material/hourglass_top:")
+        going = kv_cache.measure(trace)
+        if taken := measuring.readings(page, going, len(wanted), lambda at: words("measuring", n=f"{at.length:,}")):
+            found = st.session_state.setdefault(_READINGS, {})[page.run_key] = taken
     if not found:
         return
     view = TimesView.of(found)
@@ -122,20 +118,3 @@ def _measured(page: Page) -> None:
         elements.figure(page, draw_times(view, names), "times", words("times_alt"))
     with see:
         elements.see(page, "times", **facts)
-
-
-def _take(page: Page, most: int) -> list[Reading]:
-    """Measure length by length; between two of them other visitors run their models, and this one may leave."""
-    found: list[Reading] = []
-    bar = st.progress(0.0, text=page.words("warming"))
-    going = kv_cache.measure(page.trace)
-    while True:
-        with run_lock.RUNNING:
-            reading = next(going, None)
-        if reading is None:
-            break
-        found.append(reading)
-        bar.progress(len(found) / most, text=page.words("measuring", n=f"{reading.length:,}"))
-    bar.empty()
-    st.session_state.setdefault(_READINGS, {})[page.run_key] = found
-    return found

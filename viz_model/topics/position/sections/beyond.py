@@ -29,7 +29,7 @@ def section(given: Shown) -> None:
     page = given.page
     st.subheader(page.words("beyond_title"), anchor=False)
     lms = list(_one_a_scheme(page).values())
-    named = ", ".join(literal(lm.name) for lm in lms)
+    named = page.listed(literal(lm.name) for lm in lms)
     elements.see(page, "beyond_lead", times=beyond.TIMES, models=named)
     if not elements.control(page, choices.BEYOND, st.toggle):
         return
