@@ -54,10 +54,10 @@ def draw(run: runs.RunKey, side: Side, t: Texts) -> None:
     with st.container(height=TALL, border=False) if is_deep else st.container():
         components.picture(_picture(run, side, t.language, SMALL), key="sidebar_heads")
     does = HEAD.label(t.language, _heads(run, side).does[layer][head])
-    row = st.container(horizontal=True, vertical_alignment="center", key="sidebar_head")
-    row.markdown(t("common.head_name", layer=layer, head=head, does=does), width="stretch")
+    name, door = st.columns([6, 1], gap="small", vertical_alignment="center")
+    name.markdown(t("common.head_name", layer=layer, head=head, does=does))
     label = t("common.heads_large")
-    if row.button("", icon=":material/open_in_full:", help=label, key="sidebar.heads_large", type="tertiary"):
+    if door.button("", icon=":material/open_in_full:", help=label, key="sidebar.heads_large", type="tertiary"):
         _all_at_once(run, side, t)
 
 
