@@ -87,10 +87,10 @@ def _traces(
                 said = said_of({**trace, "hovertemplate": None, "hoverinfo": "skip"}, 0, where, has_picks=False)
                 is_masked = (trace.get("xaxis"), trace.get("yaxis")) in masks
                 drawn[n] = matrix.marks(n, sheet, trace, axes, frame, said, is_masked=is_masked)
-            case "bar":
+            case "bar" if n in places:
                 said = said_of(trace, len(places[n].start), where, has_picks=has_picks)
                 drawn[n] = bars.marks(n, trace, places[n], axes, frame, said)
-            case "scatter":
+            case "scatter" if trace.get("x") is not None and trace.get("y") is not None:
                 said = said_of(trace, len(trace["x"]), where, has_picks=has_picks)
                 drawn[n] = curves.marks(n, trace, axes, frame, said)
     return drawn

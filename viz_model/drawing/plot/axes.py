@@ -181,7 +181,7 @@ def _reach(
                 tight += starts.tolist()
                 loose += (starts + values).tolist()
                 if sheet.layout.get("barmode") == "stack":
-                    across = trace["y" if letter == "x" else "x"]
+                    across = trace.get("y" if letter == "x" else "x", range(len(values)))
                     for place, value in zip(across, values.tolist(), strict=True):
                         key = place, value >= 0
                         stacks[key] = stacks.get(key, 0.0) + value

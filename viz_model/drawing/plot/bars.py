@@ -29,7 +29,7 @@ class Bars(NamedTuple):
 def places(sheet: Sheet, axes: Mapping[str, Axis]) -> dict[int, Bars]:
     """Of every bar trace, by its number, where its bars stand: beside, over or behind each other, by ``barmode``."""
     mode = sheet.layout.get("barmode") or "group"
-    ours = {n: trace for n, trace in enumerate(sheet.traces) if trace["type"] == "bar"}
+    ours = {n: trace for n, trace in enumerate(sheet.traces) if trace["type"] == "bar" and _has_values(trace)}
     found: dict[int, Bars] = {}
     ends: dict[tuple[str, str, float, bool], float] = {}
     for n, trace in ours.items():
@@ -49,6 +49,10 @@ def places(sheet: Sheet, axes: Mapping[str, Axis]) -> dict[int, Bars]:
                 ends[key] = start[i] + (0 if math.isnan(value) else value)
         found[n] = Bars(middles + offset, middles + offset + width, start, start + values)
     return found
+
+
+def _has_values(trace: Trace) -> bool:
+    return trace.get("x" if trace.get("orientation") == "h" else "y") is not None
 
 
 def _widths(sheet: Sheet, trace: Trace, middles: np.ndarray, nth: int, count: int) -> tuple[np.ndarray, np.ndarray]:
