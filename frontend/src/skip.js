@@ -11,7 +11,7 @@ function link() {
   document.head.append(style)
   const link = document.createElement("a")
   link.id = ID
-  link.href = "#"
+  link.href = "#content"
   link.onclick = event => {
     event.preventDefault()
     const title = document.querySelector("[data-testid=stMain] h2")

@@ -34,7 +34,20 @@ class Known(NamedTuple):
     seen: str
 
 
-STREAMLIT: tuple[Known, ...] = ()
+STREAMLIT = (
+    Known(
+        "list",
+        '<ul data-testid="stSidebarNavItems"',
+        "on a phone the sections of the navigation stand in its list as div",
+        "2026-11-22, Streamlit 1.67",
+    ),
+    Known(
+        "listitem",
+        '<li class="st-emotion-cache-',
+        "and their links in list items without a list",
+        "2026-11-22, Streamlit 1.67",
+    ),
+)
 
 
 class Screen(NamedTuple):

@@ -46,8 +46,9 @@ def _add(
 ) -> None:
     """Bars with a ``name`` for the legend.
 
-    Texts are written ``inside`` in white, on a pale solid colour in black, or ``outside`` behind the ends. ``clicks`` is what a click on each
-    answers with, ``cells`` which numbers of the run they are. ``more`` is Plotly's, such as ``base``.
+    Texts are written ``inside`` in white, on a light solid colour in black, or ``outside`` behind the ends.
+    ``clicks`` is what a click on each answers with, ``cells`` which numbers of the run they are. ``more`` is
+    Plotly's, such as ``base``.
     """
     texts: dict[str, Any] = {}
     if inside is not None:
