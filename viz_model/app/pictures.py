@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import streamlit as st
 
+from viz_model.app import state
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Case, Merged, Scene, merged
 
@@ -40,16 +41,17 @@ class _Kept:
     around: Case | None
 
 
-def of(page: Page, draw: Callable[[Page], Scene], key: str, by: tuple[Dimension, ...]) -> bytes:
+def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dimension, ...]) -> bytes:
     """A picture of a page as the browser reads it.
 
     Args:
-        draw: the scene for the selection of the page that it is given.
+        draw: the scene for the selection of the page that it is given; None where the picture has no place there,
+            which is not so for the present one.
         by: what makes a difference to it.
     """
     kept: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
     here = tuple(_index(page, name) for name in by)
-    others = tuple(sorted(page.view.choices.items()))
+    others = tuple(sorted(state.current().choices.items()))  # a part that runs alone has the page of before
     same = (page.run_key, page.name, page.trace.side, page.t.language, others)
     for stale in [name for name, picture in kept.items() if picture.of[:2] != same[:2]]:
         del kept[stale]  # of another page, or another run
@@ -59,13 +61,16 @@ def of(page: Page, draw: Callable[[Page], Scene], key: str, by: tuple[Dimension,
     if known is not None and is_known and not (ahead and known.around != here):
         _want(bool(by) and known.around != here)
         return known.merged.data
-    scenes = {here: draw(page)}
+    own = draw(page)
+    assert own is not None
+    scenes = {here: own}
     if ahead:
         end = time.monotonic() + MOST_SECONDS
         for case in _neighbours(page, by, here):
             if time.monotonic() > end:
                 break
-            scenes[case] = draw(_at(page, by, case))
+            if (scene := draw(_at(page, by, case))) is not None:
+                scenes[case] = scene
     kept[key] = _Kept(same, merged(by, scenes, here), here if ahead else None)
     _want(bool(by) and not ahead)
     return kept[key].merged.data
@@ -97,19 +102,23 @@ def _want(more: bool) -> None:
 
 
 def _index(page: Page, name: Dimension) -> int:
-    return {"layer": page.view.layer, "head": page.view.head, "token": page.token}[name]
+    return page.token if name == "token" else page.view.layer if name == "layer" else page.view.head
 
 
 def _at(page: Page, by: tuple[Dimension, ...], case: Case) -> Page:
     """The page as it is where something else is looked at."""
-    chosen = dict(zip(by, case, strict=True))
+    chosen: dict[str, Any] = dict(zip(by, case, strict=True))
     token = chosen.pop("token", page.token)
     return dataclasses.replace(page, token=token, view=dataclasses.replace(page.view, token=token, **chosen))
 
 
 def _neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Case]:
     """Selections that differ from this one in the token, or in layer and head; those in one dimension first."""
-    sizes = {"layer": page.trace.n_layers, "head": page.lm.config.n_heads, "token": len(page.trace)}
+    sizes: dict[Dimension, int] = {
+        "layer": page.trace.n_layers,
+        "head": page.lm.config.n_heads,
+        "token": len(page.trace),
+    }
     place = dict(zip(by, here, strict=True))
     heads = [name for name in by if name != "token"]
     seen = {here}

@@ -24,7 +24,7 @@ from viz_model.model import sites
 
 def figure(
     page: Page,
-    draw: go.Figure | Callable[[Page], go.Figure],
+    draw: go.Figure | Callable[[Page], go.Figure | None],
     key: str,
     alt: str | Callable[[Page], str],
     *,
@@ -40,6 +40,7 @@ def figure(
     """
     key = f"{page.text_key}.{key}"
     figure = draw(page) if callable(draw) else draw
+    assert figure is not None
     told = alt(page) if callable(alt) else alt
     for part in figure.data:
         cells = _known(page, cells_of.read(part.meta))
@@ -65,7 +66,7 @@ def figure(
 
 def picture(
     page: Page,
-    draw: Callable[[Page], Scene],
+    draw: Callable[[Page], Scene | None],
     key: str,
     *,
     by: Sequence[Dimension] = DIMENSIONS,
@@ -74,7 +75,8 @@ def picture(
     """Draw a scene that answers in the frame of the click.
 
     Args:
-        draw: the scene for the layer, head and token of the page that it is given. Its name is ``id``.
+        draw: the scene for the layer, head and token of the page that it is given; None where there is none of
+            another selection. Its name is ``id``.
         by: those of them that make a difference to it.
     """
     key = f"{page.text_key}.{key}"
@@ -84,7 +86,7 @@ def picture(
 
 def heat_rows(
     page: Page,
-    view: StripsView | Callable[[Page], StripsView],
+    view: StripsView | Callable[[Page], StripsView | None],
     key: str,
     alt: str | Callable[[Page], str],
     *,
@@ -96,17 +98,19 @@ def heat_rows(
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """
 
-    def draw(page: Page) -> Scene:
+    def draw(page: Page) -> Scene | None:
         drawn = view(page) if callable(view) else view
+        if drawn is None:
+            return None
         rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in drawn.strips)
         words = {"masked": page.t("common.masked")}
         told = alt(page) if callable(alt) else alt
         return strips_scene(drawn._replace(strips=rows), key, told, words)
 
     picture(page, draw, key, by=by if callable(view) else ())
-    pool = (view(page) if callable(view) else view).pool
-    if pool != Pool():
-        st.caption(page.t("common.pooled", **pool._asdict()))
+    drawn = view(page) if callable(view) else view
+    if drawn is not None and drawn.pool != Pool():
+        st.caption(page.t("common.pooled", **drawn.pool._asdict()))
 
 
 def source(page: Page, *names: str) -> None:

@@ -19,7 +19,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 TOPIC = Topic(
     name="block",
     layout=Layout(
-        of=OneBlock.of,
+        of=OneBlock,
         sections=(
             vectors.section,
             depth.section,

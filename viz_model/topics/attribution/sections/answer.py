@@ -6,32 +6,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.drawing.writing import percent, signed
 from viz_model.topics.attribution.choices import PART
 from viz_model.topics.attribution.claims import GROUPS, PARTS
 from viz_model.topics.attribution.numbers import views
 from viz_model.topics.attribution.numbers.attribution import Part
 from viz_model.topics.attribution.pictures.grid import draw_grid
+from viz_model.topics.attribution.pictures.pushes import PushesView
 from viz_model.topics.attribution.pictures.sum import draw_sum
 from viz_model.topics.attribution.sections import pushes
 from viz_model.topics.attribution.sections.question import Question
 
 
 def section(question: Question) -> None:
-    page, answer = question.page, question.answer
+    page = question.page
     _what_is_asked(question)
-    sites = [part.site for part in answer.parts]
-    picked = page.chosen(PART)
-    chosen = sites.index(picked) if picked in sites else int(answer.order()[0])
     st.subheader(
         page.words(f"title_{question.kind}", parts=_parts(question, PARTS.label), **question.facts()), anchor=False
     )
     picture, see = elements.split()
     with picture:
-        _sum(question, chosen)
+        _sum(question)
     with see:
         _tell(question)
     picture, see = elements.split()
@@ -42,7 +42,7 @@ def section(question: Question) -> None:
             elements.see(page, "no_pushes")
         return
     with picture:
-        _part(question, chosen, question.target)
+        _part(question, question.target)
     with see:
         _grid(question)
 
@@ -55,8 +55,26 @@ def _what_is_asked(question: Question) -> None:
         st.info(words("encoder" if question.trace.config.has_logits else "no_head"), icon=":material/info:")
 
 
-def _sum(question: Question, chosen: int) -> None:
+def _chosen(question: Question) -> int:
+    """The part of the sum that is looked at; as long as nobody has chosen one, the largest."""
+    sites, picked = [part.site for part in question.answer.parts], question.page.chosen(PART)
+    return sites.index(picked) if picked in sites else int(question.answer.order()[0])
+
+
+def _sum(question: Question) -> None:
     """The largest parts, one by one; a click looks at one."""
+
+    def pick(row: Any) -> None:
+        if int(row) >= 0:
+            question.pick(question.answer.parts[int(row)])
+
+    def alt(page: Page) -> str:
+        return page.words("sum_alt", **Question.of(page).facts())
+
+    elements.figure(question.opened, lambda page: _drawn(Question.of(page)), "sum", alt, by=("token",), on_pick=pick)
+
+
+def _drawn(question: Question) -> go.Figure:
     page, token, kind = question.page, question.trace.tokenizer.token, question.kind
     view = views.sum_view(question.answer)
     names = [question.name(question.answer.parts[row]) for row in view.shown]
@@ -70,13 +88,7 @@ def _sum(question: Question, chosen: int) -> None:
         "total": page.words(f"sum_{kind}", **labels),
         "axis": page.words(f"axis_{kind}"),
     }
-
-    def pick(row: Any) -> None:
-        if int(row) >= 0:
-            question.pick(question.answer.parts[int(row)])
-
-    alt = page.words("sum_alt", **question.facts())
-    elements.figure(page, draw_sum(view, names, texts, chosen), "sum", alt, on_pick=pick)
+    return draw_sum(view, names, texts, _chosen(question))
 
 
 def _parts(question: Question, says: Callable[..., str]) -> str:
@@ -110,11 +122,11 @@ def _tell(question: Question) -> None:
     elements.say(page, GROUPS, groups, **written)
 
 
-def _part(question: Question, chosen: int, target: int) -> None:
+def _part(question: Question, target: int) -> None:
     """One part of the sum: the tokens that it pushes up and down."""
-    page, answer, trace = question.page, question.answer, question.trace
+    page, answer = question.page, question.answer
     rows = {part.site: row for row, part in enumerate(answer.parts)}
-    part = answer.parts[chosen]
+    part = answer.parts[_chosen(question)]
     elements.control(
         page,
         PART,
@@ -125,26 +137,36 @@ def _part(question: Question, chosen: int, target: int) -> None:
             f"{question.name(answer.parts[rows[site]])}   {signed(float(answer.values[rows[site]]))}"
         ),
     )
+    pushes.draw(question, _pushed, "part", by=("token",))
+    facts = _pushed(question).facts()
+    elements.see(page, "part", name=question.name(part), target=question.label(target), **facts)
+
+
+def _pushed(question: Question) -> PushesView:
+    """What the chosen part says for and against."""
+    chosen, trace = _chosen(question), question.trace
+    part = question.answer.parts[chosen]
     if part.kind == "prior":
         bias = trace.model.unembedding.bias.detach()
         pushed = (bias - bias.mean()).numpy()
     else:
         pushed = question.pushes(question.decomposition.written[chosen], part)
-    view = views.pushes_view(trace, pushed, target)
-    pushes.draw(page, view, "part")
-    elements.see(page, "part", name=question.name(part), target=question.label(target), **view.facts())
+    return question.pushes_view(pushed)
 
 
 def _grid(question: Question) -> None:
     """All heads and feed-forward layers at a glance; a click looks at one."""
-    page, view = question.page, views.grid_view(question.answer)
+    page = question.page
     st.markdown(f"**{page.words('grid_title')}**")
     names = {name: page.words(f"grid_{name}") for name in ("layer", "head", "cross", "ffn")}
-    chosen = page.view.layer, question.at, page.view.head
+
+    def drawn(page: Page) -> go.Figure:
+        question = Question.of(page)
+        return draw_grid(views.grid_view(question.answer), names, (page.view.layer, question.at, page.view.head))
 
     def pick(data: Sequence[Any]) -> None:
         layer, at, head = data
         question.pick(Part("ffn", int(layer)) if at == "ffn" else Part("head", int(layer), int(head), str(at)))
 
-    elements.figure(page, draw_grid(view, names, chosen), "grid", page.words("grid_alt"), on_pick=pick)
+    elements.figure(question.opened, drawn, "grid", page.words("grid_alt"), on_pick=pick)
     st.caption(page.words("grid_hint") + (f" {page.words('grid_hint_cross')}" if question.crosses else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, runs
@@ -17,12 +18,9 @@ from viz_model.topics.overview.numbers import evenly
 
 
 @cached()
-def looked(
-    run: runs.RunKey, side: Side, covered: int | None, position: int, depths: tuple[int, ...], positions: range
-) -> LensView:
-    """The lens around a position."""
-    trace = trace_of(run, side, covered)
-    return views.lens_view(trace, lens.look(trace, depths, positions), position)
+def looked(run: runs.RunKey, side: Side, covered: int | None, depths: tuple[int, ...], positions: range) -> lens.Lens:
+    """The lens over a part of the text."""
+    return lens.look(trace_of(run, side, covered), depths, positions)
 
 
 @cached()
@@ -35,22 +33,23 @@ def section(question: Question) -> None:
     if question.target is None:
         return
     _lens(question)
-    _paths(question, question.target)
+    _paths(question)
 
 
 def _lens(question: Question) -> None:
     page, trace, words = question.page, question.trace, question.page.words
-    depths = evenly(trace.n_layers + 1, page.view.layer + 1, MOST_DEPTHS)
-    most = min(MOST_ROWS, lens.affordable(trace, len(depths)))
-    positions = views.part_of(len(trace), question.position, most)
-    view = looked(*question.run, question.position, depths, positions)
+    view = _lens_view(question)
     facts = question.facts() | view.facts()
     st.subheader(LENS.says(page.t.language, view.seen, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         labels = {name: words(f"lens_axis_{name}") for name in ("position", "depth")}
-        names = [_depth_name(page, depth) for depth in view.depths]
-        elements.figure(page, draw_lens(view, names, labels), "lens", words("lens_alt"))
+
+        def drawn(page: Page) -> go.Figure:
+            view = _lens_view(Question.of(page))
+            return draw_lens(view, [_depth_name(page, depth) for depth in view.depths], labels)
+
+        elements.figure(question.opened, drawn, "lens", words("lens_alt"), by=("layer", "token"))
         elements.source(page, "embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
         if len(view.positions) < len(trace):
             st.caption(words("lens_part", **facts))
@@ -62,25 +61,50 @@ def _lens(question: Question) -> None:
             elements.see(page, f"lens_{page.trace.norm_at}", **facts)
 
 
-def _paths(question: Question, target: int) -> None:
+def _lens_view(question: Question) -> LensView:
+    """The lens around the position that is asked about."""
+    trace = question.trace
+    depths = evenly(trace.n_layers + 1, question.page.view.layer + 1, MOST_DEPTHS)
+    most = min(MOST_ROWS, lens.affordable(trace, len(depths)))
+    positions = views.part_of(len(trace), question.position, most)
+    return views.lens_view(trace, looked(*question.run, depths, positions), question.position)
+
+
+def _paths(question: Question) -> None:
     """The rank of the asked token by depth, beside its rival and the token that stands here itself."""
-    page, trace, words = question.page, question.trace, question.page.words
-    own, rival = trace.own_ids[question.position], question.against
-    ids = tuple(dict.fromkeys([target, *([rival] if isinstance(rival, int) else []), own]))
-    view = paths_of(*question.run, question.position, ids)
-    legend = [trace.tokenizer.token(id).label for id in ids]
-    if ids[-1] == own and len(ids) > 1:
-        legend[-1] = words("own_line", token=legend[-1])
+    page, words = question.page, question.page.words
     picture, see = elements.split()
     with picture:
-        labels = {name: words(f"paths_{name}") for name in ("rank", "depth")}
-        names = [_depth_name(page, depth) for depth in range(trace.n_layers + 1)]
-        elements.figure(page, draw_paths(view, names, legend, labels), "paths", words("paths_alt"))
+        alt = words("paths_alt")
+        elements.figure(question.opened, lambda page: _drawn_paths(Question.of(page)), "paths", alt, by=("token",))
     with see:
+        view, own = paths_of(*question.run, question.position, _followed(question)), _own(question)
         facts = question.facts() | view.facts()
         ranks = tuple(map(int, view.ranks[:, 0]))
         elements.say(page, PATHS, ranks, settled=_depth_name(page, view.settled or 0), **facts)
         elements.see(page, "paths_own", own=question.label(own), **facts)
+
+
+def _own(question: Question) -> int:
+    """The token that stands at the position itself."""
+    return question.trace.own_ids[question.position]
+
+
+def _followed(question: Question) -> tuple[int, ...]:
+    """The tokens that are followed by depth: the asked one first, the position's own last."""
+    assert question.target is not None  # or nothing is said at any depth
+    rival = [question.against] if isinstance(question.against, int) else []
+    return tuple(dict.fromkeys([question.target, *rival, _own(question)]))
+
+
+def _drawn_paths(question: Question) -> go.Figure:
+    page, trace, ids = question.page, question.trace, _followed(question)
+    legend = [trace.tokenizer.token(id).label for id in ids]
+    if ids[-1] == _own(question) and len(ids) > 1:
+        legend[-1] = page.words("own_line", token=legend[-1])
+    labels = {name: page.words(f"paths_{name}") for name in ("rank", "depth")}
+    names = [_depth_name(page, depth) for depth in range(trace.n_layers + 1)]
+    return draw_paths(paths_of(*question.run, question.position, ids), names, legend, labels)
 
 
 def _depth_name(page: Page, depth: int) -> str:

@@ -2,69 +2,124 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, state
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import signed
 from viz_model.topics.attribution.choices import NEURON
 from viz_model.topics.attribution.numbers import attribution, views
 from viz_model.topics.attribution.numbers.attribution import Part
-from viz_model.topics.attribution.pictures.firing import draw_firing
+from viz_model.topics.attribution.pictures.firing import FiringView, draw_firing
 from viz_model.topics.attribution.pictures.neurons import NeuronsView, draw_neurons
+from viz_model.topics.attribution.pictures.pushes import PushesView
 from viz_model.topics.attribution.sections import pushes
 from viz_model.topics.attribution.sections.question import Question
 
 
+class Strongest(NamedTuple):
+    """The neurons that add most to the answer, and the ``chosen`` row of them.
+
+    Attributes:
+        n_neurons: of all layers.
+        layer, number: of the chosen one.
+        act: what it is here.
+    """
+
+    question: Question
+    view: NeuronsView
+    chosen: int
+    n_neurons: int
+    layer: int
+    number: int
+    act: float
+
+    @classmethod
+    def of(cls, question: Question) -> Strongest:
+        """As long as nobody has chosen one of them, the first that helps."""
+        trace = question.trace
+        added = attribution.neurons(trace, question.decomposition, question.answer)
+        view = views.neurons_view(added)
+        helps = next((n for n, value in enumerate(view.values) if value > 0), 0)
+        options, picked = _options(view), question.page.chosen(NEURON)
+        chosen = options.index(picked) if picked in options else helps
+        layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
+        act = float(trace.row(f"blocks.{layer}.ffn.act", question.position)[number])
+        return cls(question, view, chosen, added.size, layer, number, act)
+
+    @property
+    def fires(self) -> FiringView:
+        """Where in the text the chosen one fires."""
+        return views.firing_view(self.question.trace, self.layer, self.number, self.question.position)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        question, fires = self.question, self.fires
+        acts = question.trace[f"blocks.{self.layer}.ffn.act"][:, self.number]
+        return question.facts() | {
+            "name": question.page.words("neuron_name", layer=self.layer, number=self.number),
+            "layer": self.layer,
+            "number": self.number,
+            "value": signed(float(self.view.values[self.chosen])),
+            "act": f"{self.act:.2f}".replace("-", "−"),
+            "most": literal(fires.labels[fires.most]),
+            "most_act": f"{fires.values[fires.most]:.2f}".replace("-", "−"),
+            "n_neurons": f"{self.n_neurons:,}",
+            "n_fires": f"{int((acts > 0).sum()):,}",
+            "n_tokens": f"{len(acts):,}",
+        }
+
+
+def _of(page: Page) -> Strongest:
+    return Strongest.of(Question.of(page))
+
+
+def _options(view: NeuronsView) -> list[str]:
+    return [f"{layer}.{number}" for layer, number in zip(view.layers, view.numbers, strict=True)]
+
+
 def section(question: Question) -> None:
-    page, trace, position = question.page, question.trace, question.position
-    added = attribution.neurons(trace, question.decomposition, question.answer)
-    view = views.neurons_view(added)
-    options = [f"{layer}.{number}" for layer, number in zip(view.layers, view.numbers, strict=True)]
-    helps = next((n for n, value in enumerate(view.values) if value > 0), 0)
-    picked = page.chosen(NEURON)
-    chosen = options.index(picked) if picked in options else helps
-    layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
-    fires = views.firing_view(trace, layer, number, position)
-    act = float(trace.row(f"blocks.{layer}.ffn.act", position)[number])
-    facts = question.facts() | {
-        "name": page.words("neuron_name", layer=layer, number=number),
-        "layer": layer,
-        "number": number,
-        "value": signed(float(view.values[chosen])),
-        "act": f"{act:.2f}".replace("-", "−"),
-        "most": literal(fires.labels[fires.most]),
-        "most_act": f"{fires.values[fires.most]:.2f}".replace("-", "−"),
-        "n_neurons": f"{added.size:,}",
-        "n_fires": f"{int((trace[f'blocks.{layer}.ffn.act'][:, number] > 0).sum()):,}",
-        "n_tokens": f"{len(trace):,}",
-    }
+    page, strongest = question.page, Strongest.of(question)
+    fires, facts = strongest.fires, strongest.facts
     st.subheader(page.words("neurons_title", **facts), anchor=False)
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        _strongest(question, view, options, chosen)
+        _strongest(strongest)
     with middle:
         st.markdown(page.words("fires_title", **facts))
-        elements.figure(page, draw_firing(fires, page.words("fires_axis")), "fires", page.words("fires_alt", **facts))
+        elements.figure(
+            question.opened,
+            lambda page: draw_firing(_of(page).fires, page.words("fires_axis")),
+            "fires",
+            lambda page: page.words("fires_alt", **_of(page).facts),
+            by=("token",),
+        )
         if len(fires.values) < fires.length:
             st.caption(page.words("reads_part", n=len(fires.values), n_keys=fires.length))
     with right:
         if question.target is not None:
             st.markdown(page.words("writes_title", **facts))
-            written = act * trace.stack.block(layer).ffn.down.weight.detach()[:, number]
-            pushed = question.pushes(written, Part("ffn", layer))
-            pushes.draw(page, views.pushes_view(trace, pushed, question.target), "neuron")
+            pushes.draw(question, _pushed, "neuron", by=("token",))
         else:
             elements.see(page, "no_pushes")
     elements.see(page, "neurons", **facts)
-    elements.source(page, f"blocks.{layer}.ffn.act")
+    elements.source(page, f"blocks.{strongest.layer}.ffn.act")
 
 
-def _strongest(question: Question, view: NeuronsView, options: list[str], chosen: int) -> None:
+def _pushed(question: Question) -> PushesView:
+    """What the chosen neuron says for and against."""
+    neuron = Strongest.of(question)
+    out = question.trace.stack.block(neuron.layer).ffn.down.weight.detach()[:, neuron.number]
+    return question.pushes_view(question.pushes(neuron.act * out, Part("ffn", neuron.layer)))
+
+
+def _strongest(strongest: Strongest) -> None:
     """The neurons that add most; a click looks at one."""
-    page = question.page
+    question, page, options = strongest.question, strongest.question.page, _options(strongest.view)
 
     def name(layer: int, number: int) -> str:
         return page.words("neuron_name", layer=layer, number=number)
@@ -77,8 +132,12 @@ def _strongest(question: Question, view: NeuronsView, options: list[str], chosen
         NEURON,
         st.selectbox,
         options,
-        value=options[chosen],
+        value=options[strongest.chosen],
         format_func=lambda option: name(*map(int, option.split("."))),
     )
-    figure = draw_neurons(view, name, chosen, page.words("neurons_axis"))
-    elements.figure(page, figure, "neurons", page.words("neurons_alt"), on_pick=pick)
+
+    def drawn(page: Page) -> go.Figure:
+        strongest = _of(page)
+        return draw_neurons(strongest.view, name, strongest.chosen, page.words("neurons_axis"))
+
+    elements.figure(question.opened, drawn, "neurons", page.words("neurons_alt"), by=("token",), on_pick=pick)

@@ -6,21 +6,23 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.pictures import DIMENSIONS
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, signed
 from viz_model.topics.attribution.choices import AT
 from viz_model.topics.attribution.claims import SINK
 from viz_model.topics.attribution.numbers import circuits, views
 from viz_model.topics.attribution.numbers.attribution import Part
-from viz_model.topics.attribution.pictures.reads import draw_reads
+from viz_model.topics.attribution.pictures.pushes import PushesView
+from viz_model.topics.attribution.pictures.reads import ReadsView, draw_reads
 from viz_model.topics.attribution.sections import pushes
 from viz_model.topics.attribution.sections.question import Question
 
 
 def section(question: Question) -> None:
     page, answer = question.page, question.answer
-    part = Part("head", page.view.layer, page.view.head, question.at)
-    reads, keys = question.reads(part), question.keys(part.at)
+    part = _part(question)
+    reads = question.reads(part)
     title = page.words("head_title", **_facts(question, part, reads))
     st.subheader(title[0].upper() + title[1:], anchor=False)
     best = max((p for p in answer.parts if p.kind == "head"), key=answer.of)
@@ -37,14 +39,35 @@ def section(question: Question) -> None:
         elements.choose(page, AT, ("attn", "cross"), help=None)
     left, right = st.columns(2, gap="large")
     with left:
-        view = views.reads_view(keys, reads)
+        view = _reads_view(question)
         labels = {label: page.words(f"reads_{label}") for label in ("weight", "share", "value", "axis", "key")}
-        elements.figure(page, draw_reads(view, labels), "reads", page.words("reads_alt"))
+        elements.figure(
+            question.opened,
+            lambda page: draw_reads(_reads_view(Question.of(page)), labels),
+            "reads",
+            page.words("reads_alt"),
+        )
         elements.source(page, page.at(f"{part.at}.pattern"), page.at(f"{part.at}.v"))
         if len(view.keys) < view.n_keys:
             st.caption(page.words("reads_part", n=len(view.keys), n_keys=view.n_keys))
     with right:
         _tell(question, part, reads)
+
+
+def _part(question: Question) -> Part:
+    """The chosen head."""
+    return Part("head", question.page.view.layer, question.page.view.head, question.at)
+
+
+def _reads_view(question: Question) -> ReadsView:
+    part = _part(question)
+    return views.reads_view(question.keys(part.at), question.reads(part))
+
+
+def _pushed(question: Question) -> PushesView:
+    """What the chosen head says for and against."""
+    part = _part(question)
+    return question.pushes_view(question.pushes(question.reads(part).written, part))
 
 
 def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, object]:
@@ -68,8 +91,7 @@ def _tell(question: Question, part: Part, reads: circuits.Reads) -> None:
     written = {"weight": percent(weight), "share": percent(share)}
     elements.say(page, SINK, (weight, share), sink=literal(keys[reads.least]), **written)
     if question.target is not None:
-        pushed = question.pushes(reads.written, part)
-        pushes.draw(page, views.pushes_view(question.trace, pushed, question.target), "head")
+        pushes.draw(question, _pushed, "head", by=DIMENSIONS)
     link = "cross_attention" if part.at == "cross" else "attention"
     if link in page.pages:
         st.page_link(page.pages[link], label=page.words("to_attention"), icon=":material/arrow_forward:")

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from viz_model.app import elements
-from viz_model.app.page import Page
+from viz_model.app.pictures import Dimension
 from viz_model.topics.attribution.pictures.pushes import PushesView, draw_pushes
+from viz_model.topics.attribution.sections.question import Question
 
 
-def draw(page: Page, view: PushesView, key: str) -> None:
-    labels = {name: page.words(f"pushes_{name}") for name in ("up", "down", "axis")}
-    elements.figure(page, draw_pushes(view, labels), f"pushes_{key}", page.words("pushes_alt"))
+def draw(question: Question, view: Callable[[Question], PushesView], key: str, by: Sequence[Dimension]) -> None:
+    words = question.page.words
+    labels = {name: words(f"pushes_{name}") for name in ("up", "down", "axis")}
+    elements.figure(
+        question.opened,
+        lambda page: draw_pushes(view(Question.of(page)), labels),
+        f"pushes_{key}",
+        words("pushes_alt"),
+        by=by,
+    )

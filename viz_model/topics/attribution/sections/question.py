@@ -19,9 +19,10 @@ from viz_model.drawing.writing import percent, signed
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.attribution.choices import AGAINST, AT, PART, WORD
-from viz_model.topics.attribution.numbers import attribution, circuits
+from viz_model.topics.attribution.numbers import attribution, circuits, views
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Decomposition, Part
 from viz_model.topics.attribution.numbers.typed import token_typed
+from viz_model.topics.attribution.pictures.pushes import PushesView
 from viz_model.topics.next_token.sections.covered import masked
 
 OFFERED = 20
@@ -37,6 +38,23 @@ def trace_of(run: runs.RunKey, side: Side, covered: int | None) -> Trace:
 def decomposed(run: runs.RunKey, side: Side, covered: int | None, position: int) -> Decomposition:
     """What was written at a position."""
     return attribution.decompose(trace_of(run, side, covered), position)
+
+
+@cached()
+def expected(run: runs.RunKey, side: Side, covered: int | None, position: int) -> tuple[tuple[Token, float], ...]:
+    """The most probable tokens at a position, with their probabilities."""
+    return tuple(trace_of(run, side, covered).next_tokens(position, OFFERED))
+
+
+@cached()
+def answered(
+    run: runs.RunKey, side: Side, covered: int | None, position: int, target: int | None, against: Against
+) -> Attribution:
+    """The sum at a position; without a ``target``, that of the vector's length."""
+    trace, parts = trace_of(run, side, covered), decomposed(run, side, covered, position)
+    if target is None:
+        return attribution.of_vector(trace, parts)
+    return attribution.of_logit(trace, parts, target, against)
 
 
 @dataclass(frozen=True)
@@ -65,16 +83,16 @@ class Question:
         if predicts and opened.lm.config.kind == "encoder" and mask_id not in (None, trace.ids[opened.token]):
             covered = opened.token
             page = replace(opened, trace=trace_of(opened.run_key, side, covered))
-        parts = decomposed(opened.run_key, side, covered, page.token)
+        place = opened.run_key, side, covered, page.token
+        parts = decomposed(*place)
         if not predicts:
-            return cls(opened, page, parts, attribution.of_vector(page.trace, parts), None, None, (), covered)
-        best = page.trace.next_tokens(page.token, OFFERED)
+            return cls(opened, page, parts, answered(*place, None, None), None, None, (), covered)
+        best = expected(*place)
         target = meant(page, page.chosen(WORD), named_targets(best))
         assert isinstance(target, int)
         against = meant(page, page.chosen(AGAINST), named_rivals(best, target))
         against = None if against == target else against
-        answer = attribution.of_logit(page.trace, parts, target, against)
-        return cls(opened, page, parts, answer, target, against, best, covered)
+        return cls(opened, page, parts, answered(*place, target, against), target, against, best, covered)
 
     @property
     def trace(self) -> Trace:
@@ -132,6 +150,11 @@ class Question:
         """What a vector [D] that a part wrote adds to every logit, beyond the average: [V]."""
         passed = self.decomposition.passed[self.decomposition.row(part)]
         return attribution.pushes(self.trace, self.decomposition, vector[None], passed)[0]
+
+    def pushes_view(self, pushed: np.ndarray) -> PushesView:
+        """The tokens that gain and lose most of what is added to every logit [V], and where the asked one stands."""
+        assert self.target is not None  # or there are no logits
+        return views.pushes_view(self.trace, pushed, self.target)
 
     def facts(self) -> dict[str, object]:
         """For prose: what is asked, and how large it is."""

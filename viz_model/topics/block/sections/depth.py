@@ -35,8 +35,10 @@ def section(block: OneBlock) -> None:
     # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
     trend = page.words("norms_reset", **facts) if view.norm_at == "post" else TREND.says(page.t.language, view, **facts)
     st.subheader(trend, anchor=False)
-    figure = lengths.draw_lengths(view, block.labels("step", "length", "log"))
-    elements.figure(page, figure, "norms", page.words("norms_alt"))
+    labels = block.labels("step", "length", "log")
+    elements.figure(
+        page, lambda page: lengths.draw_lengths(lengths_of(OneBlock(page)), labels), "norms", page.words("norms_alt")
+    )
     steps = (site for site in block.vectors.sites if ".resid." in site and not site.endswith(".in"))
     elements.source(page, "embed.out", *steps)
     elements.see(page, f"norms_{block.kind}", places=page.words(f"places{block.crosses}"), **named)

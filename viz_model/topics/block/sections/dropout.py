@@ -43,18 +43,30 @@ def _draw(page: Page, kept: Kept, place: Place) -> None:
     facts = {"place": page.words(f"dropped_{place}"), "share": f"{share:.1%}", "factor": f"{factor:.3g}"}
     st.markdown(page.words("dropped_at", n_values=len(masks), **facts))
     for end in PLACES[place]:
-        name = page.trace.full_name(end if place == "sum" else page.at(end))
-        if name not in kept:  # cross-attention is not in every block
+        view = _rows(page, kept, place, end, factor)
+        if view is None:
             continue
-        seen, head = kept[name], page.view.head if place == "weights" else ...
-        before, mask, after = (of[head][page.token] for of in (seen.before, seen.mask, seen.after))
+        _, mask, _ = (strip.values for strip in view.strips)
         zeros = page.words("zeroed", zeros=int((mask == 0).sum()), n=mask.size)
-        top = strips.top_of(after)
-        rows = (
-            strips.Strip(page.words("before_drop"), before, top=top),
-            strips.Strip(page.words("mask"), mask, "share", factor or 1.0, "norm"),
-            strips.Strip(page.words("after_drop"), after, top=top),
-        )
-        st.caption(f"{texts.literal(name)} · {zeros}")
-        view = strips.StripsView(rows, tuple(map(str, range(mask.size))), 190)
-        elements.heat_rows(page, view, f"dropped_{end}", page.words("dropped_alt"), own=False)
+        st.caption(f"{texts.literal(_name(page, place, end))} · {zeros}")
+        drawn = partial(_rows, kept=kept, place=place, end=end, factor=factor)
+        elements.heat_rows(page, drawn, f"dropped_{end}", page.words("dropped_alt"), own=False)
+
+
+def _name(page: Page, place: Place, end: str) -> str:
+    return page.trace.full_name(end if place == "sum" else page.at(end))
+
+
+def _rows(page: Page, kept: Kept, place: Place, end: str, factor: float) -> strips.StripsView | None:
+    """What was there, the mask and what is left; None where this block has no such place, as cross-attention."""
+    if (name := _name(page, place, end)) not in kept:
+        return None
+    seen, head = kept[name], page.view.head if place == "weights" else ...
+    before, mask, after = (of[head][page.token] for of in (seen.before, seen.mask, seen.after))
+    top = strips.top_of(after)
+    rows = (
+        strips.Strip(page.words("before_drop"), before, top=top),
+        strips.Strip(page.words("mask"), mask, "share", factor or 1.0, "norm"),
+        strips.Strip(page.words("after_drop"), after, top=top),
+    )
+    return strips.StripsView(rows, tuple(map(str, range(mask.size))), 190)

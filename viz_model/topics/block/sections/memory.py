@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
@@ -16,7 +17,7 @@ from viz_model.config import Side
 from viz_model.drawing import strips, theme
 from viz_model.topics.block.choices import FIRES, NEURON
 from viz_model.topics.block.claims import FIRING
-from viz_model.topics.block.numbers import memory
+from viz_model.topics.block.numbers import memory, views
 from viz_model.topics.block.sections.one_block import OneBlock
 from viz_model.topics.embedding.pictures.neighbours import draw_ranked
 
@@ -35,6 +36,17 @@ def of_stories(model: str, side: Side, layer: int) -> memory.Firings:
     return memory.firings(read(), layer)
 
 
+@cached()
+def _memory(run: runs.RunKey, side: Side, layer: int, token: int, neuron: int) -> memory.Memory | None:
+    """A neuron beside what it reads at a token."""
+    trace = runs.trace(run).at(side)
+    return memory.memory(trace, layer, neuron, views.strips_view(trace, layer, token).reads("ffn"))
+
+
+def _of(page: Page) -> memory.Memory | None:
+    return _memory(page.run_key, page.trace.stack.side, page.view.layer, page.token, OneBlock(page).neuron)
+
+
 def section(block: OneBlock) -> None:
     page, neuron = block.page, block.neuron
     words = {"neuron": neuron, **block.facts}
@@ -42,32 +54,44 @@ def section(block: OneBlock) -> None:
     last = page.lm.config.d_ffn - 1
     elements.control(page, NEURON, st.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
                      help=page.words("set_neuron_help"), width=180)  # fmt: skip
-    view = memory.memory(page.trace, page.view.layer, neuron, block.vectors.reads("ffn"))
+    view = _of(page)
     if view is None:
         elements.see(page, "memory_none", **words)
         return
-    rows = {"key": view.key, "reads": view.reads, "value": view.value}
-    drawn = tuple(strips.scaled(page.words(f"memory_{name}"), values) for name, values in rows.items())
-    elements.heat_rows(page, strips.StripsView(drawn, page.dimension_labels, 200), "memory", page.words("memory_alt"))
+    elements.heat_rows(page, _rows, "memory", page.words("memory_alt"))
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(page.words("matched", **words))
-        _ranked(page, view.matched, "matched", "key")
+        _ranked(page, lambda view: view.matched, "matched", "key")
         elements.see(page, "matched", product=f"{float(view.key @ view.reads):.2f}", **words)
     with right:
         if view.promoted:
             st.markdown(page.words("says", **words))
-            _ranked(page, (*view.promoted, *reversed(view.suppressed)), "says", "ffn")
+            _ranked(page, lambda view: (*view.promoted, *reversed(view.suppressed)), "says", "ffn")
             elements.see(page, "says", **words)
     if page.trace.stack.side == page.lm.config.sides[0]:
         elements.fold(page, FIRES, partial(_fires, page, neuron))
 
 
-def _ranked(page: Page, tokens: memory.Ranked, key: str, role: str) -> None:
+def _rows(page: Page) -> strips.StripsView | None:
+    """The key, what it is compared with, and the value."""
+    if (view := _of(page)) is None:
+        return None
+    rows = {"key": view.key, "reads": view.reads, "value": view.value}
+    drawn = tuple(strips.scaled(page.words(f"memory_{name}"), values) for name, values in rows.items())
+    return strips.StripsView(drawn, page.dimension_labels, 200)
+
+
+def _ranked(page: Page, tokens: Callable[[memory.Memory], memory.Ranked], key: str, role: str) -> None:
     """Tokens as bars, each with its number."""
-    labels, values = zip(*tokens, strict=True)
-    figure = draw_ranked(labels, values, page.words(f"{key}_axis"), theme.ROLES[role])
-    elements.figure(page, figure, key, page.words(f"{key}_alt"))
+
+    def drawn(page: Page) -> go.Figure | None:
+        if (view := _of(page)) is None:
+            return None
+        labels, values = zip(*tokens(view), strict=True)
+        return draw_ranked(labels, values, page.words(f"{key}_axis"), theme.ROLES[role])
+
+    elements.figure(page, drawn, key, page.words(f"{key}_alt"))
 
 
 def _fires(page: Page, neuron: int) -> None:

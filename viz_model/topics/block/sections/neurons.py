@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.topics.block.claims import GATE
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import neurons
@@ -14,10 +16,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 def section(block: OneBlock) -> None:
     page, view = block.page, block.neurons
-    curve = views.curve_view(page.trace, page.view.layer, page.token)
-    facts = block.facts | view.facts() | (curve.facts() if curve else {})
-    facts["activation"] = page.words(page.kind("activation", view.activation))
-    facts["times"] = f"{view.n_neurons / page.lm.config.d_model:.3g}"
+    curve, facts = _curve_view(page), _facts(block)
     _busiest(block, facts)
     if curve is None:
         elements.see(page, "curve_none", **facts)
@@ -27,11 +26,16 @@ def section(block: OneBlock) -> None:
     st.subheader(title, anchor=False)
     left, right = st.columns(2, gap="large") if view.gated else elements.split()
     with left:
-        _curve(block, curve, facts)
+        _curve(block)
     with right:
         if view.gated:
             labels = block.labels("gate", "gate_act", "up", "product", "neuron", of="gates_")
-            elements.figure(page, neurons.draw_gates(view, labels), "gates", page.words("gates_alt"))
+            elements.figure(
+                page,
+                lambda page: neurons.draw_gates(gated, labels) if (gated := OneBlock(page).neurons).gated else None,
+                "gates",
+                page.words("gates_alt"),
+            )
             if view.closed:
                 elements.see(page, "gates", **facts)
     with left if view.gated else right:
@@ -42,6 +46,19 @@ def section(block: OneBlock) -> None:
     elements.source(page, *(name for name in names if name in page.trace))
 
 
+def _curve_view(page: Page) -> CurveView | None:
+    return views.curve_view(page.trace, page.view.layer, page.token)
+
+
+def _facts(block: OneBlock) -> dict[str, object]:
+    """Of the hidden layer, for texts."""
+    page, view, curve = block.page, block.neurons, _curve_view(block.page)
+    facts = block.facts | view.facts() | (curve.facts() if curve else {})
+    facts["activation"] = page.words(page.kind("activation", view.activation))
+    facts["times"] = f"{view.n_neurons / page.lm.config.d_model:.3g}"
+    return facts
+
+
 def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
     """How many neurons work on each token, and the strongest on this one."""
     page, view = block.page, block.neurons
@@ -49,17 +66,29 @@ def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         counted = page.words("counted_fires" if view.fires else "counted_half")
-        figure = neurons.draw_active(view, (page.t("common.axis_token"), counted))
-        elements.figure(page, figure, "active", page.words("active_alt"))
+        names = page.t("common.axis_token"), counted
+        elements.figure(
+            page, lambda page: neurons.draw_active(OneBlock(page).neurons, names), "active", page.words("active_alt")
+        )
         elements.see(page, f"neurons_{view.kind}", **facts)
     with right:
         labels = block.labels("neuron", "writes", "promotes", "activation", of="neuron_")
-        elements.figure(page, neurons.draw_neurons(view, labels), "neurons", page.words("neurons_alt"))
+        elements.figure(
+            page,
+            lambda page: neurons.draw_neurons(OneBlock(page).neurons, labels),
+            "neurons",
+            page.words("neurons_alt"),
+        )
         elements.see(page, f"promoted_{view.path}", **facts)
     elements.source(page, page.at("ffn.act"))
 
 
-def _curve(block: OneBlock, curve: CurveView, facts: dict[str, object]) -> None:
-    page, gated = block.page, "gate" if block.neurons.gated else "dense"
-    labels = block.labels("after", "count", of="curve_") | {"before": page.words(f"curve_before_{gated}")}
-    elements.figure(page, neurons.draw_curve(curve, labels), "curve", page.words("curve_alt", **facts))
+def _curve(block: OneBlock) -> None:
+    labels = block.labels("after", "count", of="curve_")
+
+    def drawn(page: Page) -> go.Figure | None:
+        curve, gated = _curve_view(page), "gate" if OneBlock(page).neurons.gated else "dense"
+        before = page.words(f"curve_before_{gated}")
+        return None if curve is None else neurons.draw_curve(curve, labels | {"before": before})
+
+    elements.figure(block.page, drawn, "curve", lambda page: page.words("curve_alt", **_facts(OneBlock(page))))

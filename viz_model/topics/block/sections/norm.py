@@ -43,11 +43,19 @@ def section(block: OneBlock) -> None:
         labels = block.labels("0", "near", "values", "axis", of="norm_")
         labels |= {n: page.words(page.kind(f"norm_{n}", vectors.norm)) for n in ("1", "3")}
         labels["2"] = page.words("norm_2", other=view.normed.other)
-        elements.figure(page, norm.draw_norm(view, labels), "norm", page.words("norm_alt"))
+        elements.figure(
+            page, lambda page: norm.draw_norm(norm_of(OneBlock(page)), labels), "norm", page.words("norm_alt")
+        )
     with right:
         if view.normed.learnt:
-            figure = norm.draw_parameters(view, block.dimension, page.t("common.axis_dimension"))
-            elements.figure(page, figure, "parameters", page.words(page.kind("parameters", vectors.norm)))
+            axis = page.t("common.axis_dimension")
+            elements.figure(
+                page,
+                lambda page: norm.draw_parameters(norm_of(OneBlock(page)), block.dimension, axis),
+                "parameters",
+                page.words(page.kind("parameters", vectors.norm)),
+                by=("layer",),
+            )
         if page.kind("norm_1", vectors.norm) == "norm_1_other":
             elements.see(page, "norm_other", formula=page.trace.site(f"{view.site}.out").formula, **facts)
         else:

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
+from viz_model.app import runs
+from viz_model.app.cache import cached
 from viz_model.app.page import Page
+from viz_model.config import Side
 from viz_model.topics.block.choices import DIMENSION, NEURON
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures.neurons import NeuronsView
 from viz_model.topics.block.pictures.strips import StripsView
 
 
-class OneBlock(NamedTuple):
-    """The chosen token in the chosen block.
+@cached()
+def _neurons(run: runs.RunKey, side: Side, layer: int, token: int) -> NeuronsView:
+    """Of the hidden layer, with what its strongest neurons promote, which takes as long as all else here."""
+    return views.neurons_view(runs.trace(run).at(side), layer, token)
 
-    Attributes:
-        vectors: from the block's input to its output.
-        neurons: of its hidden layer.
-    """
+
+@dataclass(frozen=True)
+class OneBlock:
+    """The chosen token in the chosen block."""
 
     page: Page
-    vectors: StripsView
-    neurons: NeuronsView
 
-    @classmethod
-    def of(cls, page: Page) -> OneBlock:
-        place = page.trace, page.view.layer, page.token
-        return cls(page, views.strips_view(*place), views.neurons_view(*place))
+    @cached_property
+    def vectors(self) -> StripsView:
+        """From the block's input to its output."""
+        return views.strips_view(self.page.trace, self.page.view.layer, self.page.token)
+
+    @cached_property
+    def neurons(self) -> NeuronsView:
+        """Of its hidden layer."""
+        page = self.page
+        return _neurons(page.run_key, page.trace.stack.side, page.view.layer, page.token)
 
     @property
     def facts(self) -> dict[str, object]:

@@ -17,8 +17,13 @@ def section(block: OneBlock) -> None:
     with picture:
         last = page.lm.config.d_model - 1
         elements.control(page, DIMENSION, st.slider, 0, last, value=block.dimension)
-        figure = strips.draw_strips(vectors, block.dimension, page.t("common.axis_dimension"), page.words("length"))
-        elements.figure(page, figure, "strips", page.words(f"strips_alt{block.crosses}"))
+        names = page.t("common.axis_dimension"), page.words("length")
+        elements.figure(
+            page,
+            lambda page: strips.draw_strips(OneBlock(page).vectors, block.dimension, *names),
+            "strips",
+            page.words(f"strips_alt{block.crosses}"),
+        )
         elements.source(page, *vectors.sites)
         if vectors.n_clipped:
             limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}

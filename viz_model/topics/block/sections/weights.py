@@ -18,7 +18,13 @@ def section(block: OneBlock) -> None:
     picture, see = elements.split()
     with picture:
         labels = block.labels(*view.groups, "axis", of="weights_")
-        elements.figure(page, weights.draw_weights(view, labels), "weights", page.words("weights_alt"))
+        elements.figure(
+            page,
+            lambda page: weights.draw_weights(views.weights_view(page.trace, page.view.layer), labels),
+            "weights",
+            page.words("weights_alt"),
+            by=("layer",),
+        )
     with see:
         elements.see(page, f"weights{block.crosses}", **facts)
         config = page.lm.config

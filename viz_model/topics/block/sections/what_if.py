@@ -80,11 +80,24 @@ def before_and_after(page: Page, before: vm.Trace, after: vm.Trace, key: str) ->
     """What a run and the same with a change expect; of a stack without predictions, how its vectors turned."""
     if "logits" not in before:
         places = views.places_view(before, after, page.token)
-        elements.figure(page, draw_places(places, page.words("turn")), f"places_{key}", page.words("turn"))
+        turn = page.words("turn")
+        elements.figure(
+            page,
+            lambda page: draw_places(places._replace(token=page.token), turn),
+            f"places_{key}",
+            turn,
+            by=("token",),
+        )
         elements.source(page, places.site)
         return
     view = views.guesses_view(before, after, page.token)
     names = {name: page.words(name) for name in ("before", "after")}
     facts = {"before": texts.literal(view.labels[view.best[0]]), "after": texts.literal(view.labels[view.best[1]])}
     st.markdown(f"**{GUESSES.says(page.t.language, view, token=page.token_name(), **view.facts(), **facts)}**")
-    elements.figure(page, draw_guesses(view, names), f"guesses_{key}", page.words("guesses_alt"))
+    elements.figure(
+        page,
+        lambda page: draw_guesses(views.guesses_view(before, after, page.token), names),
+        f"guesses_{key}",
+        page.words("guesses_alt"),
+        by=("token",),
+    )
