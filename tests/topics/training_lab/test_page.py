@@ -82,7 +82,7 @@ def offered(app: AppTest) -> list[str]:
 def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     app = open_lab(lang)
     assert not app.button(key="training_lab.start").disabled and app.button(key="training_lab.stop").disabled
-    assert "{{" not in said(app) and not pictures(app)
+    assert "{{" not in said(app) and not any(key.startswith("training_lab.") for key in pictures(app))
     train(app)
     assert run_of(app).job.ended == "done" and "{{" not in said(app)
     table = next(frame.value for frame in app.dataframe)
@@ -93,6 +93,7 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     told = pictures(app)["training_lab.loss"].mark("told")
     held_out = run_of(app).experiment.held_out
     np.testing.assert_allclose(told["values"].ravel(), [measured.loss for measured in held_out], rtol=1e-5)
+    assert all(f"{loss:.3g}" in name for loss, name in zip(losses, told["names_of_columns"][1:], strict=True))
 
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
