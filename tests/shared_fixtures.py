@@ -16,11 +16,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlparse
 
 import hypothesis
 import plotly.graph_objects as go
 import pytest
 import torch
+from browser_driver import WIDE, Visit, settle
 from plotly_form import form_of
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
@@ -237,3 +239,58 @@ def chromium() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+@pytest.fixture(scope="module")
+def contexts(chromium: Any) -> Iterator[Callable[[dict[str, Any]], Any]]:
+    """One browser profile for each kind of screen, so that scripts are fetched once for all tests."""
+    opened: dict[str, Any] = {}
+
+    def of(options: dict[str, Any]) -> Any:
+        kind = repr(options)
+        if kind not in opened:
+            opened[kind] = chromium.new_context(**options)
+        return opened[kind]
+
+    yield of
+    for context in opened.values():
+        context.close()
+
+
+@pytest.fixture
+def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[Visit]:
+    """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
+    pages: list[Any] = []
+    wrong: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
+        page = contexts(options).new_page()
+        pages.append(page)
+        # Streamlit probes for its base path under a page's address and gets 404s by design.
+        page.on(
+            "console",
+            lambda m: wrong.append(m.text) if m.type == "error" and not m.text.startswith("Failed to load") else None,
+        )
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", refuse)
+        page.on(
+            "request",
+            lambda r: (
+                wrong.append(f"foreign request: {r.url}")
+                if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
+                else None
+            ),
+        )
+        encoded = "&".join(f"{name}={quote(value)}" for name, value in query.items())
+        page.goto(f"{base}{path}?{encoded}" if encoded else base + path)
+        settle(page)
+        return page
+
+    yield visit
+    for page in pages:
+        page.close()
+    assert not wrong, wrong

@@ -7,9 +7,10 @@ import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { plots } from "./plots.js"
 import { scene } from "./scene.js"
+import { skip } from "./skip.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, mask, parts, plots, scene, tree }
+const KINDS = { bridge, chips, mask, parts, plots, scene, skip, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

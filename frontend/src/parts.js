@@ -15,8 +15,9 @@ export function parts(root, data, arrays, tell) {
   head.setAttribute("aria-hidden", "true")
   add(head, "span")
   data.names.forEach((name, which) => {
-    const cell = add(head, "span", "name", `${which ? "■" : "●"} ${name}`)
-    cell.style.color = data.colours[which]
+    const cell = add(head, "span", "name")
+    add(cell, "span", "", which ? "■ " : "● ").style.color = data.colours[which]
+    cell.append(name)
   })
 
   const row = (parent, part) => {

@@ -1,14 +1,33 @@
-// Clicks on cells that are numbers of the run. Plotly's heatmaps select nothing in Streamlit, but every plot
-// on the page says what was clicked, and its traces say in `meta` which number that is.
+// What is asked of the page's Plotly figures: which number a cell is, and all of them as tables. Plotly's heatmaps
+// select nothing in Streamlit, but every plot says what was clicked, and its traces say in `meta` which number that is.
+import { afterChanges, reachScrolling } from "./reach.js"
+import { offerNumbers, openNumbers, takeNumbersBack } from "./tables.js"
 import { whereIs } from "./where.js"
 
-export function plots(root, header, arrays, tell) {
-  const said = (plot, point) => {
-    const cells = plot.data[point.curveNumber]?.meta?.cells
-    if (!cells) return null
-    const number = point.pointNumber ?? point.pointIndex
-    return whereIs(cells, ...(Array.isArray(number) ? number : [number, number]))
+export function plots(root, { words }, arrays, tell) {
+  const known = (plot, curve, row, column) => {
+    const cells = plot.data[curve]?.meta?.cells
+    return cells ? whereIs(cells, row, column) : null
   }
+  const said = (plot, point) => {
+    const number = point.pointNumber ?? point.pointIndex
+    return known(plot, point.curveNumber, ...(Array.isArray(number) ? number : [number, number]))
+  }
+
+  // From the keyboard: a cell of the table asks as its mark does.
+  const actionOf = plot => (row, column) => {
+    const place = row.place(column), where = place[1] < 0 ? null : known(plot, row.curve, ...place)
+    if (where) return () => tell("picked", where)
+    const trace = plot.data[row.curve]
+    if (!plot._fullLayout.clickmode.includes("select") || !trace?.customdata) return null
+    const [n] = place
+    const point = { data: trace, curveNumber: row.curve, pointNumber: n, pointIndex: n, customdata: trace.customdata[n] }
+    return () => plot.emit("plotly_selected", { points: [point] })
+  }
+  const stop = afterChanges(() => {
+    offerNumbers(words, plot => openNumbers(root, plot, words, actionOf(plot)))
+    reachScrolling()
+  })
 
   // A plot is met when the pointer comes to it, so that it does not matter when it was drawn.
   const met = new Map()
@@ -33,6 +52,8 @@ export function plots(root, header, arrays, tell) {
   const events = ["pointerover", "pointerdown"]
   events.forEach(name => document.addEventListener(name, meet, true))
   return () => {
+    stop()
+    takeNumbersBack()
     events.forEach(name => document.removeEventListener(name, meet, true))
     for (const [plot, handlers] of met) {
       for (const [name, handler] of Object.entries(handlers)) plot.removeListener?.(name, handler)

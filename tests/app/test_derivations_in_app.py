@@ -17,7 +17,7 @@ from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
 from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.config import ModelConfig
-from viz_model.drawing import cells
+from viz_model.drawing import cells, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.model import sites
 from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
@@ -59,7 +59,9 @@ def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
     assert f"head 1, from `·sat` (2), to `a` (0): **{written(found.value)}**" in said(app)
     (end,) = app.success
     assert written(found.result, 5) in end.value and written(found.value, 5) in end.value
-    assert any(r"\textcolor{0072B2}{q^{(1)}_{2," in part.value for part in app.latex)
+    assert any(
+        rf"\textcolor{{{theme.written('query', 'light')[1:]}}}{{q^{{(1)}}_{{2," in part.value for part in app.latex
+    )
 
 
 @pytest.mark.parametrize("kind", some(list(KINDS), 2))

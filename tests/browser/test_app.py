@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, quote, urlparse
+from urllib.parse import parse_qs, urlparse
 
 import pytest
+from browser_driver import NARROW, WIDE, Visit, open_section, query, settle, wait_for_query
 
 import viz_model as vm
 from viz_model.app.frame import SECTIONS
@@ -15,9 +16,6 @@ from viz_model.app.frame import SECTIONS
 pytestmark = pytest.mark.browser
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-WIDE = {"viewport": {"width": 1280, "height": 860}}
-NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
-
 # Sizes and words of the page that a person cannot read, and how far it scrolls sideways.
 MEASURE = """() => {
   const small = new Set(), look = (root) => {
@@ -38,90 +36,6 @@ MEASURE = """() => {
   return {overflow: document.documentElement.scrollWidth - innerWidth, small: [...small]}
 }"""
 
-Visit = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def contexts(chromium: Any) -> Iterator[Callable[[dict[str, Any]], Any]]:
-    """One browser profile for each kind of screen, so that scripts are fetched once for all tests."""
-    opened: dict[str, Any] = {}
-
-    def of(options: dict[str, Any]) -> Any:
-        kind = repr(options)
-        if kind not in opened:
-            opened[kind] = chromium.new_context(**options)
-        return opened[kind]
-
-    yield of
-    for context in opened.values():
-        context.close()
-
-
-@pytest.fixture
-def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[Visit]:
-    """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
-    pages: list[Any] = []
-    wrong: list[str] = []
-
-    def refuse(dialog: Any) -> None:
-        wrong.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
-        page = contexts(options).new_page()
-        pages.append(page)
-        # Streamlit probes for its base path under a page's address and gets 404s by design.
-        page.on(
-            "console",
-            lambda m: wrong.append(m.text) if m.type == "error" and not m.text.startswith("Failed to load") else None,
-        )
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", refuse)
-        page.on(
-            "request",
-            lambda r: (
-                wrong.append(f"foreign request: {r.url}")
-                if r.url.startswith("http") and urlparse(r.url).netloc != urlparse(base).netloc
-                else None
-            ),
-        )
-        encoded = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-        page.goto(f"{base}{path}?{encoded}" if encoded else base + path)
-        settle(page)
-        return page
-
-    yield visit
-    for page in pages:
-        page.close()
-    assert not wrong, wrong
-
-
-def settle(page: Any) -> None:
-    """Until the header stands and Streamlit is neither running nor waiting for elements."""
-    page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
-    page.wait_for_function(
-        """() => {
-          const working = '[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]'
-          const busy = document.querySelector(working)
-          const now = document.querySelector('[data-testid=stMain]').innerText.length
-          window.__calm = !busy && now === window.__before ? window.__calm + 1 : 0
-          window.__before = now
-          return window.__calm >= 3
-        }""",
-        polling=100,
-        timeout=60_000,
-    )
-
-
-def query(page: Any) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query, keep_blank_values=True).items()}
-
-
-def wait_for_query(page: Any, **expected: str) -> None:
-    for name, value in expected.items():
-        page.wait_for_url(lambda url, n=name, v=value: parse_qs(urlparse(url).query).get(n) == [v], timeout=30_000)
-    settle(page)
-
 
 @pytest.mark.parametrize(("name", "title"), [("attention", "Attention"), ("next_token", "Next token")])
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(
@@ -130,7 +44,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
     asked = {"model": "story-post-ln", "layer": "2", "head": "3", "text": "The cat sat on the mat"}
     page = visit(f"/{name}", base=fresh_app_url, **asked)
     assert page.locator("[data-testid=stMain] h2").first.inner_text() == title
-    assert page.locator("[data-testid=stSidebarNav]").count() == 1
+    assert page.get_by_role("link", name="Overview").count() == 1
     assert page.locator("[role=dialog]").count() == 0
     if name == "attention":
         assert page.get_by_text("Head 3 of layer 2 in large").count() == 1
@@ -293,23 +207,14 @@ def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
     assert box.input_value() == "The cat sat on the mat"
 
 
-def test_the_norm_toggle_moves_the_norm_and_stays_on_every_page(visit: Visit) -> None:
+def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
     page = visit("/block", text="The cat sat", layer="1")
-    stations = page.locator(".station").all_inner_texts()
     page.get_by_text("Post-LN", exact=True).first.click()
     wait_for_query(page, model="story-post-ln")
-    moved = page.locator(".station").all_inner_texts()
-    assert sorted(set(stations)) == sorted(set(moved)) and stations != moved
-    page.get_by_test_id("stSidebarNavItems").get_by_role("link", name="Attention", exact=True).click()
-    wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
-
-
-def test_a_station_of_the_map_opens_its_page(visit: Visit) -> None:
-    page = visit("/", text="The cat sat", head="2")
-    page.locator(".station", has_text="attention").click()
+    open_section(page, "Inside")
+    page.get_by_role("link", name="Attention", exact=True).click()
     page.wait_for_url(re.compile("/attention"))
-    wait_for_query(page, text="The cat sat", head="2")
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "Attention"
+    wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
 
 
 def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:

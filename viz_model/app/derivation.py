@@ -63,7 +63,9 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     In a fragment, so that a click opens the drawer without running the page again. ``trace`` is the
     run that the page shows, seen from one of its stacks.
     """
-    components.plots(key="derivation.cells", on_pick=picked)
+    words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
+    words["part"] = t("common.numbers_part", shown="{shown}", n="{n}")
+    components.plots(words, key="derivation.cells", on_pick=picked)
     if state.cell() is None:
         state.write(state.now(view))
         return
@@ -107,8 +109,12 @@ def first(trace: vm.Trace, token: int) -> Cell:
 def _colour(trace: vm.Trace, origin: object) -> str | None:
     """The hue of the role that a number plays; weights and settings keep the colour of the text."""
     if isinstance(origin, Cell):
-        return theme.ROLES[sites.find(origin.site, trace.config).role]
+        return _written(sites.find(origin.site, trace.config).role)
     return None
+
+
+def _written(role: str) -> str:
+    return theme.written(role, "dark" if st.context.theme.type == "dark" else "light")
 
 
 def _paint(symbol: str, colour: str | None) -> str:
@@ -130,7 +136,7 @@ def painted(step: Step, trace: vm.Trace, role: str | None) -> Step:
         )
         terms = dataclasses.replace(terms, factors=factors)
         expression = terms.formula
-    symbol = _paint(step.symbol, theme.ROLES[role] if role is not None else None)
+    symbol = _paint(step.symbol, None if role is None else _written(role))
     return dataclasses.replace(step, operands=operands, terms=terms, expression=expression, symbol=symbol)
 
 

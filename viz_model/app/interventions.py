@@ -48,7 +48,9 @@ def chips(view: ViewState, t: Texts) -> None:
     """The interventions of the view; a click takes one back, and another all of them."""
     if not view.edits:
         return
-    st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
+        _undo_all("sidebar.reset", t)
     with st.container(horizontal=True, gap="xsmall", key="sidebar_edits"):
         for n, edit in enumerate(view.edits):
             rest = view.edits[:n] + view.edits[n + 1 :]
@@ -60,9 +62,12 @@ def chips(view: ViewState, t: Texts) -> None:
                 on_click=state.update,
                 kwargs={"edits": rest},
             )
+
+
+def _undo_all(key: str, t: Texts) -> None:
     st.button(
         t("edits.reset"),
-        key="sidebar.reset",
+        key=key,
         icon=":material/restart_alt:",
         type="tertiary",
         on_click=state.update,
@@ -111,7 +116,7 @@ _PARTS = {
 
 
 def banner(run: runs.RunKey, position: int, t: Texts) -> None:
-    """Above an edited run: what it predicts, and what it would have predicted."""
+    """Above an edited run: what it predicts, what it would have predicted, and the way back to that."""
     found = effect(run, position)
     site = t("edits.nowhere") if found.first is None else literal(found.first)
     if found.before is None or found.after is None:
@@ -128,7 +133,9 @@ def banner(run: runs.RunKey, position: int, t: Texts) -> None:
     if missing := [part for part, edit in _PARTS.items() if any(isinstance(e, edit) for e in edits.parse(run.edits))]:
         parts = t("models.comma").join(t(f"edits.part_{part}") for part in missing)
         text += f"\n\n{t('edits.structure', parts=parts)}"
-    st.info(text, icon=":material/science:")
+    with st.container(key="frame_banner", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
+        st.info(text, icon=":material/science:")
+        _undo_all("frame.reset", t)
 
 
 def fitting(run: runs.RunKey, t: Texts) -> vm.Trace:

@@ -38,12 +38,15 @@ _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices"
 _PARTS = "view.parts"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, PLACE, LINK, ASK, DRAWER = "frame.body", "frame.place", "frame.link", "frame.ask", "frame.drawer"
-"""The parts of a page that run alone: all below the sentence; layer and head, link and question in the sidebar;
-the derivation."""
+BODY, TOKENS, PLACE, LINK, ASK, DRAWER = (
+    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer")
+)
+"""The parts of a page that run alone: its own content; the sentence's tokens; layer and head, link and question in the
+sidebar; the derivation."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
     BODY: frozenset({"layer", "head", "token", "choices"}),
+    TOKENS: frozenset({"token"}),
     PLACE: frozenset({"layer", "head"}),
     ASK: frozenset({"token"}),
     DRAWER: frozenset({"cell"}),

@@ -10,7 +10,21 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import derivation, elements, examples, frame, interventions, pictures, runs, selection, state
+from viz_model.app import (
+    derivation,
+    elements,
+    examples,
+    frame,
+    interventions,
+    pictures,
+    place,
+    runs,
+    selection,
+    sentence,
+    sidebar,
+    state,
+    stations,
+)
 from viz_model.app.choices import CODE, TAB, Choice
 from viz_model.app.page import Page
 from viz_model.app.texts import Texts, literal
@@ -119,19 +133,44 @@ def show(topic: Topic) -> None:
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
-    frame.sidebar(view, lm, t)
+    places = frame.lay_out(t)
+    with places.settings:
+        slots = sidebar.draw(view, lm, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    run = frame.sentence(view, lm, t)
+    run = sentence.line(places, view, lm, t)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
     opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
+    _shorten(opened)
     state.has_parts(topic.without)
-    with st.sidebar:
+    with places.head:
+        _tokens(opened)
+    with slots.place:
+        place.draw(lm.config, view.stack(lm.config), t)
+    with slots.ask:
         _ask(opened)
     _body(opened)
+
+
+def _shorten(opened: _Opened) -> None:
+    """The last token in place of one that the sentence does not have, or no longer."""
+    view, last = state.current(), len(_now(opened).trace) - 1
+    if view.token is None or view.token <= last:
+        return
+    if state.from_address():
+        st.warning(opened.t("common.token_beyond", asked=view.token, last=last))
+    else:
+        state.put(token=None)
+
+
+@st.fragment(key=state.TOKENS)
+def _tokens(opened: _Opened) -> None:
+    """The sentence in tokens, which stays in sight."""
+    page = _now(opened)
+    sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.ASK)
@@ -142,27 +181,22 @@ def _ask(opened: _Opened) -> None:
 
 @st.fragment(key=state.BODY)
 def _body(opened: _Opened) -> None:
-    """All below the sentence."""
+    """The page's own content."""
     page, t = _now(opened), opened.t
-    last = len(page.trace) - 1
-    if page.view.token is not None and page.view.token > last:
-        if state.from_address():
-            st.warning(t("common.token_beyond", asked=page.view.token, last=last))
-        else:  # the sentence was shortened under the chosen token
-            state.put(token=None)
-            page = _now(opened)
     view, trace = page.view, page.trace
-    frame.ribbons(trace, page.token, t, key="frame.ribbon")
-    frame.machine_map(page.name, view, page.lm, t)
     if trace.edits:
         own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
         interventions.banner(page.run_key, own_token, t)
     derivation.watch(page.name, view, trace, t)
     own = page.text_key == page.name
-    st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
+        st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
+        if mark := stations.mark(page):
+            st.caption(mark, width="content")
     elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
+    stations.onward(page)
     selection.bridge(page)
 
 

@@ -70,7 +70,7 @@ def _add(
 
 def stacked(figure: Sheet, gap: float) -> None:
     """Bars of one row stand behind each other; what is written in them is left out where it has no room."""
-    figure.update_layout(barmode="stack", bargap=gap, uniformtext={"minsize": theme.TINY, "mode": "hide"})
+    figure.update_layout(barmode="stack", bargap=gap, uniformtext={"minsize": theme.SMALL, "mode": "hide"})
 
 
 def by_sign(values: Numbers, positive: str = theme.POSITIVE, negative: str = theme.NEGATIVE) -> list[str]:
@@ -94,7 +94,7 @@ def hatched(colour: str) -> dict[str, Any]:
 
 
 def ends(
-    figure: Sheet, values: Numbers, texts: Sequence[str], *, rows: Numbers | None = None, size: int = theme.TINY
+    figure: Sheet, values: Numbers, texts: Sequence[str], *, rows: Numbers | None = None, size: int = theme.SMALL
 ) -> None:
     """A number after the right end of every lying bar: of a negative one, after 0. The texts come escaped."""
     font = {"size": size, "color": theme.INK}

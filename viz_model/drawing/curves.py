@@ -137,4 +137,4 @@ def mark(figure: Sheet, x: float, text: str, *, log: bool = False, before: bool 
     line = {**theme.LINE, "dash": "dot"}
     figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", layer="below", line=line)
     side: dict[str, Any] = {"xanchor": "right", "xshift": -3} if before else {"xanchor": "left", "xshift": 3}
-    note(figure, text, math.log10(x) if log else x, 1, size=theme.TINY, yref="paper", yanchor="top", **side)
+    note(figure, text, math.log10(x) if log else x, 1, size=theme.SMALL, yref="paper", yanchor="top", **side)

@@ -138,7 +138,7 @@ def on_sheet(
             zmax=high,
             colorscale=colours,
             showscale=colour_bar,
-            colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": 11}},
+            colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": theme.SMALL}},
             hoverongaps=False,
             x=columns,
             y=rows,

@@ -59,7 +59,7 @@ def squares(
         mode="markers" if texts is None else "markers+text",
         marker={"symbol": "square", "size": size, "opacity": 0},
         text=texts,
-        textfont={"size": theme.TINY, "color": colours},
+        textfont={"size": theme.SMALL, "color": colours},
         **hovered(hovers),
         **clicked(clicks, 0),
     )

@@ -1,13 +1,15 @@
 """Colour as a language: one hue a role, the same in prose, formula and figure.
 
-The hues are those of Okabe and Ito, told apart with any colour vision. A scale runs from
-transparent to its hue, so that nothing is the page's own colour on a light and on a dark page.
+The hues are near those of Okabe and Ito (2008), moved until every two of them are at least ΔE2000 = 10 apart with
+any colour vision, which a test computes. A scale runs from transparent to its hue, so that nothing is the page's own
+colour on a light and on a dark page.
 """
 
 from __future__ import annotations
 
 import html
 import math
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,29 +18,28 @@ import plotly.graph_objects as go
 from viz_model.drawing.sheet import Sheet
 
 ROLES = {
-    "query": "#0072B2",
-    "key": "#E69F00",
-    "value": "#009E73",
-    "pattern": "#8E5BB5",
-    "residual": "#8A8D96",
-    "ffn": "#D55E00",
-    "position": "#56B4E9",
-    "norm": "#CC79A7",
-    "token": "#8A8D96",
-    "output": "#8E5BB5",
+    "query": "#0C649C",
+    "key": "#EAAA17",
+    "value": "#029E73",
+    "pattern": "#9156E3",
+    "residual": "#85878C",
+    "ffn": "#C44A00",
+    "position": "#2AB5F4",
+    "norm": "#D67CB7",
+    "token": "#85878C",
+    "output": "#9156E3",
 }
 NEGATIVE, POSITIVE = "#2166AC", "#C8501E"
 MASKED = "rgba(128, 132, 145, 0.28)"
-HIGHLIGHT = "#8E5BB5"
+HIGHLIGHT = ROLES["pattern"]
 # For writing that is the content of a figure. Near black; on a Streamlit page this very value
 # stands for the strong text colour of the page's theme (streamlit_plotly_theme.GRAY_90).
 INK = "#000037"
 
-# Marks for tokens: the position modulo the length picks one. Light enough to write on in both
-# themes when drawn with TOKEN_ALPHA.
-TOKENS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E5BB5", "#B8A900")
+# Marks for tokens: the position modulo the length picks one.
+TOKENS = (*(ROLES[role] for role in ("query", "key", "value", "norm", "position", "ffn", "pattern")), "#A79542")
 
-FONT_SIZE, SMALL, TINY = 13, 12, 11
+FONT_SIZE, SMALL = 13, 12
 
 Legend: TypeAlias = Literal["above", "below"] | None
 """Where the names of what is drawn stand, in one line."""
@@ -61,6 +62,32 @@ LINE = {"color": ROLES["residual"], "width": 1}
 
 def rgb(role: str) -> tuple[int, ...]:
     return channels(ROLES[role])
+
+
+PAGES = {"light": "#ffffff", "dark": "#14151a"}
+"""What figures and prose stand on: the ``backgroundColor`` of both themes in ``.streamlit/config.toml``."""
+READABLE = 4.5
+"""The contrast that text needs (WCAG 2.2, 1.4.3)."""
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of the relative luminances of two colours, 1 to 21 (WCAG 2.2)."""
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (n / 255 for n in channels(colour))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@lru_cache
+def written(role: str, page: Literal["light", "dark"]) -> str:
+    """The hue of a role, so dark or so light that a symbol written in it can be read on the page."""
+    hue, end = np.array(rgb(role)), 0 if page == "light" else 255
+    steps = (np.round(hue + (end - hue) * share / 20).astype(int) for share in range(21))
+    shades = ("#{:02X}{:02X}{:02X}".format(*step) for step in steps)
+    return next(shade for shade in shades if contrast(shade, PAGES[page]) >= READABLE)
 
 
 def sequential(role: str) -> list[list[float | str]]:
@@ -146,14 +173,14 @@ def flat_bar(inner: int) -> dict[str, object]:
         "yanchor": "top",
         "ypad": 0,
         "outlinewidth": 0,
-        "tickfont": {"size": 11},
+        "tickfont": {"size": SMALL},
     }
 
 
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": SMALL}}
 
 
-def legend_above(figure: Sheet, size: int = 12) -> None:
+def legend_above(figure: Sheet, size: int = SMALL) -> None:
     """The names of what is drawn, in its order, in one line over the picture."""
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
     figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})

@@ -81,7 +81,7 @@ def letters(
     y: Numbers,
     texts: Sequence[str],
     *,
-    size: int = theme.TINY,
+    size: int = theme.SMALL,
     colours: str | Sequence[str] = theme.INK,
     family: str | None = None,
     **look: Any,

@@ -7,29 +7,12 @@ which thing was clicked.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import streamlit as st
 
 from viz_model.drawing.scene import framed
-
-_FOLDER = Path(__file__).parent
-
-
-def _read(file: str) -> str:
-    return (_FOLDER / file).read_text(encoding="utf-8")
-
-
-def _component(name: str) -> Callable[..., Any]:
-    """Register a component of its own files."""
-    return st.components.v2.component(
-        f"viz_model.{name}",
-        js=_read(f"{name}.js"),
-        css=_read(f"{name}.css"),
-        html='<div class="root"></div>\n',
-    )
 
 
 @functools.cache
@@ -41,9 +24,6 @@ def _module() -> Callable[..., Any]:
     return st.components.v2.component(
         "viz-model.pictures", js="viz.js", css="viz.css", html='<div class="viz"></div>\n'
     )
-
-
-_MAP = _component("map")
 
 
 def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked") -> Callable[[], None]:
@@ -106,15 +86,19 @@ def ribbon(
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
     beyond, which lead on. ``many`` may take several lines.
     """
-    header = {"kind": "chips", "chips": list(chips), "selected": selected, "label": label, "first": first}
+    chosen = -1 if selected is None else selected
+    header = {"kind": "chips", "chips": list(chips), "selected": chosen, "label": label, "first": first}
     header |= {"ends": list(ends), "selects": on_pick is None, "many": many}
     heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
     _module()(key=key, data=framed(header), **heard)
 
 
-def machine_map(data: dict[str, Any], *, key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
-    """The whole machine as a strip; ``picked`` holds the ``page`` of a station, or a ``layer``."""
-    _MAP(key=key, data=data, on_picked_change=_callback(key, on_pick))
+def skip(label: str, *, key: str) -> None:
+    """A link past what stands on every page, for who comes by keyboard.
+
+    Nothing is seen in its place: it stands at the beginning of the document, and shows when it has the focus.
+    """
+    _module()(key=key, data=framed({"kind": "skip", "label": label}))
 
 
 def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
@@ -132,8 +116,11 @@ def tree(data: dict[str, Any], *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "tree", **data}))
 
 
-def plots(*, key: str, on_pick: Ask) -> None:
-    """Clicks on the page's Plotly figures: ``picked`` holds ``site`` and ``index`` of the cell
-    (:class:`viz_model.drawing.cells.Cells`).
+def plots(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:
+    """Clicks on the page's Plotly figures, and the numbers of each as tables that a button opens.
+
+    ``picked`` holds ``site`` and ``index`` of the cell (:class:`viz_model.drawing.cells.Cells`). The words are
+    ``open``, ``close``, ``item``, ``ask`` and ``part``, with places for ``shown`` and ``n``.
     """
-    _module()(key=key, data=framed({"kind": "plots"}), on_picked_change=_callback(key, on_pick))
+    header = {"kind": "plots", "words": dict(words)}
+    _module()(key=key, data=framed(header), on_picked_change=_callback(key, on_pick))

@@ -64,7 +64,7 @@ def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
             width=None,
             name=names[name],
             outside=[percent(value) for value in values],
-            size=theme.TINY,
+            size=theme.SMALL,
             hover=f"%{{y}}<br>{theme.plain(names[name])}: <b>%{{text}}</b>",
         )
     figure.update_layout(barmode="group", bargap=0.28, bargroupgap=0.06)

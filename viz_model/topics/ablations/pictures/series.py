@@ -61,7 +61,7 @@ def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str])
             columns=theme.unique(view.labels),
             name=names.get(key, ""),
             outside=written if is_few else None,
-            size=theme.TINY,
+            size=theme.SMALL,
             hover=_hover(axes, names.get(key, ""), "%{x}"),
             extra=view.site,
         )

@@ -59,7 +59,7 @@ def draw_sight(view: SightView, words: Words) -> go.Figure:
             figure.add_shape(type="line", x0=x0, x1=x1, y0=y0, y1=y1, line={**theme.LINE, "width": 2})
         for middle, name in (((edge - 0.5) / 2, "source"), ((edge + n - 0.5) / 2, "target")):
             writing.note(figure, words(f"sight_{name}"), middle, -0.5, size=SMALL, yanchor="bottom")
-    small: dict[str, Any] = {"tickfont": {"size": 11}, "most": 18, "longest": 14}
+    small: dict[str, Any] = {"tickfont": {"size": theme.SMALL}, "most": 18, "longest": 14}
     axes.columns(figure, view.labels, tickangle=-60, **small)
     axes.rows(figure, view.labels, edge=0.5, **small)
     return theme.finished(figure, height=320, margin={"t": 24})

@@ -40,7 +40,7 @@ def draw_shapes(stages: Sequence[Stage], n_rows: int) -> go.Figure:
     for stage in stages:
         if stage.step:
             boxes.arrow(figure, (left - gap + 0.1, 0.6), (left - 0.1, 0.6))
-            note(figure, stage.step, left - gap / 2, 0.68, size=theme.TINY, yanchor="bottom")
+            note(figure, stage.step, left - gap / 2, 0.68, size=theme.SMALL, yanchor="bottom")
         for n in reversed(range(n_rows)):
             x, y = left + n * SHIFT[0], n * SHIFT[1]
             look = {"color": theme.ROLES[stage.role], "width": 1}

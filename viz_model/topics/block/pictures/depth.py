@@ -33,7 +33,7 @@ def ticks(sites: Sequence[str]) -> dict[str, Any]:
     return {
         "tickvals": shown(sites),
         "ticktext": [short(sites[n]) for n in shown(sites)],
-        "tickfont": {"size": 11},
+        "tickfont": {"size": theme.SMALL},
         "tickangle": 0,
     }
 

@@ -188,13 +188,13 @@ def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
         low, high = axes.reach(values or [1.0], 0.04, 0.55)
         # Numbers stand in a column of their own: beside short and long bars alike they line up.
         for row, value in zip(rows, values, strict=True):
-            note(figure, f"{_zero(value):.2f}", high, row, size=theme.TINY, xanchor="right", at=at)
+            note(figure, f"{_zero(value):.2f}", high, row, size=theme.SMALL, xanchor="right", at=at)
         figure.add_vline(0, *at, line=theme.LINE)
         axes.across(figure, range=[low, high], visible=False, at=at)
         heading(figure, words[name], column)
     axes.upward(figure, range=[(rows[-1] if rows else 0) + 0.6, -0.6])
     names = [str(neuron.number) for neuron in found]
-    axes.upward(figure, tickvals=rows, ticktext=names, tickfont={"size": theme.TINY}, at=(1, 1))
+    axes.upward(figure, tickvals=rows, ticktext=names, tickfont={"size": theme.SMALL}, at=(1, 1))
     return theme.finished(figure, height=70 + 25 * max(1, len(found)), margin={"t": 44}, fixed=False)
 
 

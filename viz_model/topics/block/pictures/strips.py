@@ -129,7 +129,7 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.
         mark = f'<span style="color:{theme.ROLES[step.role]}">■</span> {theme.bold(theme.plain(step.name))}'
         label = mark + theme.plain(f"{made}  ({step.equation})" if step.equation else made)
         figure.add_annotation(text=label, x=0, xanchor="left", **above, font={"size": theme.FONT_SIZE})
-        font = {"size": theme.TINY, "family": MONOSPACE}
+        font = {"size": theme.SMALL, "family": MONOSPACE}
         figure.add_annotation(text=theme.plain(step.site), x=1, xanchor="right", **above, font=font, opacity=0.7)
         squares.frame(figure, (row + 0.12, row - 0.34), (dimension, dimension), width=1.5)
     _draw_rail(figure, view)

@@ -81,7 +81,7 @@ def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
             rows=[rows.index(matrix.part)],
             width=0.62,
             inside=[said if matrix.n_parameters > 0.055 * widest else ""],
-            textfont={"size": theme.TINY, "color": theme.INK},
+            textfont={"size": theme.SMALL, "color": theme.INK},
             constraintext="none",
             hover=f"{theme.plain(said)} [{size}]<br><b>{matrix.n_parameters:,}</b>",
         )

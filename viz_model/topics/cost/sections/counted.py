@@ -22,7 +22,7 @@ def section(page: Page) -> None:
     passes = crossings(config, side)
     said = view.facts() | {"passes": f"{passes.ffn:,.0f}", "block": f"{passes.block:,.0f}"}
     words = names(page, *SHARES, "visible", "tokens", "share", "length", "multiplications", "here")
-    st.markdown(f"#### {page.words('counted_title', **said)}")
+    st.subheader(page.words("counted_title", **said), anchor=False)
     picture, see = elements.split()
     with picture:
         elements.figure(page, draw_shares(view, words), "shares", page.words("shares_alt"))

@@ -55,7 +55,7 @@ def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
 
     for row, (step, own) in enumerate(zip(view.steps, view.own, strict=True)):
         position, (guess, chance) = view.first + row, step.guesses[0]
-        note(figure, str(position), -0.72, row, size=theme.TINY, colour=theme.INK)
+        note(figure, str(position), -0.72, row, size=theme.SMALL, colour=theme.INK)
         cell(_READS, row, step.reads, "", theme.token_colour(position), 0.2, False)
         cell(_PREDICTS, row, guess, percent(chance), theme.ROLES["output"], 0.12 + 0.5 * chance, step.hit)
         if step.came is not None:

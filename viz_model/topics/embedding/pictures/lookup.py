@@ -87,7 +87,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
             "tickvals": ends,
             "ticktext": [str(end) for end in ends],
             "ticklabeloverflow": "allow",
-            "tickfont": {"size": theme.TINY},
+            "tickfont": {"size": theme.SMALL},
         },
         xaxis2={"domain": [0.11, 0.56], "range": [0, 1], "visible": False},
         yaxis2={"range": [1, 0], "anchor": "x2", "visible": False},

@@ -99,7 +99,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
         ygap=2,
         text=[[percent(p) for p in probs] for probs in strips.values()],
         texttemplate="%{text}" if len(view.labels) <= 9 else None,
-        textfont={"size": theme.TINY, "color": theme.INK},
+        textfont={"size": theme.SMALL, "color": theme.INK},
         **hovered(hovers),
     )
     figure.add_trace(strip, row=1, col=1)
@@ -115,7 +115,7 @@ def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | 
             figure.add_vrect(column - 0.5, column + 0.5, row, 1, line={"color": theme.HIGHLIGHT, "width": 2})
     axes.columns(figure, view.labels, longest=14, most=40, range=[-0.5, len(view.labels) - 0.5])
     figure.update_xaxes(showticklabels=False, row=1, col=1)
-    axes.rows(figure, [names[name] for name in strips], edge=0.5, tickfont={"size": theme.TINY}, at=(1, 1))
+    axes.rows(figure, [names[name] for name in strips], edge=0.5, tickfont={"size": theme.SMALL}, at=(1, 1))
     axes.upward(figure, names["bits"], grid=True, at=(2, 1))
     return theme.finished(figure, height=220 + 50 * len(strips))
 

@@ -147,7 +147,7 @@ def _bytes(
         bars.upward(figure, values, fill, columns=columns, width=0.86, name=words[name], hover=hovers, at=(1, 1))
     top = float(sum(values[-1] for _, values, _ in parts))
     ticks = [part * top / 2 for part in range(3)]
-    look = {"tickvals": ticks, "ticktext": [size(tick) for tick in ticks], "tickfont": {"size": theme.TINY}}
+    look = {"tickvals": ticks, "ticktext": [size(tick) for tick in ticks], "tickfont": {"size": theme.SMALL}}
     axes.upward(figure, words["bytes"], small=True, at=(1, 1), range=[0, 1.06 * top], **look)
 
 
@@ -218,5 +218,5 @@ def _layers(figure: sheet.Sheet, n_layers: int, title: str, row: int) -> None:
 
 
 def _tokens(figure: sheet.Sheet, labels: Sequence[str], title: str, row: int) -> None:
-    look: dict[str, Any] = {"type": "category", "tickangle": -50, "tickfont": {"size": theme.TINY}}
+    look: dict[str, Any] = {"type": "category", "tickangle": -50, "tickfont": {"size": theme.SMALL}}
     axes.columns(figure, labels, title, longest=14, most=MOST_LABELS, small=True, at=(row, 1), **look)

@@ -95,7 +95,7 @@ def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
     figure = sheet.Sheet()
     around = [part for row, step in enumerate(view.steps) for part in _leaders(row, step, names["rest"])]
     outline = {"color": theme.rgba(theme.ROLES["token"], 0.5), "width": 0.5}
-    _draw(figure, around, {"color": [part.fill for part in around], "line": outline}, theme.TINY)
+    _draw(figure, around, {"color": [part.fill for part in around], "line": outline}, theme.SMALL)
     colours = [theme.token_colour(view.position + n) for n in range(len(view.steps))]
     hit = [_hit(row, step, colours[row], names) for row, step in enumerate(view.steps)]
     _draw(figure, hit, {"color": [part.fill for part in hit], "line": {"color": colours, "width": 2}}, theme.SMALL)

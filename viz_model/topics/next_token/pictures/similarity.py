@@ -56,13 +56,13 @@ def draw_similarity(view: SimilarityView, site: str, value: str) -> go.Figure:
         xgap=1,
         ygap=1,
         texttemplate="%{z:.2f}" if n <= 10 else None,
-        textfont={"size": theme.TINY},
-        colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": theme.TINY}},
+        textfont={"size": theme.SMALL},
+        colorbar={"thickness": 10, "len": 0.9, "outlinewidth": 0, "tickfont": {"size": theme.SMALL}},
         **hovered(f"{theme.plain(value)} <b>%{{z:.4f}}</b><br>%{{y}}<br>%{{x}}", site),
     )
     figure.add_trace(cells)
     squares.frame(figure, (view.selected, view.selected), (0, n - 1))
-    look: dict[str, Any] = {"longest": 14, "bold": [n - 1], "type": "category", "tickfont": {"size": theme.TINY}}
+    look: dict[str, Any] = {"longest": 14, "bold": [n - 1], "type": "category", "tickfont": {"size": theme.SMALL}}
     axes.rows(figure, view.labels, edge=0.5, **look)
     axes.columns(figure, view.labels, **look)
     return theme.finished(figure, height=110 + 30 * n if n <= 10 else min(760, max(280, 110 + 20 * n)))

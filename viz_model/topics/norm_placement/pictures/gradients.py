@@ -34,7 +34,7 @@ def draw_gradients(found: Mapping[str, StreamGradients], axis: str) -> go.Figure
             hover="%{customdata}<br><b>%{y:.4f}</b>",
             extra=NAMES[place],
             outside=[f"{norm:.2f}" for norm in gradients.norms] if len(sites) <= FEW else None,
-            size=theme.TINY,
+            size=theme.SMALL,
             customdata=list(sites),
             textangle=0,
             constraintext="none",

@@ -50,7 +50,7 @@ def draw_predictions(view: PredictionsView) -> go.Figure:
             hover="%{y}<br><b>%{x:.3%}</b>",
             extra=NAMES[name],
             outside=[percent(p) for p in probs],
-            size=theme.TINY,
+            size=theme.SMALL,
             constraintext="none",
         )
     top = max(float(probs.max()) for probs in view.probs.values())

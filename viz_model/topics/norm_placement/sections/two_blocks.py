@@ -19,9 +19,8 @@ def section(shown: Comparison) -> None:
     page, place = shown.page, (shown.page.view.layer, shown.page.token)
     lengths = {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
     picture, see = elements.split()
-    names = {"norm": "norm", "attn": "attention", "cross": "cross_attention", "ffn": "ffn"}
     with picture:
-        stations = {part: page.t(f"common.map_{name}") for part, name in names.items()}
+        stations = {part: page.words(f"station_{part}") for part in ("norm", "attn", "cross", "ffn")}
         figure = blocks.draw_blocks(lengths, stations, shown.own)
         elements.figure(page, figure, "blocks", page.words("blocks_alt"))
         elements.source(page, *shown.sites(*BLOCK))

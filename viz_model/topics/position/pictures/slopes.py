@@ -26,7 +26,7 @@ def draw_slopes(slopes: np.ndarray, chosen: int, words: Mapping[str, str]) -> go
     figure = sheet.Sheet()
     written = [f"{slope:.4g}" for slope in slopes] if few else None
     told = f"{theme.plain(words['head'])} %{{x}}<br><b>%{{y:.6g}}</b>"
-    bars.upward(figure, slopes, marker, outside=written, size=theme.TINY, hover=told)
+    bars.upward(figure, slopes, marker, outside=written, size=theme.SMALL, hover=told)
     low = math.log10(float(slopes.min())) - 0.5
     axes.upward(figure, words["slope"], type="log", range=[low, 0.15], dtick=1)
     axes.across(figure, words["head"], dtick=1 if few else None)

@@ -57,7 +57,7 @@ def section(given: Shown) -> None:
     """One row a scheme, this model's own in bold."""
     page, scheme_here = given.page, own(given.page)
     st.subheader(page.words("schemes", present=name(page, scheme_here)), anchor=False)
-    head = ["", *(page.words(f"schemes_{column}") for column in ("place", "trained", *COLUMNS))]
+    head = [*(page.words(f"schemes_{column}") for column in ("scheme", "place", "trained", *COLUMNS))]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for scheme in numbers.schemes(scheme_here):
         facts, key = numbers.scheme_facts(scheme, page.lm.config), numbers.scheme_name(scheme)

@@ -218,7 +218,7 @@ def _draw_band(figure: sheet.Sheet, view: CutsView, band: Band, words: Mapping[s
     write(figure, labels, band.letters)
     low = 9 - band.height / 2
     found = zip(band.boxes, band.middles, tokens, strict=True)
-    write(figure, [Glyph(box.middle, y + low, str(token.id)) for box, y, token in found if box.first], theme.TINY)
+    write(figure, [Glyph(box.middle, y + low, str(token.id)) for box, y, token in found if box.first], theme.SMALL)
 
 
 def _hover(token: Token, position: int, words: Mapping[str, str]) -> str:

@@ -41,7 +41,7 @@ def section(beside: Beside) -> None:
     with picture:
         drawn = {name: words(f"corpus_{name}") for name in ("used", "idle", "axis")}
         elements.figure(page, draw_use(texts, drawn), "use", words("corpus_alt"))
-        heads = ["", *(f"{one.text}, {literal(one.vocabulary)}" for one in texts)]
+        heads = [words("corpus_figure"), *(f"{one.text}, {literal(one.vocabulary)}" for one in texts)]
         told = [one.use.written(width) for one in texts]
         lines = [row(heads), row(["---", *["---:"] * len(texts)])]
         lines += [row([words(f"corpus_{name}", width=width), *(each[name] for each in told)]) for name in told[0]]

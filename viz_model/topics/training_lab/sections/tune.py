@@ -80,7 +80,7 @@ def _speak(page: Page, going: tuning.Tuning) -> None:
     facts = {"n": len(going.truth), "before": before.n_followed, "after": after.n_followed}
     elements.see(page, "tuned_speaks", prompt=literal(tokenizer.decode(going.prompt)), **facts)
     columns = [words("tuned_before"), words("tuned_after")]
-    said = [row(("", words("samples_text"))), "|:--|:--|"]
+    said = [row((words("tuned_when"), words("samples_text"))), "|:--|:--|"]
     said += [row((when, literal(each.text))) for when, each in zip(columns, (before, after), strict=True)]
     st.markdown("\n".join(said))
     lines = [row((words("tuned_next"), *columns)), "|:--|--:|--:|"]

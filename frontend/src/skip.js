@@ -1,0 +1,30 @@
+// A link past everything that stands on every page, as the first thing in the document.
+const ID = "viz-model-skip"
+const LOOK = `#${ID} { position: fixed; top: 0.5rem; left: 0.5rem; z-index: 1000000; padding: 0.6rem 1rem;
+  border-radius: 0.5rem; background: #6b4fa0; color: #fff; font: 600 16px/1.4 "Source Sans", sans-serif; text-decoration: none; }
+#${ID}:not(:focus) { clip-path: inset(50%); width: 1px; height: 1px; padding: 0; overflow: hidden; }
+@media print { #${ID} { display: none; } }`
+
+function link() {
+  const style = document.createElement("style")
+  style.textContent = LOOK
+  document.head.append(style)
+  const link = document.createElement("a")
+  link.id = ID
+  link.href = "#"
+  link.onclick = event => {
+    event.preventDefault()
+    const title = document.querySelector("[data-testid=stMain] h2")
+    if (!title) return
+    title.tabIndex = -1
+    title.focus()
+    title.scrollIntoView({ block: "center" })
+  }
+  document.body.prepend(link)
+  return link
+}
+
+export function skip(root, header) {
+  const shown = document.getElementById(ID) ?? link()
+  shown.textContent = header.label
+}

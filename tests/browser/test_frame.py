@@ -1,0 +1,144 @@
+"""What stands around every page: how much room it takes, what stays in sight, and whom it serves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_driver import NARROW, Visit, open_section, settle, wait_for_query
+
+pytestmark = pytest.mark.browser
+
+LAPTOP = {"viewport": {"width": 1366, "height": 768}}
+PROJECTOR = {"viewport": {"width": 1024, "height": 768}}
+TEXT = "The cat sat on the mat"
+LONG = "Once upon a time there was a little girl named Lily who had a dog and a cat and a small red ball that she lost"
+
+TOP = "selector => Math.round(document.querySelector(selector).getBoundingClientRect().top)"
+TITLE = "[data-testid=stMain] h2"
+
+
+@pytest.mark.parametrize(
+    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 170)], ids=["laptop", "projector", "phone"]
+)
+@pytest.mark.parametrize(("language", "text"), [("en", LONG), ("zh", TEXT)])
+def test_a_page_begins_where_one_looks(
+    screen: dict[str, Any], most: int, language: str, text: str, visit: Visit
+) -> None:
+    for path in ("/", "/attention"):
+        page = visit(path, options=screen, text=text, lang=language)
+        assert page.evaluate(TOP, TITLE) <= most
+
+
+@pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_all_sections_stand_in_one_row(screen: dict[str, Any], language: str, visit: Visit) -> None:
+    page = visit("/attention", options=screen, text=TEXT, lang=language)
+    header = page.get_by_test_id("stHeader")
+    names = header.inner_text().split()
+    assert not any(name in ("more", "更多") for name in names)
+    assert header.get_by_test_id("stTopNavLink").count() == 1
+    assert header.get_by_test_id("stTopNavSection").count() == 5
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"model": "story-pre-ln"},
+        {"model": "story-pre-ln", "edits": "head-off.1.3~skip.2.ffn~no-scale"},
+        {"model": "translate-2017", "edits": "no-mask~no-scale~no-position"},
+        {"model": "story-pre-ln", "lang": "zh"},
+    ],
+)
+def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, **query)
+    lowest = page.evaluate(
+        """() => Math.max(...[...document.querySelectorAll('[data-testid=stSidebar] [data-testid=stElementContainer]')]
+             .filter(e => !e.closest('.st-key-sidebar_edits')).map(e => e.getBoundingClientRect().bottom))"""
+    )
+    assert lowest <= 768
+
+
+@pytest.mark.parametrize("screen", [LAPTOP, NARROW], ids=["laptop", "phone"])
+def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], visit: Visit) -> None:
+    page = visit("/attention", options=screen, text=LONG)
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1500)")
+    page.wait_for_timeout(300)
+    box, chosen = (
+        page.locator(selector).first for selector in (".st-key-frame-text input", ".chip[aria-pressed=true]")
+    )
+    for thing in (box, chosen):
+        place = thing.bounding_box()
+        assert 0 <= place["y"] <= 170 and place["x"] >= 0 and place["x"] + place["width"] <= page.viewport_size["width"]
+    covering = page.evaluate(
+        """([x, y]) => { const e = document.elementFromPoint(x, y); return !!e.closest('.st-key-frame_head') }""",
+        [chosen.bounding_box()["x"] + 5, chosen.bounding_box()["y"] + 5],
+    )
+    assert covering
+
+
+def test_the_tokens_are_one_stop_of_the_keyboard(visit: Visit) -> None:
+    page = visit("/attention", text=TEXT)
+    page.locator(".st-key-frame_examples button").focus()
+    page.keyboard.press("Tab")
+    for key in ("Home", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for_query(page, token="1")
+    focused = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
+    assert page.evaluate(f"() => ({focused})().getAttribute('aria-pressed')") == "true"
+
+
+def test_the_first_stop_leads_past_the_frame(visit: Visit) -> None:
+    page = visit("/attention", text=TEXT, lang="en")
+    page.evaluate("document.activeElement?.blur()")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Attention"
+
+
+def test_the_document_is_in_the_language_of_the_page(visit: Visit) -> None:
+    page = visit("/attention", text=TEXT, lang="en")
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.get_by_text("中文", exact=True).click()
+    wait_for_query(page, lang="zh")
+    page.wait_for_function("document.documentElement.lang === 'zh'")
+    open_section(page, "模型内部")
+    page.get_by_role("link", name="位置编码").click()
+    wait_for_query(page, lang="zh")
+    assert page.evaluate("document.documentElement.lang") == "zh"
+
+
+def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
+    assert page.get_by_role("link", name="Overview").count() == 0
+    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
+    assert page.evaluate(TOP, TITLE) <= 200
+    page.get_by_role("button", name="Model and view").click()
+    page.get_by_text("Post-LN", exact=True).click()
+    wait_for_query(page, model="story-post-ln", embed="true")
+
+
+def test_a_page_is_printed_whole_and_alone(visit: Visit) -> None:
+    page = visit("/attention", options=LAPTOP, text=TEXT)
+    whole = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollHeight") >= 0.8 * whole
+    for part in ("stSidebar", "stHeader"):
+        assert page.locator(f"[data-testid={part}]:visible").count() == 0
+    page.emulate_media(media="screen")
+
+
+def test_on_a_phone_the_answer_is_in_sight(visit: Visit) -> None:
+    page = visit("/", options=NARROW, text=TEXT, lang="en")
+    answer = page.get_by_text("first guess is").bounding_box()
+    assert answer["y"] + answer["height"] <= 844
+
+
+def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
+    page = visit("/block", text=TEXT, edits="no-scale", lang="en")
+    page.locator(".st-key-frame-reset button").click()
+    page.wait_for_function("() => !location.search.includes('edits')")
+    settle(page)
+    assert page.get_by_text("Changed run").count() == 0

@@ -1,0 +1,65 @@
+"""Colours are told apart by everybody, on a light page and on a dark one."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from coloraide import Color
+
+from viz_model.drawing import theme
+from viz_model.topics.norm_placement.pictures.look import COLOURS as PLACES
+
+ROOT = Path(__file__).resolve().parents[2]
+SIGHTS = (None, "protan", "deutan", "tritan")
+"""Colour vision as usual, and the three kinds of colour blindness after Machado, Oliveira and Fernandes (2009)."""
+
+APART = 10.0
+"""ΔE2000 (Sharma, Wu and Dalal 2005) from which on two marks beside each other are told apart at a glance."""
+
+PALETTES = {
+    "roles and tokens": {*theme.ROLES.values(), *theme.TOKENS},
+    "signs": {theme.NEGATIVE, theme.POSITIVE},
+    "places of the norm": {*PLACES.values(), theme.ROLES["residual"], theme.ROLES["norm"]},
+}
+
+
+def seen(colour: str, sight: str | None) -> Color:
+    return Color(colour) if sight is None else Color(colour).filter(sight, method="machado").clip("srgb")
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("palette", PALETTES)
+def test_every_two_colours_of_a_palette_are_told_apart(palette: str, sight: str | None) -> None:
+    close = {
+        (one, other): round(distance, 1)
+        for one, other in combinations(sorted(PALETTES[palette]), 2)
+        if (distance := seen(one, sight).delta_e(seen(other, sight), method="2000")) < APART
+    }
+    assert not close
+
+
+def test_figures_know_what_they_stand_on() -> None:
+    themes = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    assert {name: themes[name]["backgroundColor"] for name in theme.PAGES} == theme.PAGES
+
+
+@pytest.mark.parametrize("page", ["light", "dark"])
+def test_every_colour_stands_out_from_the_page(page: str) -> None:
+    ratios = {c: Color(c).contrast(theme.PAGES[page]) for c in {*theme.ROLES.values(), *theme.TOKENS}}
+    assert min(ratios.values()) >= 2, ratios
+
+
+@pytest.mark.parametrize("page", ["light", "dark"])
+def test_symbols_in_the_colour_of_their_role_can_be_read(page: Literal["light", "dark"]) -> None:
+    for role, hue in theme.ROLES.items():
+        written = Color(theme.written(role, page))
+        assert written.contrast(theme.PAGES[page]) >= 4.5, (role, written)
+        assert abs((written.convert("oklch")["h"] - Color(hue).convert("oklch")["h"] + 180) % 360 - 180) < 25, role
+
+
+def test_white_can_be_read_on_what_is_written_on_in_white() -> None:
+    assert Color(theme.HIGHLIGHT).contrast("white") >= 4.5

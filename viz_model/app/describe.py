@@ -1,0 +1,63 @@
+"""A model in words: one plain sentence for who has never met it, and how it differs from the most similar one."""
+
+from __future__ import annotations
+
+import viz_model as vm
+from viz_model.app import runs
+from viz_model.app.texts import Texts, literal
+from viz_model.checkpoints import registry
+from viz_model.topics.architectures.numbers import architectures
+
+_SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
+_UNSAID = frozenset({"ffn_bias", "final_norm", "head_scale", "head_bias"})
+"""Parts that follow from others or weigh little: the page on architectures lists them all."""
+
+_WORDS = {"en": (1_000_000_000, 1_000_000), "zh": (100_000_000, 10_000)}
+"""The two large numbers that a language has words for: ``size_large`` and ``size_small`` of its texts."""
+
+
+def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
+    """How large it is, what it has read and what it is good for, as far as that is known."""
+    n_weights = sum(weight.numel() for weight in lm.model.parameters())
+    return t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
+
+
+def _card(name: str, lm: vm.LanguageModel) -> str:
+    if name in runs.kept():
+        return "own"
+    if name in registry.PACKAGES:
+        return name
+    return lm.config.kind if lm.folder.parent == registry.BUNDLED else "other"
+
+
+def size(count: int, t: Texts) -> str:
+    """A number in words, where the language has a word for it: "3.4 million"."""
+    large, small = _WORDS[t.language]
+    for unit, name in ((large, "large"), (small, "small")):
+        if count >= unit:
+            share = count / unit
+            return t(f"models.size_{name}", n=f"{share:.1f}" if share < 10 else f"{share:,.0f}")
+    return f"{count:,}"
+
+
+def _does(lm: vm.LanguageModel, t: Texts) -> str:
+    """What a model of its kind is for."""
+    if languages := lm.tokenizer.languages:
+        into = t("models.or").join(t(f"common.to_{language}") for language in languages)
+        return t("models.does_translate", into=into)
+    return t(f"models.does_{lm.config.kind if lm.config.has_logits else 'vectors'}")
+
+
+def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
+    """What it does, and how it differs from the one of the list that it is most like."""
+    said, near = _does(lm, t), architectures.nearest(name, runs.offered())
+    if near is None:
+        return t("models.alone", does=said)
+    differs = {part.name: part for part in near.differs if part.name not in _UNSAID}
+    for implied, by in (("hidden", "ffn"), ("tied", "head")):  # a gated layer is narrower; no head, no table for it
+        if by in differs:
+            differs.pop(implied, None)
+    parts = [t(f"models.{n}_{part.said}", **part.values) for n, part in differs.items() if n not in _SIZES]
+    parts += [t("models.sizes")] if _SIZES & differs.keys() else []
+    other = literal(runs.label(near.name))
+    return t("models.like" if parts else "models.same", does=said, other=other, parts=t("models.comma").join(parts))

@@ -1,0 +1,103 @@
+"""What one sets for every page: model, norm, stack, layer and head, edits, language; and the link to it all."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import streamlit as st
+
+import viz_model as vm
+from viz_model.app import describe, interventions, runs, state
+from viz_model.app.state import ViewState
+from viz_model.app.texts import LANGUAGES, Texts
+
+
+class Slots(NamedTuple):
+    """Containers for what is known only when the sentence has run: layer and head, and a question about a number."""
+
+    place: Any
+    ask: Any
+
+
+def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
+    """All but what stands in the slots."""
+    _model(view, lm, t)
+    _norm_toggle(view, lm, t)
+    if len(lm.config.sides) > 1:
+        sides = list(lm.config.sides)
+        shown = view.stack(lm.config)
+        choice("side", t("common.side"), sides, shown, lambda side: t(f"common.side_{side}"), t("common.side_help"))
+    place = st.container(key="sidebar_place")
+    interventions.chips(view, t)
+    choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
+    _link(view, t)
+    return Slots(place, st.container())
+
+
+def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
+    key = "sidebar.model"
+    state.follow(key, view.model)
+    st.selectbox(
+        t("common.model"),
+        runs.names(),
+        key=key,
+        format_func=runs.labels().__getitem__,
+        help=describe.kin(view.model, lm, t),
+        on_change=state.on_change,
+        args=(key, "model"),
+    )
+    st.caption(describe.model(view.model, lm, t))
+
+
+def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
+    """Pre-LN | Post-LN: swaps the model for its trained twin."""
+    key = "sidebar.norm_at"
+    state.follow(key, lm.config.norm_at)
+
+    def changed() -> None:
+        if lm.twin and st.session_state[key] != lm.config.norm_at:
+            state.update(model=lm.twin)
+
+    st.segmented_control(
+        t("common.norm_at"),
+        ["pre", "post"],
+        key=key,
+        format_func={"pre": "Pre-LN", "post": "Post-LN"}.__getitem__,
+        help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
+        disabled=lm.twin is None,
+        required=True,
+        width="stretch",
+        on_change=changed,
+    )
+
+
+@st.fragment(key=state.LINK)
+def _link(view: ViewState, t: Texts) -> None:
+    """The address of what is shown."""
+    view = state.now(view)
+    state.write(view)
+    with st.popover(t("common.share"), width="stretch", icon=":material/link:"):
+        st.write(t("common.share_help"))
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}"
+        st.code(address, language=None, wrap_lines=True)
+
+
+def choice(
+    field: str, label: str, options: list[Any], value: Any, show: Any, help: str | None = None, hidden: bool = False
+) -> None:
+    """One of a few values of a field of the view; ``hidden`` leaves its label to screen readers."""
+    key = f"sidebar.{field}"
+    state.follow(key, value)
+    st.segmented_control(
+        label,
+        options,
+        key=key,
+        format_func=show,
+        help=help,
+        required=True,
+        label_visibility="collapsed" if hidden else "visible",
+        width="stretch",
+        on_change=state.on_change,
+        args=(key, field),
+    )
