@@ -15,9 +15,9 @@ from viz_model.app import (
     elements,
     examples,
     frame,
+    head_picker,
     interventions,
     pictures,
-    place,
     runs,
     selection,
     sentence,
@@ -149,7 +149,7 @@ def show(topic: Topic) -> None:
     with places.head:
         _tokens(opened)
     with slots.place:
-        place.draw(lm.config, view.stack(lm.config), t)
+        head_picker.draw(opened.run_key, view.stack(lm.config), t)
     with slots.ask:
         _ask(opened)
     _body(opened)
