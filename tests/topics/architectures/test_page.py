@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
-<<<<<<< HEAD
-from app_driver import figures, offer, open_page, run_code
-=======
-from app_driver import mounts, offer, open_page, run_code
->>>>>>> main
+from app_driver import figures, mounts, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 

@@ -11,11 +11,8 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
-<<<<<<< HEAD
-from viz_model.drawing.sheet import Sheet
-=======
 from viz_model.app.pictures import Dimension
->>>>>>> main
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.numbers.block import norm_name, sets_length
 from viz_model.topics.norm_placement.pictures import look
 
@@ -92,11 +89,7 @@ def finding(
     shown: Comparison,
     place: Any,
     name: str,
-<<<<<<< HEAD
-    figure: Sheet,
-=======
     figure: Sheet | Callable[[Page], Sheet],
->>>>>>> main
     facts: Facts,
     *sites: str,
     each: Mapping[str, Facts] | None = None,

@@ -10,6 +10,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
@@ -24,7 +25,6 @@ from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections import schemes, scores
 from viz_model.topics.position.sections.scores import words
-from viz_model.drawing.sheet import Sheet
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,13 @@ def frequencies(given: Turned) -> None:
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: page.words(f"rope_{name}", **facts) for name in names}
-<<<<<<< HEAD
-        view = views.wavelength_view(page.trace, page.view.layer, given.pair)
-        height = max(300, drawn.layout["height"])
-        elements.figure(page, draw_wavelengths(view, labels, height), "lengths", page.words("rope_lengths_alt"))
-=======
-        height = max(300, angles_of(page).layout.height)
+        height = max(300, angles_of(page).layout["height"])
 
         def lengths_of(page: Page) -> Sheet:
             return draw_wavelengths(views.wavelength_view(page.trace, page.view.layer, given.pair), labels, height)
 
         alt = page.words("rope_lengths_alt")
         elements.figure(page, schemes.drawn(page, lengths_of), "lengths", alt, by=("layer",))
->>>>>>> main
         st.caption(page.words("rope_lengths_note"))
     elements.see(page, "rope_frequencies", **facts)
 
