@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import sidebar, state
-from viz_model.app.texts import Texts
-from viz_model.config import ModelConfig, Side
+from viz_model.app import state
+from viz_model.app.page import Page
 
 MOST_BUTTONS = 8
 """Of more layers or heads one is chosen with a slider."""
 
 
-@st.fragment(key=state.PLACE)
-def draw(config: ModelConfig, side: Side, t: Texts) -> None:
+def draw(page: Page) -> None:
     """Layer and head of the stack that is looked at."""
-    view = state.current()
-    _index("layer", t("common.layer"), config.depth(side), view.layer, t("common.layer_help"))
-    _index("head", t("common.head"), config.n_heads, view.head, t("common.head_help"))
+    _index(page, "layer", page.trace.n_layers, page.view.layer)
+    _index(page, "head", page.lm.config.n_heads, page.view.head)
 
 
-def _index(field: str, label: str, size: int, value: int, help: str) -> None:
+def _index(page: Page, field: str, size: int, value: int) -> None:
     if size == 1:
         return  # nothing to choose
-    if size <= MOST_BUTTONS:
-        sidebar.choice(field, label, list(range(size)), value, str, help)
-        return
-    key = f"sidebar.{field}"
+    label, help, key = page.t(f"common.{field}"), page.t(f"common.{field}_help"), f"sidebar.{field}"
+    shown = {"layer": page.view.layer, "head": page.view.head}
+
+    def changed() -> None:
+        # What was shown unasked stays beside what was chosen.
+        state.update(**{**shown, field: st.session_state[key]})
+
     state.follow(key, value)
-    st.slider(label, 0, size - 1, key=key, help=help, on_change=state.on_change, args=(key, field))
+    if size <= MOST_BUTTONS:
+        st.segmented_control(
+            label, list(range(size)), key=key, help=help, required=True, width="stretch", on_change=changed
+        )
+    else:
+        st.slider(label, 0, size - 1, key=key, help=help, on_change=changed)
