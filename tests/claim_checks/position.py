@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,6 +18,7 @@ from viz_model.topics.position.claims import (
     ALIKE,
     BIAS,
     MOVED,
+    ORDER,
     REACH,
     SLOWEST,
     UNMET,
@@ -47,11 +49,10 @@ EXAMPLES = {
     "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
 }
 
-# Of models without positions, of schemes that no bundled model has, and of texts that are read on demand:
+# Of other masks than those of a decoder without positions, and of texts that are read on demand:
 # tests/topics/position/test_claims.py has all of these.
 ELSEWHERE = (
     "position.order.none",
-    "position.order.later",
     "position.order.at_once",
     "position.beyond.worse",
     "position.beyond.same",
@@ -107,6 +108,28 @@ def _diagonals(trace: Trace, layer: int, claim: str) -> bool:
     return all(bias.diagonal(n, 1, 2).std(-1, correction=0).max() < 1e-4 for n in range(bias.shape[-1]))
 
 
+@torch.inference_mode()
+def _mask_tells(trace: Trace, claim: str) -> bool:
+    """The last token's vector behind every block, with the tokens before it turned round: caught on its way."""
+    ids, stack = list(trace.own_ids), trace.stack
+    everything = torch.ones(len(ids), len(ids), dtype=torch.bool)
+
+    def behind(given: list[int], mask: torch.Tensor) -> torch.Tensor:
+        found: list[torch.Tensor] = []
+        hooks = [block.register_forward_hook(lambda *made: found.append(made[2][0, -1])) for block in stack.blocks]
+        trace.model.vectors(torch.tensor([given]), visible={stack.side: mask})
+        for hook in hooks:
+            hook.remove()
+        return torch.stack(found)
+
+    own, bare = (
+        torch.linalg.vector_norm(behind([*ids[-2::-1], ids[-1]], mask) - was, dim=-1) / was.norm(dim=-1)
+        for mask in (everything.tril(), everything)
+        for was in [behind(ids, mask)]
+    )
+    return bool(own[0] < 1e-4 < own.max() and bare.max() < 1e-4)
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     match trace.config.position:
         case config.Sinusoidal():
@@ -124,6 +147,11 @@ def shown(trace: Trace) -> Iterator[Shown]:
         case config.Alibi():
             for layer in range(trace.n_layers):
                 yield Shown(REACH, numbers.reach(trace, layer), partial(_nearer, trace, layer))
+        case config.NoPosition():
+            dear = zlib.crc32((trace.text or "").encode()) % 20  # the model is run four times for each text
+            effect = None if dear else numbers.order_effect(trace, len(trace) - 1)
+            if effect is not None:
+                yield Shown(ORDER, effect, partial(_mask_tells, trace))
         case _:
             pass
     if "blocks.0.attn.bias" in trace:

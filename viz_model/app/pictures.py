@@ -102,19 +102,23 @@ def _want(more: bool) -> None:
 
 
 def _index(page: Page, name: Dimension) -> int:
-    return {"layer": page.view.layer, "head": page.view.head, "token": page.token}[name]
+    return page.token if name == "token" else page.view.layer if name == "layer" else page.view.head
 
 
 def _at(page: Page, by: tuple[Dimension, ...], case: Case) -> Page:
     """The page as it is where something else is looked at."""
-    chosen = dict(zip(by, case, strict=True))
+    chosen: dict[str, Any] = dict(zip(by, case, strict=True))
     token = chosen.pop("token", page.token)
     return dataclasses.replace(page, token=token, view=dataclasses.replace(page.view, token=token, **chosen))
 
 
 def _neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Case]:
     """Selections that differ from this one in the token, or in layer and head; those in one dimension first."""
-    sizes = {"layer": page.trace.n_layers, "head": page.lm.config.n_heads, "token": len(page.trace)}
+    sizes: dict[Dimension, int] = {
+        "layer": page.trace.n_layers,
+        "head": page.lm.config.n_heads,
+        "token": len(page.trace),
+    }
     place = dict(zip(by, here, strict=True))
     heads = [name for name in by if name != "token"]
     seen = {here}

@@ -15,9 +15,9 @@ from viz_model.app import (
     elements,
     examples,
     frame,
+    head_picker,
     interventions,
     pictures,
-    place,
     runs,
     selection,
     sentence,
@@ -179,7 +179,7 @@ def _tokens(opened: _Opened) -> None:
 
 @st.fragment(key=state.PLACE)
 def _place(opened: _Opened) -> None:
-    place.draw(_now(opened))
+    head_picker.draw(_now(opened))
 
 
 @st.fragment(key=state.ASK)

@@ -64,7 +64,8 @@ def scene(
     rows = max(len(view.target), len(view.source))
     places = {"source": _spread(len(view.source), rows, pitch), "target": _spread(len(view.target), rows, pitch)}
     marks: list[Mark] = []
-    strong, faint = [], []
+    strong: list[Mark] = []
+    faint: list[Mark] = []
     for q, s in zip(*np.nonzero(view.weights >= _LEAST), strict=True):
         weight, lit = float(view.weights[q, s]), q == view.selected
         line = Path(

@@ -172,7 +172,7 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     }
     if view.is_matrix:
         first, values = view.strips[0], np.stack([strip.values for strip in view.strips])
-        look = {"look": first.look, "top": first.top, "role": first.role, "where": first.cells}
+        look: dict[str, Any] = {"look": first.look, "top": first.top, "role": first.role, "where": first.cells}
         marks.append(
             Cells(id="cells", y=TOP, height=end - TOP, values=values, rows=of_rows, name=title, **look, **common)
         )
@@ -185,11 +185,17 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
         for r, (strip, y, height) in enumerate(zip(view.strips, tops, heights, strict=True)):
             is_bars = strip.look == "bars"
             head = LINE if is_bars and view.written else 0  # where the numbers stand above the bars
-            look = {"look": strip.look, "top": strip.top, "role": strip.role, "where": strip.cells, "gap": 2}
+            own: dict[str, Any] = {
+                "look": strip.look,
+                "top": strip.top,
+                "role": strip.role,
+                "where": strip.cells,
+                "gap": 2,
+            }
             marks += [
                 Cells(
                     id=f"cells.{r}", y=y + head, height=height - head, values=strip.values, rows=[of_rows[r]],
-                    name=strip.name, **look, **common,
+                    name=strip.name, **own, **common,
                 ),
                 Text(id=f"name.{r}", text=short(strip.name, 26), x=left - 8, y=y + height / 2, anchor="end"),
             ]  # fmt: skip

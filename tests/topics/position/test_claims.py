@@ -40,6 +40,12 @@ def test_a_distance_penalty_reads_on_beyond_the_context(story: str) -> None:
     assert BEYOND.of(loss).name == "same" and 2 < loss.beyond < 4
 
 
+def test_without_positions_what_is_beyond_costs_more_but_less_than_with_waves(story: str) -> None:
+    none, waves = (Beyond(*beyond.losses(vm.load(name), story).beyond) for name in ("story-none", "story-pre-ln"))
+    assert BEYOND.of(none).name == "worse"
+    assert none.beyond - none.within < waves.beyond - waves.within
+
+
 def test_a_text_that_fits_is_not_beyond(story: str) -> None:
     lm = vm.load("story-pre-ln")
     with pytest.raises(ValueError, match="more than 257 tokens"):

@@ -26,7 +26,7 @@ def _module() -> Callable[..., Any]:
     )
 
 
-def _callback(key: str, on_pick: Callable[[Any], None], trigger: str = "picked") -> Callable[[], None]:
+def _callback(key: str, on_pick: Callable[[Any], object], trigger: str = "picked") -> Callable[[], None]:
     def changed() -> None:
         picked = getattr(st.session_state[key], trigger)
         if picked is not None:
@@ -39,7 +39,9 @@ Ask: TypeAlias = Callable[[dict[str, Any]], None]
 """What is done when the ``site`` and ``index`` of a cell are asked about."""
 
 
-def picture(scene: bytes, *, key: str, on_pick: Callable[[Any], None] | None = None, on_ask: Ask | None = None) -> None:
+def picture(
+    scene: bytes, *, key: str, on_pick: Callable[[Any], object] | None = None, on_ask: Ask | None = None
+) -> None:
     """A scene (:func:`viz_model.drawing.scene.encode`).
 
     ``on_pick`` is called with the value of a mark that is picked, ``on_ask`` with the ``site`` and ``index`` of

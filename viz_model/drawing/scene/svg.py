@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def _drawn(mark: Mark, width: float, colours: dict[str, str]) -> list[str]:
         case Labels():
             return _labels(mark, width, colours)
         case Text():
-            turned = {"rotate": mark.rotate, "bold": mark.bold, "size": mark.size}
+            turned: dict[str, Any] = {"rotate": mark.rotate, "bold": mark.bold, "size": mark.size}
             place = px(mark.x, width), px(mark.y, width)
             return [_text(*place, mark.text, colours.get(mark.fill, mark.fill), mark.anchor, **turned)]
         case Rect():

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from viz_model.drawing import theme
+from viz_model.drawing.scene import Scene
 from viz_model.topics.training_lab.numbers.curves import RunView
-from viz_model.topics.training_lab.pictures.chart import HELD_OUT, TRAIN, Line, Scene, Words, scene
+from viz_model.topics.training_lab.pictures.chart import HELD_OUT, TRAIN, Line, Words, scene
 
 
 def loss_chart(view: RunView, words: Words) -> Scene:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from viz_model.drawing import theme
+from viz_model.drawing.scene import Scene
 from viz_model.topics.training_lab.numbers.curves import RunView
-from viz_model.topics.training_lab.pictures.chart import Line, Scene, Words, scene
+from viz_model.topics.training_lab.pictures.chart import Line, Words, scene
 
 FLOOR = 1e-20
 """A logarithmic axis has no place for 0."""

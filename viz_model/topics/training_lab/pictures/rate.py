@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from viz_model.drawing import theme
+from viz_model.drawing.scene import Scene
 from viz_model.topics.training_lab.numbers.curves import RunView, ends, thin
-from viz_model.topics.training_lab.pictures.chart import TRAIN, Line, Scene, Words, scene
+from viz_model.topics.training_lab.pictures.chart import TRAIN, Line, Words, scene
 
 
 def rate_chart(view: RunView, words: Words) -> Scene:
