@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
@@ -44,8 +43,10 @@ def bridge(page: Page, usual: Mapping[str, int]) -> None:
     components.bridge(header, key=KEY, on_select=_selected, on_rest=_rested)
 
 
-def _selected(told: dict[str, Any]) -> None:
-    """What the browser selected becomes the view's."""
+def _selected(told: object) -> None:
+    """What the browser selected becomes the view's; what is no selection is left alone."""
+    if not isinstance(told, Mapping):
+        return
     changes = {name: told[name] for name in pictures.DIMENSIONS if _is_index(told.get(name))}
     st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
     if _is_index(told.get("seq")):
