@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -15,7 +15,7 @@ from viz_model.drawing.plot.writing import SMALLEST, words
 from viz_model.drawing.scene import Items, Mark, Path, Texts
 from viz_model.drawing.sheet import Trace
 
-MOST_POINTS = 240
+MOST_POINTS = 100
 """Of a line without marks: so many of its points can be pointed at."""
 
 

@@ -45,10 +45,13 @@ def marks(
     (x0, x1), (y0, y1) = (
         axis.share(edges(trace, letter, axis.kind, axis.names)) for letter, axis in (("x", x_axis), ("y", y_axis))
     )
-    labels, names = (
-        _labels(trace, values),
-        [_names(trace, "y", y_axis, len(values)), _names(trace, "x", x_axis, values.shape[1])],
-    )
+    short = template_of(trace)
+    template = told_of_cells(short) if short is not None else None
+    labels = _labels(trace, values) if short is not None and template is None else []
+    names = [
+        _names(trace, "y", len(values), template.row if template else ""),
+        _names(trace, "x", values.shape[1], template.column if template else ""),
+    ]
     where = said.where
     is_rising = y1 > y0  # the first row is the lowest
     if is_rising:
@@ -63,8 +66,6 @@ def marks(
             else []
         )
         where = _reversed(where, len(values))
-    short = template_of(trace)
-    template = told_of_cells(short) if short is not None and not labels else None
     top, bottom = frame.y(float(y0)), frame.y(float(y1))
     look, is_told = _look(sheet, trace, values), short is not None or where is not None
     cells = Cells(
@@ -80,8 +81,8 @@ def marks(
         where=where,
         walk=is_told,
         gap=max(trace.get("xgap") or 0, trace.get("ygap") or 0),
-        told=template[0] if template else "",
-        digits=template[1] if template else 4,
+        told=template.text if template else "",
+        digits=template.digits if template else 4,
         labels=labels,
         empty=not is_masked,
         **look,
@@ -95,20 +96,18 @@ def _reversed(where: Where | None, n: int) -> Where | None:
     return where._replace(rows=(where.rows or tuple(range(n)))[::-1])
 
 
-def _names(trace: Trace, letter: str, axis: Axis, n: int) -> list[str]:
+def _names(trace: Trace, letter: str, n: int, spec: str) -> list[str]:
     given = trace.get(letter)
     if given is None or len(given) != n:
         return [str(i) for i in range(n)]
-    return [
-        plain(value) if isinstance(value, str) else formatted(value)
-        for value in (given.tolist() if isinstance(given, np.ndarray) else given)
-    ]
+    values = given.tolist() if isinstance(given, np.ndarray) else given
+    return [plain(value) if isinstance(value, str) else formatted(value, spec) for value in values]
 
 
 def _labels(trace: Trace, values: np.ndarray) -> list[str]:
     """What is said of each cell, row after row, where a template does not."""
     template = template_of(trace)
-    if template is None or told_of_cells(template):
+    if template is None:
         return []
     n_rows, n_columns = values.shape
     row, column = np.indices(values.shape).reshape(2, -1).tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,19 +100,37 @@ def _field(values: Sequence[Any], index: str | None, spec: str | None) -> Callab
     return said
 
 
-CELL = re.compile(r"%\{z:\.(\d)f\}")
-"""How a template names the number of a cell, where nothing else has a format."""
+_NUMBER = re.compile(r"\.(\d)f")
 
 
-def told_of_cells(template: str) -> tuple[str, int] | None:
-    """A template of names and one number -> the same for :class:`~viz_model.drawing.scene.Cells`, and its digits.
+class CellTemplate(NamedTuple):
+    """What is said of the cells of a matrix, each by its number and the names of its row and column.
 
-    None where it says more than that.
+    Attributes:
+        text: lines with ``{value}``, ``{row}`` and ``{column}``.
+        digits: behind the point.
+        row, column: the formats of their names.
     """
-    fields = {(name, index, spec) for name, index, spec in _FIELD.findall(template)}
-    number = CELL.search(template)
-    if not number or fields - {("z", "", f".{number[1]}f"), ("x", "", ""), ("y", "", "")}:
+
+    text: str
+    digits: int
+    row: str
+    column: str
+
+
+def told_of_cells(template: str) -> CellTemplate | None:
+    """A template for :class:`~viz_model.drawing.scene.Cells`; None where it says more than that."""
+    specs: dict[str, set[str]] = {"x": set(), "y": set(), "z": set()}
+    for name, index, spec in _FIELD.findall(template):
+        if name not in specs or index:
+            return None
+        specs[name].add(spec)
+    if any(len(known) > 1 for known in specs.values()):
+        return None
+    row, column, number = (next(iter(specs[name]), "") for name in "yxz")
+    digits = _NUMBER.fullmatch(number)
+    if not digits:
         return None
     names = {"x": "{column}", "y": "{row}", "z": "{value}"}
     (said,) = told(_FIELD.sub(lambda found: names[found[1]], template), 1, {})
-    return said, int(number[1])
+    return CellTemplate(said, int(digits[1]), row, column)
