@@ -22,8 +22,12 @@ MOST = 100_000
 _KNOWN, _TOLD, _READ = "selection.known", "selection.told", "selection.read"
 
 
-def bridge(page: Page) -> None:
-    """Keep the browser's selection and the view the same; once a page, after its pictures."""
+def bridge(page: Page, usual: Mapping[str, int]) -> None:
+    """Keep the browser's selection and the view the same; once a page, after its pictures.
+
+    Args:
+        usual: the layer, head and token of an address that names none.
+    """
     now = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
     known: dict[str, int] = st.session_state.get(_KNOWN, {})
     changed = {name: n for name, n in now.items() if known.get(name) != n}
@@ -32,7 +36,7 @@ def bridge(page: Page) -> None:
     header = {
         **st.session_state[_TOLD],
         "seq": st.session_state.get(_READ, 0),
-        "initial": {"layer": 0, "head": 0, "token": len(page.trace) - 1},
+        "initial": dict(usual),
         "language": page.t.language,
         "wants": pictures.end(),
     }

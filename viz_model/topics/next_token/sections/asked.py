@@ -109,6 +109,6 @@ def _steps(page: Page, sampling: Sampling) -> tuple[Step, ...]:
     st.session_state[_PLACE] = place
     if not is_same and page.chosen(DRAWN):
         state.put(**state.choose(page.name, (DRAWN, 0), (PICKED, None)))
-        state.write(replace(page.view, choices=state.current().choices))
+        state.write(state.now(page.view))
     count = page.chosen(DRAWN)
     return drawn(page.run_key, sampling, page.chosen(SEED), count) if count and _can_be_drawn(page.trace) else ()
