@@ -39,7 +39,8 @@ def places(sheet: Sheet, axes: Mapping[str, Axis]) -> dict[int, Bars]:
         values = value_axis.scaled(trace[other])
         middles = np.arange(len(values), dtype=float) if trace.get(letter) is None else along.scaled(trace[letter])
         beside = [m for m, one in ours.items() if (one.get(f"{letter}axis") or letter) == along.name]
-        width, offset = _widths(sheet, trace, middles, beside.index(n), len(beside) if mode == "group" else 1)
+        nth, count = (beside.index(n), len(beside)) if mode == "group" else (0, 1)
+        width, offset = _widths(sheet, trace, middles, nth, count)
         start = np.zeros(len(values)) if trace.get("base") is None else np.broadcast_to(trace["base"], values.shape)
         start = start.astype(float)
         if mode == "stack" and trace.get("base") is None:

@@ -83,7 +83,7 @@ def marks(
         gap=max(trace.get("xgap") or 0, trace.get("ygap") or 0),
         told=template.text if template else "",
         digits=template.digits if template else 4,
-        labels=labels,
+        labels=labels or (),
         empty=not is_masked,
         **look,
     )

@@ -24,8 +24,8 @@ class Said(NamedTuple):
         walk: whether they are pointed at.
     """
 
-    labels: list[str]
-    picks: list[Any]
+    labels: tuple[str, ...]
+    picks: tuple[Any, ...]
     where: Where | None
     name: str
     walk: bool
@@ -39,10 +39,10 @@ def said_of(trace: Trace, n: int, where: Where | None, *, has_picks: bool) -> Sa
         for name in ("x", "y", "text", "hovertext", "customdata", "base")
         if (values := _listed(trace.get(name), n))
     }
-    labels = [] if template is None else told(template, n, {"x": range(n), "y": range(n), **fields})
+    labels = () if template is None else tuple(told(template, n, {"x": range(n), "y": range(n), **fields}))
     picks = fields.get("customdata", []) if has_picks and trace.get("customdata") is not None else []
     walk = template is not None or bool(picks) or where is not None
-    return Said(labels, list(picks), where, plain(trace.get("name") or ""), walk)
+    return Said(labels, tuple(picks), where, plain(trace.get("name") or ""), walk)
 
 
 def _listed(values: Any, n: int) -> list[Any]:
