@@ -5,12 +5,12 @@ import { chips } from "./chips.js"
 import { decode } from "./decode.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
-import { plots } from "./plots.js"
+import { reach } from "./reach.js"
 import { scene } from "./scene.js"
 import { skip } from "./skip.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, mask, parts, plots, scene, skip, tree }
+const KINDS = { bridge, chips, mask, parts, reach, scene, skip, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

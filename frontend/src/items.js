@@ -17,7 +17,7 @@ export function standing(mark, at, px) {
   const x = Math.min(...known.map(box => box.x)), y = Math.min(...known.map(box => box.y))
   const down = !!at(mark.down)
   return {
-    id: mark.id, kind: "items", bars: !!wide, boxes, rows: down ? n : 1, columns: down ? 1 : n, walk: n && known.length ? at(mark.walk) : false,
+    id: mark.id, kind: "items", bars: !!wide, boxes, rows: down ? n : 1, columns: down ? 1 : n, walk: n > 0 && known.length > 0 && at(mark.walk ?? true),
     labels: at(mark.labels) ?? [], picks: at(mark.picks), where: at(mark.where), name: at(mark.name),
     x, y, width: Math.max(...known.map(box => box.x + box.width)) - x, height: Math.max(...known.map(box => box.y + box.height)) - y,
   }

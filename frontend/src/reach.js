@@ -1,7 +1,7 @@
 // What scrolls by itself is reached by the keyboard: long formulas, tables and code on a narrow screen.
 const SCROLLING = ".katex-display, table, pre, [data-testid=stVerticalBlock], [data-testid=stMarkdownContainer]"
 
-export function reachScrolling() {
+function reachScrolling() {
   for (const part of document.querySelectorAll(`[data-testid=stMain] :is(${SCROLLING})`)) {
     const isLarger = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1
     const scrolls = isLarger && /auto|scroll/.test(getComputedStyle(part).overflow)
@@ -16,7 +16,7 @@ export function reachScrolling() {
 }
 
 // Does something now, and again a moment after the page or its size has changed; what stops that is returned.
-export function afterChanges(action, delay = 150) {
+function afterChanges(action, delay = 150) {
   let waiting = 0
   const later = () => {
     clearTimeout(waiting)
@@ -32,3 +32,5 @@ export function afterChanges(action, delay = 150) {
     removeEventListener("resize", later)
   }
 }
+
+export const reach = () => afterChanges(reachScrolling)

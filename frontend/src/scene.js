@@ -6,6 +6,7 @@ import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
+import { offerNumbers } from "./tables.js"
 import { targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
@@ -53,7 +54,7 @@ function build(root, id) {
   flow.setAttribute("role", "group")
   const over = document.createElement("div"), below = document.createElement("div")
   root.replaceChildren(over, flow, below)
-  return { id, flow, over, below, boxes: new Map(), at: value => value }
+  return { id, root, flow, over, below, boxes: new Map(), at: value => value }
 }
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was.
@@ -73,6 +74,7 @@ function draw(made, moves) {
     panel.box.style.display = present ? "" : "none"
     if (present) render(made, panel, { moves, colours, again: again && colours === panel.colours })
   }
+  offerNumbers(made.root, made)
 }
 
 function panelsOf(made) {

@@ -1,7 +1,10 @@
-// The tables of a figure in a window of their own, opened by a button that stands on the figure.
-import { tablesOf } from "./numbers.js"
+// The numbers of a picture as tables in a window of their own, opened by a button under the picture.
+import { act, asks, told } from "./targets.js"
+import { minus } from "./writing.js"
 
-const made = (tag, properties = {}, ...inside) => {
+const MOST_ROWS = 1000, MOST_CELLS = 20000
+
+const element = (tag, properties = {}, ...inside) => {
   const element = Object.assign(document.createElement(tag), properties)
   element.append(...inside)
   return element
@@ -9,9 +12,9 @@ const made = (tag, properties = {}, ...inside) => {
 
 // One table, walked with the arrows. `act` is what Enter does on a cell, or null where it does nothing.
 function grid(table, caption, words, act) {
-  const top = made("tr", {}, ...table.head.map(name => made("th", { scope: "col", textContent: name || words.item })))
-  const body = table.rows.map(row => made("tr", {}, ...row.cells.map((text, c) => {
-    const cell = made(c === 0 && row.cells.length > 1 ? "th" : "td", { textContent: text, tabIndex: -1 })
+  const top = element("tr", {}, ...table.head.map(name => element("th", { scope: "col", textContent: name || words.item })))
+  const body = table.rows.map(row => element("tr", {}, ...row.cells.map((text, c) => {
+    const cell = element(c === 0 && row.cells.length > 1 ? "th" : "td", { textContent: text, tabIndex: -1 })
     cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "gridcell")
     const action = act(row, c)
     if (action) {
@@ -21,11 +24,11 @@ function grid(table, caption, words, act) {
     }
     return cell
   })))
-  const element = made("table", {}, made("caption", { textContent: caption }), made("thead", {}, top), made("tbody", {}, ...body))
-  element.setAttribute("role", "grid")
+  const whole = element("table", {}, element("caption", { textContent: caption }), element("thead", {}, top), element("tbody", {}, ...body))
+  whole.setAttribute("role", "grid")
   const cells = body.map(line => [...line.children])
   if (cells.length) cells[0][0].tabIndex = 0
-  element.onkeydown = event => {
+  whole.onkeydown = event => {
     const row = cells.findIndex(line => line.includes(event.target)), column = cells[row]?.indexOf(event.target)
     if (row < 0) return
     if (event.key === "Enter" || event.key === " ") {
@@ -43,20 +46,49 @@ function grid(table, caption, words, act) {
     next.tabIndex = 0
     next.focus()
   }
-  return element
+  return whole
 }
 
-// The window with the numbers of a figure. Closed, the keyboard is back where it was.
-export function openNumbers(root, plot, words, act) {
-  const chart = plot.closest("[data-testid=stPlotlyChart]"), title = chart?.getAttribute("aria-label") ?? words.open
-  const close = made("button", { textContent: words.close, className: "close", type: "button" })
-  const heading = made("h2", { textContent: title, id: "numbers-title" }), dialog = made("dialog", { className: "numbers" })
+// What the marks of a picture say: of a matrix of numbers itself, of all others a line each.
+function tablesOf(made) {
+  return made.panels.flatMap(panel => [...panel.drawn.values()].filter(hasNumbers).map(now => (now.boxes || now.labels?.length || now.rows * now.columns === 1 ? listOf : matrixOf)(made, panel, now)))
+}
+
+const hasNumbers = now => now.boxes ? now.walk && now.labels.length : now.names_of_columns?.length
+
+function matrixOf(made, panel, now) {
+  const shown = Math.min(now.rows, Math.max(1, Math.floor(MOST_CELLS / now.columns)))
+  const written = value => Number.isFinite(value) ? minus(value.toFixed(now.digits ?? 4)) : "–"
+  const rows = Array.from({ length: shown }, (_, r) => ({
+    cells: [now.names_of_rows?.[r] ?? String(r), ...Array.from(now.values.slice(r * now.columns, (r + 1) * now.columns), written)],
+    act: c => c > 0 ? acting(made, panel, { id: now.id, row: r, column: c - 1 }) : null,
+  }))
+  return { name: now.name ?? "", head: ["", ...now.names_of_columns], rows, all: now.rows }
+}
+
+function listOf(made, panel, now) {
+  const count = now.rows * now.columns
+  const rows = Array.from({ length: Math.min(count, MOST_ROWS) }, (_, n) => {
+    const [row, column] = now.columns === 1 ? [n, 0] : [Math.floor(n / now.columns), n % now.columns]
+    return { cells: told(made, now, row, column), act: () => acting(made, panel, { id: now.id, row, column }) }
+  }).filter(row => row.cells.length)
+  const width = Math.max(1, ...rows.map(row => row.cells.length))
+  return { name: now.name ?? "", head: Array(width).fill(""), rows, all: count }
+}
+
+const acting = (made, panel, looked) => asks(made, panel, looked)
+  ? () => act(made, panel, panel.targets.find(target => target.id === looked.id), looked) : null
+
+// The window with the numbers of a picture. Closed, the keyboard is back where it was.
+function openNumbers(root, made, words) {
+  const close = element("button", { textContent: words.close, className: "close", type: "button" })
+  const heading = element("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = element("dialog", { className: "numbers" })
   const closing = (row, c) => {
-    const action = act(row, c)
+    const action = row.act(c)
     return action && (() => { dialog.close(); action() })
   }
-  const tables = tablesOf(plot).map(table => grid(table, captionOf(table, words), words, closing))
-  dialog.append(made("header", {}, heading, close), made("div", { className: "tables" }, ...tables))
+  const tables = tablesOf(made).map(table => grid(table, captionOf(table, words), words, closing))
+  dialog.append(element("header", {}, heading, close), element("div", { className: "tables" }, ...tables))
   dialog.setAttribute("aria-labelledby", heading.id)
   close.onclick = () => dialog.close()
   dialog.onclose = () => dialog.remove()
@@ -70,17 +102,13 @@ function captionOf(table, words) {
   return [table.name, table.rows.length < table.all ? part : ""].filter(Boolean).join(" · ")
 }
 
-// A button on every figure that has none.
-export function offerNumbers(words, open) {
-  for (const plot of document.querySelectorAll(".js-plotly-plot")) {
-    const chart = plot.closest("[data-testid=stPlotlyChart]")
-    if (!chart || chart.querySelector(".figure-numbers")) continue
-    const button = made("button", { className: "figure-numbers", type: "button", textContent: words.open })
-    button.setAttribute("aria-label", `${words.open}: ${chart.getAttribute("aria-label")}`)
-    button.setAttribute("aria-haspopup", "dialog")
-    button.onclick = () => open(chart.querySelector(".js-plotly-plot"))
-    chart.append(button)
-  }
+// A button for a picture that has numbers and words to say so.
+export function offerNumbers(root, made) {
+  const words = made.at(made.header.words)
+  if (!words.open || !made.panels.some(panel => [...panel.drawn.values()].some(hasNumbers))) return made.numbers?.remove()
+  made.numbers ??= element("button", { className: "figure-numbers", type: "button", textContent: words.open })
+  made.numbers.setAttribute("aria-label", `${words.open}: ${made.at(made.header.title)}`)
+  made.numbers.setAttribute("aria-haspopup", "dialog")
+  made.numbers.onclick = () => openNumbers(root, made, words)
+  if (made.numbers.parentNode !== root) root.append(made.numbers)
 }
-
-export const takeNumbersBack = () => document.querySelectorAll(".figure-numbers").forEach(button => button.remove())

@@ -111,7 +111,8 @@ const boxOf = (now, row, column) => now.boxes ? now.boxes[row + column] : {
 }
 
 // What is said of a cell: its value, and the names of its row and column.
-function told(made, now, row, column) {
+export function told(made, now, row, column) {
+  if (now.empty && !Number.isFinite(now.values[row * now.columns + column])) return []
   const given = now.labels?.[now.boxes ? row + column : row * now.columns + column]
   if (now.boxes || given) return (given ?? "").split("\n").filter(Boolean)
   const value = now.values[row * now.columns + column], names = made.at(made.header.words)
@@ -174,7 +175,7 @@ function asked(made, panel, looked) {
   return now.boxes ? whereIs(where, looked.row + looked.column, looked.row + looked.column) : whereIs(where, looked.row, looked.column)
 }
 
-const asks = (made, panel, looked) => {
+export const asks = (made, panel, looked) => {
   const target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
   return !!target?.mark.act || !!panel.drawn.get(looked.id)?.choose || !!panel.drawn.get(looked.id)?.picks?.length || !!asked(made, panel, looked)
 }
@@ -194,7 +195,7 @@ function click(made, panel, event) {
   act(made, panel, target, looked)
 }
 
-function act(made, panel, target, looked) {
+export function act(made, panel, target, looked) {
   const wanted = made.at(target?.mark.act)
   if (wanted?.select && !pressed(wanted.select, store.selection)) return store.select(wanted.select)
   if (wanted?.pick !== undefined) return made.tell("picked", wanted.pick)

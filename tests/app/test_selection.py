@@ -25,7 +25,7 @@ def bridge(app: AppTest) -> dict[str, Any]:
 
 
 def shown(app: AppTest) -> tuple[int, int, int]:
-    """Layer, head and token of the address, and of a picture of all three; what it lacks is the first, or the last token."""
+    """Layer, head and token of the address, and of a picture of all three; else the first, or the last token."""
     asked = app.query_params
     layer, head, token = int(asked.get("layer", 0)), int(asked.get("head", 0)), int(asked.get("token", 5))
     assert (layer, head, token) in pictures(app)["attention.head"].cases

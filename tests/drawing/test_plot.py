@@ -42,7 +42,7 @@ def test_bars_reach_from_nought_to_their_values() -> None:
     assert straight(right, values) and np.allclose(left, left[0])
     assert items["labels"] == ["3.00 of 0", "−1.00 of 1", "0.50 of 2"] and items["fill"] == "positive" and items["down"]
     assert list(np.argsort(items["y"])) == [0, 1, 2]
-    np.testing.assert_allclose(px(texts["x"]), right + [4, -4, 4], atol=0.01)
+    np.testing.assert_allclose(px(texts["x"]), right + np.array([4, -4, 4]), atol=0.01)
     assert texts["anchor"] == ["start", "end", "start"] and texts["texts"][2] == [[["c", True, ""]]]
 
 

@@ -63,9 +63,7 @@ def watch(here: str, view: ViewState, trace: vm.Trace, t: Texts) -> None:
     In a fragment, so that a click opens the drawer without running the page again. ``trace`` is the
     run that the page shows, seen from one of its stacks.
     """
-    words = {name: t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
-    words["part"] = t("common.numbers_part", shown="{shown}", n="{n}")
-    components.plots(words, key="derivation.cells", on_pick=picked)
+    components.reach(key="derivation.reach")
     if state.cell() is None:
         state.write(state.now(view))
         return

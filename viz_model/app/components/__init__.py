@@ -7,7 +7,7 @@ which thing was clicked.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import streamlit as st
@@ -118,11 +118,6 @@ def tree(data: dict[str, Any], *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "tree", **data}))
 
 
-def plots(words: Mapping[str, str], *, key: str, on_pick: Ask) -> None:
-    """Clicks on the page's Plotly figures, and the numbers of each as tables that a button opens.
-
-    ``picked`` holds ``site`` and ``index`` of the cell (:class:`viz_model.drawing.cells.Cells`). The words are
-    ``open``, ``close``, ``item``, ``ask`` and ``part``, with places for ``shown`` and ``n``.
-    """
-    header = {"kind": "plots", "words": dict(words)}
-    _module()(key=key, data=framed(header), on_picked_change=_callback(key, on_pick))
+def reach(*, key: str) -> None:
+    """Has all that scrolls by itself reached by the keyboard."""
+    _module()(key=key, data=framed({"kind": "reach"}))

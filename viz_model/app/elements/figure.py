@@ -52,7 +52,8 @@ def figure(
         if sheet is None:
             return None
         told = alt(page) if callable(alt) else alt
-        words = {"masked": page.t("common.masked")}
+        words = {"masked": page.t("common.masked"), "part": page.t("common.numbers_part", shown="{shown}", n="{n}")}
+        words |= {name: page.t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
         made = plot.scene(sheet, key, told, words=words, known=known, has_picks=on_pick is not None)
         notes = sheet.layout.get("meta") or {}
         said = [page.t(f"common.{_NOTES[name]}", **values) for name, values in notes.items()]
