@@ -100,7 +100,7 @@ def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: s
         visitor.choose("attention.matrix", "scores")
         assert not visitor.errors
         shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
-        assert address == QUERY | {"layer": "0", "head": "0"} | {
+        assert address == QUERY | {
             "section": "what_if",
             "mask": "window",
             "tab": "numbers",

@@ -131,7 +131,8 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first guess|.*the first guess)", part.value))
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
-    app.button_group(key="sidebar.layer").set_value(0).run()
+    app.query_params["layer"] = "0"
+    app.run()
     assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
     assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
 

@@ -71,7 +71,7 @@ def test_the_code_of_the_page_runs_and_agrees(config: ModelConfig, opened: Open)
 
 
 def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -> None:
-    app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1)))
+    app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1), layer="0"))
     assert "Points are medians" in said(app)
     app.text_input(key="frame.text").set_value("Another sentence").run()
     assert "Points are medians" in said(app)
