@@ -25,9 +25,9 @@ def bridge(app: AppTest) -> dict[str, Any]:
 
 
 def shown(app: AppTest) -> tuple[int, int, int]:
-    """Layer, head and token of the address, and of a picture of all three; a token it has not is the last."""
+    """Layer, head and token of the address, and of a picture of all three; what it has not is the first, or the last token."""
     asked = app.query_params
-    layer, head, token = int(asked["layer"]), int(asked["head"]), int(asked.get("token", 5))
+    layer, head, token = int(asked.get("layer", 0)), int(asked.get("head", 0)), int(asked.get("token", 5))
     assert (layer, head, token) in pictures(app)["attention.head"].cases
     return layer, head, token
 
