@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import math
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -125,23 +124,18 @@ def _matrices(app: AppTest) -> Iterator[tuple[cells.Cells, np.ndarray, bool]]:
 
 def pictures(app: AppTest) -> dict[str, scenes.Sent]:
     """The scenes of a page, by their keys."""
-    found = {}
-    for part in app.get("bidi_component"):
-        if part.proto.component_name == "viz-model.pictures" and part.proto.bytes:
-            sent = scenes.read(part.proto.bytes)
-            if sent.header["kind"] == "scene":
-                found[part.proto.id.rpartition("-")[2]] = sent
-    return found
+    return {key: sent for key, sent in _sent(app).items() if sent.header["kind"] == "scene"}
 
 
-def frames(app: AppTest) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
-    """What components are sent, by their keys: (header, float32 numbers)."""
-    found = {}
-    for part in app.get("bidi_component"):
-        if (raw := part.proto.bytes) and part.proto.component_name != "viz-model.pictures":
-            length = struct.unpack("<I", raw[:4])[0]
-            found[part.proto.id.rpartition("-")[2]] = (
-                json.loads(raw[4 : 4 + length]),
-                np.frombuffer(raw[4 + length :], "<f4"),
-            )
-    return found
+def mounts(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What every other mount of the module is told, by its key: the bridge, chips, a tree of modules."""
+    return {key: sent.header for key, sent in _sent(app).items() if sent.header["kind"] != "scene"}
+
+
+def _sent(app: AppTest) -> dict[str, scenes.Sent]:
+    parts = [part.proto for part in app.get("bidi_component")]
+    return {
+        part.id.rpartition("-")[2]: scenes.read(part.bytes)
+        for part in parts
+        if part.component_name == "viz-model.pictures"
+    }

@@ -27,23 +27,39 @@ class Sent(NamedTuple):
         written = self.header["cases"]
         return {tuple(map(int, filter(None, name.split(",")))): n for name, n in written.items()}
 
-    def marks(self, case: int = 0) -> list[dict[str, Any]]:
-        """The marks of one case, with numbers for arrays."""
-        found: list[dict[str, Any]] = []
-        for panel in self._plain(self.header["panels"], case):
-            if panel.get("present", True):
-                found += [mark for mark in panel["marks"] if mark.get("present", True)]
+    def field(self, name: str, case: int = 0) -> Any:
+        """What one case has in the header, such as its "title"."""
+        return self._plain(self.header.get(name), case)
+
+    def panels(self, case: int = 0) -> list[str]:
+        """The names of a case's panels, in order."""
+        return [panel["id"] for panel in self._panels(case)]
+
+    def panel(self, name: str, case: int = 0) -> dict[str, Any]:
+        (found,) = [panel for panel in self._panels(case) if panel["id"] == name]
         return found
 
-    def mark(self, name: str, case: int = 0) -> dict[str, Any]:
-        (found,) = [mark for mark in self.marks(case) if mark["id"] == name]
+    def marks(self, case: int = 0, panel: str | None = None) -> list[dict[str, Any]]:
+        """The marks of one case, with numbers for arrays; those of one panel, or all."""
+        panels = [one for one in self._panels(case) if panel in (None, one["id"])]
+        return [mark for one in panels for mark in one["marks"] if mark.get("present", True)]
+
+    def mark(self, name: str, case: int = 0, panel: str | None = None) -> dict[str, Any]:
+        (found,) = [mark for mark in self.marks(case, panel) if mark["id"] == name]
         return found
+
+    def texts(self, case: int = 0) -> list[str]:
+        """All that is written in the picture."""
+        return [mark["text"] for mark in self.marks(case) if mark["kind"] == "text"]
 
     def cells(self, case: int = 0) -> Iterator[tuple[cells.Cells, np.ndarray]]:
         """Which numbers of the run cells are, and what is drawn of them."""
         for mark in self.marks(case):
             if mark["kind"] == "cells" and (which := cells.read({"cells": mark["where"]} if "where" in mark else None)):
                 yield which, np.atleast_2d(mark["values"])
+
+    def _panels(self, case: int) -> list[dict[str, Any]]:
+        return [panel for panel in self.field("panels", case) if panel.get("present", True)]
 
     def _plain(self, value: Any, case: int) -> Any:
         match value:

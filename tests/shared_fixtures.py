@@ -23,6 +23,8 @@ import plotly.graph_objects as go
 import pytest
 import torch
 from browser_driver import WIDE, Visit, settle
+from firefox import Firefox
+from firefox import running as running_firefox
 from plotly_form import form_of
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
@@ -239,6 +241,19 @@ def chromium() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    """A Firefox whose visitor likes dark pages. Without one on this machine it is as for :func:`chromium`."""
+    path = shutil.which("firefox-esr") or shutil.which("firefox")
+    if path is None:
+        reason = "no firefox on the PATH: install it to run these browser tests"
+        if os.environ.get(REQUIRE_BROWSER):
+            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
+        pytest.skip(reason)
+    with running_firefox(path, tmp_path_factory.mktemp("firefox"), **{"ui.systemUsesDarkTheme": 1}) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

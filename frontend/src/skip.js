@@ -1,5 +1,5 @@
 // A link past everything that stands on every page, as the first thing in the document.
-const ID = "viz-model-skip"
+const ID = "viz-model-skip", CONTENT = "viz-model-content"
 const LOOK = `#${ID} { position: fixed; top: 0.5rem; left: 0.5rem; z-index: 1000000; padding: 0.6rem 1rem;
   border-radius: 0.5rem; background: #6b4fa0; color: #fff; font: 600 16px/1.4 "Source Sans", sans-serif; text-decoration: none; }
 #${ID}:not(:focus) { clip-path: inset(50%); width: 1px; height: 1px; padding: 0; overflow: hidden; }
@@ -11,7 +11,7 @@ function link() {
   document.head.append(style)
   const link = document.createElement("a")
   link.id = ID
-  link.href = "#"
+  link.href = `#${CONTENT}`
   link.onclick = event => {
     event.preventDefault()
     const title = document.querySelector("[data-testid=stMain] h2")
@@ -25,6 +25,7 @@ function link() {
 }
 
 export function skip(root, header) {
+  document.querySelector("[data-testid=stMain]")?.setAttribute("id", CONTENT)
   const shown = document.getElementById(ID) ?? link()
   shown.textContent = header.label
 }

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import figures, frames, open_page
+from app_driver import figures, mounts, open_page, pictures
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, some, turns
 
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.frame import SECTIONS
-from viz_model.drawing import cells
 from viz_model.drawing.cells import COLUMN, Cells
-from viz_model.topics.overview.pictures import overview
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 TWINS = ("story-pre-ln", "story-post-ln")
@@ -57,17 +55,19 @@ def numbers(value: Any) -> Iterator[np.ndarray]:
                 yield from numbers(inner)
 
 
-def pictures(app: AppTest) -> str:
+def drawn(app: AppTest) -> str:
     """All that is drawn, as one text, to compare two runs by."""
-    drawn = [[figure["data"], figure["layout"]] for figure in figures(app)]
-    framed = [[header, values.tolist()] for header, values in frames(app).values()]
-    return json.dumps([drawn, framed])
+    charts = [[figure["data"], figure["layout"]] for figure in figures(app)]
+    sent = [[key, scene.header, *(part.tolist() for part in scene.arrays)] for key, scene in pictures(app).items()]
+    # The bridge's names are new each time.
+    others = {key: told for key, told in mounts(app).items() if told["kind"] != "bridge"}
+    return json.dumps([charts, sent, others])
 
 
 @functools.cache
 def of_the_cat(page: str) -> str:
     """The pictures of a page opened once, for all tests that compare others with them."""
-    return pictures(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
+    return drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
 
 
 OTHERS = ({"text": CHINESE, "model": "story-pre-ln"}, {"text": CAT, "model": "story-post-ln"})
@@ -78,12 +78,12 @@ OTHERS = ({"text": CHINESE, "model": "story-pre-ln"}, {"text": CAT, "model": "st
 def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, other: dict[str, str], visit: Open) -> None:
     # The twins share a vocabulary, so they cut a text alike.
     if page != "tokens" or other["text"] != CAT:
-        assert of_the_cat(page) != pictures(visit(page, **other))
+        assert of_the_cat(page) != drawn(visit(page, **other))
 
 
 @pytest.mark.parametrize("page", some(PAGES, 6))
 def test_the_same_view_draws_the_same_pictures(page: str, visit: Open) -> None:
-    assert of_the_cat(page) == pictures(visit(page, text=CAT, model="story-pre-ln"))
+    assert of_the_cat(page) == drawn(visit(page, text=CAT, model="story-pre-ln"))
 
 
 @pytest.mark.parametrize("model", TWINS)
@@ -91,39 +91,48 @@ def test_attention_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("attention", text=CAT, model=model, layer="2", head="3", token="4")
     trace = vm.load(model).trace(CAT)
     pattern = trace["blocks.2.attn.pattern"].numpy()
-    header, values = frames(app)["attention.grid"]
-    np.testing.assert_allclose(values.reshape(pattern.shape), pattern, atol=1e-6)
-    assert header["selected"] == 3
-    drawn = frames(app)["attention.head"][1].reshape(pattern.shape[1:])
     visible = np.tril(np.ones(pattern.shape[1:], dtype=bool))
-    np.testing.assert_allclose(drawn[visible], pattern[3][visible], atol=1e-6)
-    assert np.isnan(drawn[~visible]).all()
-    header, values = frames(app)["attention.steps"]
-    steps = values.reshape(len(header["rows"]), -1)
+    found = pictures(app)
+    assert found["attention.grid"].panels() == [f"head.{head}" for head in range(len(pattern))]
+    for head, weights in enumerate(pattern):
+        cells = found["attention.grid"].mark("cells", panel=f"head.{head}")
+        np.testing.assert_allclose(cells["values"], np.where(visible, weights, np.nan), atol=1e-6)
+    large = found["attention.head"]
+    np.testing.assert_allclose(large.mark("cells")["values"], np.where(visible, pattern[3], np.nan), atol=1e-6)
+    assert large.mark("rows")["marked"] == 4, "the row of the query that is looked at"
+    steps = list(found["attention.steps"].cells())
     query = Cells("blocks.2.attn.scores", (3, 4, COLUMN))
-    assert all((of := cells.read(row)) and of[:2] == query[:2] for row in header["rows"][:2])
+    assert all(which[:2] == query[:2] for which, _ in steps[:2])
     q, k = trace.head("blocks.2.attn.q", 3)[4], trace.head("blocks.2.attn.k", 3)
-    np.testing.assert_allclose(steps[0], (k @ q).numpy(), atol=1e-4)
-    np.testing.assert_allclose(steps[1], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
+    np.testing.assert_allclose(steps[0][1][0], (k @ q).numpy(), atol=1e-4)
+    np.testing.assert_allclose(steps[1][1][0], trace["blocks.2.attn.scores"][3, 4].numpy(), atol=1e-4)
+    widths = {mark["id"]: mark["thick"] for mark in found["attention.lines"].marks() if mark["id"].startswith("line.")}
+    assert widths == {
+        f"line.{q}.{k}": pytest.approx(0.6 + 7 * w) for (q, k), w in np.ndenumerate(pattern[3]) if w >= 0.02
+    }
 
 
 @pytest.mark.parametrize("model", TWINS)
 def test_overview_draws_the_trace(model: str, visit: Open) -> None:
     app = visit("overview", text=CAT, model=model)
     trace = vm.load(model).trace(CAT)
-    header, values = frames(app)["overview.pipeline"]
-    length, width = len(trace), trace.model.config.d_model
-    embedding = values[: length * width].reshape(length, width)
+    found = pictures(app)["overview.picture"]
+    embedding = found.mark("cells", panel="strip.embedding")["values"]
     np.testing.assert_allclose(embedding, trace["embed.token"].numpy(), atol=1e-6)
-    block = values[2 * length * width :][: length * length + length]
-    pattern = trace.head("blocks.0.attn.pattern", header["blocks"][0]["head"]).numpy()
-    drawn, hidden = block[: length * length].reshape(length, length), np.triu_indices(length, 1)
-    np.testing.assert_allclose(np.tril(drawn), pattern, atol=1e-6)
-    assert (drawn[hidden] == overview.HIDDEN).all()
-    np.testing.assert_allclose(block[length * length :], trace["blocks.0.resid.out"].norm(dim=-1), rtol=1e-5)
-    expected = trace.next_tokens(-1, len(header["next"]))
-    assert [guess["label"] for guess in header["next"]] == [token.label for token, _ in expected]
-    assert [guess["probability"] for guess in header["next"]] == pytest.approx([p for _, p in expected])
+    for layer in range(trace.n_layers):
+        cells = found.mark("cells", panel=f"block.{layer}")
+        head = found.mark("open", panel=f"block.{layer}")["act"]["pick"]["head"]
+        pattern = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
+        expected = np.where(np.tril(np.ones_like(pattern)), pattern, np.nan)
+        np.testing.assert_allclose(cells["values"], expected, atol=1e-6)
+        assert cells["site"] == f"blocks.{layer}.attn.pattern[{head}]"
+        lengths = found.mark("lengths", panel=f"block.{layer}")["values"][:, 0]
+        np.testing.assert_allclose(lengths, trace[f"blocks.{layer}.resid.out"].norm(dim=-1), rtol=1e-5)
+    guesses = [mark for mark in found.marks(panel="next") if mark["kind"] == "cells"]
+    next_tokens = trace.next_tokens(-1, len(guesses))
+    assert [guess["name"] for guess in guesses] == [token.label for token, _ in next_tokens]
+    shares = [guess["values"].item() for guess in guesses]
+    assert shares == pytest.approx([p for _, p in next_tokens]) and len(shares) > 3
 
 
 TEXTS = {
@@ -146,7 +155,7 @@ def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str, visit: Op
     app = visit("overview", text=CAT, lang="en", layer="1", head="2", token="3")
     app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
-    assert pictures(app) == pictures(visit(page, text=CAT, lang="en", layer="1", head="2", token="3"))
+    assert drawn(app) == drawn(visit(page, text=CAT, lang="en", layer="1", head="2", token="3"))
 
 
 def test_text_longer_than_the_context_is_kept_and_said_so(visit: Open) -> None:

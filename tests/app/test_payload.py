@@ -17,8 +17,11 @@ import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.frame import SECTIONS
 from viz_model.config import NoHead
+from viz_model.drawing import maps, scene
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
+from viz_model.topics.attention.numbers import views
+from viz_model.topics.attention.pictures import grid
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -134,10 +137,9 @@ def test_of_a_long_text_attention_waits_before_it_looks_at_all_heads(
 
 
 def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
-    from viz_model.topics.attention.numbers import views
-    from viz_model.topics.attention.pictures import grid
-
     lm = long_model(n_layers=1, n_heads=64, d_model=128, d_ffn=32, head=NoHead(), kind="encoder")
     trace = lm.trace(ids=list(range(200))).at("encoder")
-    header, patterns = grid.scene(views.grid_view(trace, 0), 0, ["broad"] * 64)
-    assert patterns.nbytes + len(str(header)) <= MOST_GRID and header["pool"] > 1
+    view = views.grid_view(trace, 0)
+    drawn = grid.maps(view, "head", lambda _: "broad", str, ("from", "to"))
+    sent = scene.encode(maps.scene(drawn, "grid", "title", {"masked": "masked"}))
+    assert len(sent) <= MOST_GRID and view.pool > 1

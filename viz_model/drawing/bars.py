@@ -46,12 +46,15 @@ def _add(
 ) -> None:
     """Bars with a ``name`` for the legend.
 
-    Texts are written ``inside`` in white, or ``outside`` behind the ends. ``clicks`` is what a click on each
-    answers with, ``cells`` which numbers of the run they are. ``more`` is Plotly's, such as ``base``.
+    Texts are written ``inside`` in white, on a light solid colour in black, or ``outside`` behind the ends.
+    ``clicks`` is what a click on each answers with, ``cells`` which numbers of the run they are. ``more`` is
+    Plotly's, such as ``base``.
     """
     texts: dict[str, Any] = {}
     if inside is not None:
-        font = {"size": size, "color": "#ffffff"}
+        colour = fill["color"] if isinstance(fill, Mapping) else fill
+        is_solid = isinstance(colour, str) and colour.startswith("#")
+        font = {"size": size, "color": theme.over(colour) if is_solid else "#ffffff"}
         texts = {"text": inside, "textposition": "inside", "textfont": font}
         texts |= {"insidetextanchor": "middle", "textangle": 0}
     if outside is not None:

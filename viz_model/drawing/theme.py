@@ -81,6 +81,11 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def over(colour: str) -> str:
+    """What can be read when it is written on a colour: white, or black."""
+    return max("#ffffff", "#000000", key=lambda ink: contrast(ink, colour))
+
+
 @lru_cache
 def written(role: str, page: Literal["light", "dark"]) -> str:
     """The hue of a role, so dark or so light that a symbol written in it can be read on the page."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import offer, open_page, run_code
+from app_driver import mounts, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -47,21 +47,13 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*page.markdown, *page.caption, *page.info, *page.subheader))
 
 
-def component(app: AppTest, name: str) -> dict[str, object]:
-    """What Python sent to a component of the page."""
-    for part in app.get("bidi_component"):
-        if part.proto.component_name.endswith(f".{name}"):
-            return json.loads(part.proto.json)
-    raise AssertionError(f"no component {name}")
-
-
 @every
 def test_any_two_models_stand_side_by_side(pair: tuple[ModelConfig, ModelConfig], opened: Open) -> None:
     lms = [language_model(config) for config in pair]
     app = opened(*lms)
     text = said(app)
     assert "{{" not in text
-    rows = component(app, "parts")["rows"]
+    rows = mounts(app)["architectures.parts"]["rows"]
     assert isinstance(rows, list)
     kinds = next(row["values"] for row in rows if row["name"] == "Kind")
     assert kinds == [
@@ -105,7 +97,7 @@ def test_a_model_that_cannot_read_the_text_is_said_so(opened: Open) -> None:
     ids = dataclasses.replace(language_model(CONFIGS[0]), tokenizer=IdTokenizer(CONFIGS[0].n_vocab))
     app = opened(language_model(CONFIGS[-1]), ids)
     assert any("`m1`" in part.value and "The" in part.value for part in app.info)
-    rows = component(app, "parts")["rows"]
+    rows = mounts(app)["architectures.parts"]["rows"]
     assert isinstance(rows, list) and len(rows) > 20
     assert "Through the blocks" not in said(app)
 

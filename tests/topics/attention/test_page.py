@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, frames, offer, open_page, run_code
+from app_driver import figures, offer, open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, name, some
 from tiny_models import describe, language_model, variants
@@ -94,9 +94,8 @@ def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) ->
             choice = masks.MaskChoice(mask)
             # The head under the mask, the predictions where there are some, and the change by position.
             trace = opened.trace() if choice.is_own else opened.trace(mask={side: masks.build(choice, side, length)})
-            shown = frames(app)["attention.under_mask.masked"][1].reshape(length, length)
-            recorded = trace.at(side).head("blocks.1.attn.masked", 1).numpy()
-            np.testing.assert_allclose(shown, np.where(np.isinf(recorded), np.nan, recorded), atol=1e-5)
+            shown = pictures(app)["attention.under_mask.masked"].mark("cells")["values"]
+            np.testing.assert_allclose(shown, trace.at(side).head("blocks.1.attn.masked", 1).numpy(), atol=1e-5)
             more = 0 if choice.is_own else 2 if config.has_logits else 1
             assert len(figures(app)) == before + more
             if more and config.has_logits:
@@ -170,7 +169,7 @@ def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened)
     query = {name: app.query_params[name] for name in set(app.query_params) - own}
     assert query == {"matrix": "scores", "mask": "global", "size": "4", "chosen": "1.2"}
     again = opened(config, **query, section="what_if", tab="code")
-    assert frames(again).keys() == frames(app).keys() and not again.warning
+    assert pictures(again).keys() == pictures(app).keys() and not again.warning
     assert again.slider(key="attention.size").value == 4
     assert again.session_state["attention.sections"] == "Another mask, heads off"
     assert again.session_state["attention.tabs"] == "Code"

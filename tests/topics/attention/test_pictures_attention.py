@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scenes
 from tiny_models import describe, language_model, run_both, variants
 
 import viz_model as vm
 from viz_model.config import Rope, YarnScaling
-from viz_model.drawing import heatmap, spans, strips
+from viz_model.drawing import heatmap, maps, spans, strips
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.scene.writing import short
 from viz_model.runs.derivation import derive
 from viz_model.topics.attention.numbers import layer, together, views
 from viz_model.topics.attention.pictures import forms, grid, steps
@@ -26,7 +29,8 @@ def trace(lm: vm.LanguageModel) -> vm.Trace:
 
 def test_the_grid_holds_every_head(trace: vm.Trace) -> None:
     view = views.grid_view(trace, LAYER)
-    np.testing.assert_array_equal(view.patterns, trace[AT + "pattern"].numpy())
+    future = np.triu(np.ones((len(trace), len(trace)), dtype=bool), k=1)
+    np.testing.assert_array_equal(view.patterns, np.where(future, np.nan, trace[AT + "pattern"].numpy()))
     assert view.pool == 1 and view.labels == tuple(token.label for token in trace.tokens)
 
 
@@ -35,7 +39,7 @@ def test_a_long_text_is_pooled(bundled: vm.LanguageModel) -> None:
     view = views.grid_view(trace, 0)
     assert view.patterns.shape[-1] <= views.GRID_SIZE < len(trace)
     assert len(view.labels) == view.patterns.shape[-1]
-    assert view.patterns.max() == pytest.approx(trace["blocks.0.attn.pattern"].max().item())
+    assert np.nanmax(view.patterns) == pytest.approx(trace["blocks.0.attn.pattern"].max().item())
 
 
 @pytest.fixture(params=variants(), ids=describe)
@@ -45,19 +49,32 @@ def any_trace(request: pytest.FixtureRequest) -> vm.Trace:
 
 
 NAMES = {name: name for name in (*steps.STEPS, "weighted")}
-WORDS = {"alt": "alt", "masked": "masked"}
+WORDS = {"masked": "masked"}
+
+
+def of_strips(view: strips.StripsView) -> Scene:
+    return strips.scene(view, "picture", "title", WORDS)
 
 
 def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace) -> None:
     view, config = views.grid_view(any_trace, LAYER), any_trace.config
-    np.testing.assert_allclose(view.patterns, any_trace[AT + "pattern"].numpy(), atol=1e-6)
     visible = any_trace.stack.visible(LAYER, len(any_trace), len(any_trace)).numpy()
-    np.testing.assert_array_equal(view.hidden, ~visible)
-    header, _ = grid.scene(view, 0, ["broad"] * config.n_heads)
-    np.testing.assert_array_equal([[cell == "1" for cell in row] for row in header["hidden"]], ~visible)
+    recorded = np.where(visible, any_trace[AT + "pattern"].numpy(), np.nan)
+    np.testing.assert_allclose(view.patterns, recorded, atol=1e-6)
     assert [head for group in view.groups for head in group] == list(range(config.n_heads))
     assert len(view.groups) == config.n_kv_heads
-    assert bool(header["groups"]) == (config.n_kv_heads < config.n_heads)
+    drawn = grid.maps(
+        view, "head", lambda summary: f"first {summary.first:.3f}", "with group {}".format, ("from", "to")
+    )
+    found = scenes.sent(maps.scene(drawn, "grid", "title", WORDS))
+    assert found.panels() == [f"head.{head}" for head in range(config.n_heads)]
+    for head, panel in enumerate(found.panels()):
+        np.testing.assert_allclose(found.mark("cells", panel=panel)["values"], recorded[head], atol=1e-6)
+        assert found.mark("does", panel=panel)["text"] == f"first {view.summaries[head].first:.3f}"
+        assert found.panel(panel)["act"] == {"select": {"head": head}}
+        group = head * config.n_kv_heads // config.n_heads
+        shares = [mark["text"] for mark in found.marks(panel=panel) if mark["id"] == "shares"]
+        assert shares == ([f"with group {group}"] if config.n_kv_heads < config.n_heads else [])
     if not layer.sight(any_trace, LAYER).is_two_way:
         assert all(summary.next == 0 for summary in view.summaries)
 
@@ -98,12 +115,16 @@ def test_the_steps_of_any_model_follow_from_each_other(query: int, any_trace: vm
 
 def test_the_steps_are_drawn_row_by_row(any_trace: vm.Trace) -> None:
     view = views.steps_view(any_trace, LAYER, 1, 3)
-    header, numbers = strips.scene(steps.step_strips(view, NAMES), WORDS)
     rows = view.rows()
-    assert [row["name"] for row in header["rows"]] == [f"{n}  {name}" for n, name in enumerate([*rows, "weighted"], 1)]
-    assert [row["look"] for row in header["rows"][-2:]] == ["share", "bars"]
-    for drawn, values in zip(numbers, rows.values(), strict=False):
-        np.testing.assert_allclose(drawn, np.where(np.isfinite(values), values, np.nan), rtol=1e-5, atol=1e-5)
+    found = scenes.sent(of_strips(steps.step_strips(view, NAMES)))
+    drawn = [found.mark(f"cells.{n}") for n in range(len(rows) + 1)]
+    assert [row["name"] for row in drawn] == [f"{n}  {name}" for n, name in enumerate([*rows, "weighted"], 1)]
+    assert [found.mark(f"name.{n}")["text"] for n in range(len(drawn))] == [short(row["name"], 26) for row in drawn]
+    assert [row["look"] for row in drawn[-2:]] == ["share", "bars"]
+    for row, values in zip(drawn, rows.values(), strict=False):
+        np.testing.assert_allclose(row["values"], values, rtol=1e-5, atol=1e-5)
+    masked = drawn[list(rows).index("masked_bias" if "masked_bias" in rows else "masked")]
+    np.testing.assert_array_equal(np.isneginf(masked["values"]), np.isneginf(view.mask))
 
 
 def test_by_hand_is_worked_out_for_any_model(any_trace: vm.Trace) -> None:
@@ -142,10 +163,14 @@ def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> No
 def test_strips_of_all_forms_are_drawn_with_their_lengths(any_trace: vm.Trace) -> None:
     view = views.forms_view(any_trace, LAYER, 1, 3, 2)
     names = {letter + form: letter + form for form in view.forms for letter in "qk"}
-    header, drawn = strips.scene(forms.form_strips(view, names, {"length": "length", "axis": "dimension"}), WORDS)
+    found = scenes.sent(of_strips(forms.form_strips(view, names, {"length": "length", "axis": "dimension"})))
+    drawn = np.stack([found.mark(f"cells.{n}")["values"] for n in range(len(names))])
     np.testing.assert_allclose(drawn, np.concatenate([view.queries, view.keys]), rtol=1e-5, atol=1e-6)
-    written = [float(row["behind"].removeprefix("length ")) for row in header["rows"]]
+    written = [float(found.mark(f"behind.{n}")["text"].removeprefix("length ")) for n in range(len(names))]
     np.testing.assert_allclose(written, np.linalg.norm(drawn, axis=-1), atol=0.006)
+    tops = np.reshape([found.mark(f"cells.{n}")["top"] for n in range(len(names))], (2, -1))
+    largest = np.abs(drawn).reshape(2, len(view.forms), -1).max(axis=(0, 2))
+    np.testing.assert_allclose(tops, [largest, largest], err_msg="query and key of a form share a scale")
 
 
 @pytest.mark.parametrize("token", [0, 20, 59])
@@ -265,9 +290,11 @@ def test_a_large_output_matrix_is_pooled_within_its_heads(d_model: int, n_heads:
 def test_a_mask_says_what_it_adds_and_has_no_scale(trace: vm.Trace) -> None:
     axes = ("from", "to", "dimension")
     for name in layer.matrices(trace, LAYER):
-        header, numbers = strips.scene(
-            strips.matrix(views.head_view(trace, LAYER, HEAD, 3, axes, name), written=True), WORDS
-        )
-        assert header["written"] and header["hidden"] == "−∞" and header["scale"] == (name != "mask")
+        view = views.head_view(trace, LAYER, HEAD, 3, axes, name)
+        found = scenes.sent(of_strips(strips.matrix(view, written=True)))
+        cells = found.mark("cells")
+        assert cells["written"] and cells.get("hidden", "−∞") == "−∞"
+        assert any(mark["id"] == "scale" for mark in found.marks()) == (name != "mask")
         if name == "mask":
-            assert set(np.unique(numbers[np.isfinite(numbers)])) == {0.0} and np.isnan(numbers).any()
+            numbers = cells["values"]
+            assert set(np.unique(numbers[np.isfinite(numbers)])) == {0.0} and np.isneginf(numbers).any()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scenes
 import streamlit as st
-from app_driver import frames, offer, open_page, run_code
+from app_driver import offer, open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
 from tiers import some
 from tiny_models import describe, language_model, variants
@@ -50,15 +51,32 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info))
 
 
+def check_lines(drawn: scenes.Sent, pattern: np.ndarray, token: int) -> None:
+    """The lines are the weights [Tq, Ts] of a short text, as thick as these, and the token's stand out."""
+    found = {mark["id"]: mark for mark in drawn.marks()}
+    for q, s in np.ndindex(pattern.shape):
+        thick = found[f"line.{q}.{s}"]["thick"] if f"line.{q}.{s}" in found else 0.6
+        assert (thick - 0.6) / 7 == pytest.approx(pattern[q, s], abs=0.02 if thick == 0.6 else 1e-6)
+    boxes = {q: found[f"target.{q}"]["opacity"] for q in range(len(pattern))}
+    assert max(boxes, key=lambda q: boxes[q]) == token and len(set(boxes.values())) == min(2, len(boxes))
+    for s, weight in enumerate(pattern[token]):
+        assert (f"share.{s}" in found) == (weight >= 0.005)
+        if weight >= 0.005:
+            assert found[f"share.{s}"]["text"] == f"{weight:.0%}"
+
+
 @pytest.mark.parametrize("config", some(PAIRS, 4), ids=describe)
 def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opened: Opened) -> None:
     app = opened(config, target=TARGET, layer="1", head="2", token="3")
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
     pattern = trace["blocks.1.cross.pattern"].numpy()
-    drawn = frames(app)
-    np.testing.assert_allclose(drawn["cross_attention.grid"][1].reshape(pattern.shape), pattern, atol=1e-6)
-    np.testing.assert_allclose(drawn["cross_attention.lines"][1].reshape(pattern.shape[1:]), pattern[2], atol=1e-6)
-    assert drawn["cross_attention.lines"][0]["selected"] == 3 and drawn["cross_attention.grid"][0]["selected"] == 2
+    drawn = pictures(app)
+    for head, weights in enumerate(pattern):
+        cells = drawn["cross_attention.grid"].mark("cells", panel=f"head.{head}")
+        np.testing.assert_allclose(cells["values"], weights, atol=1e-6)
+    np.testing.assert_allclose(drawn["cross_attention.map"].mark("cells")["values"], pattern[2], atol=1e-6)
+    assert drawn["cross_attention.map"].mark("rows")["marked"] == 3
+    check_lines(drawn["cross_attention.lines"], pattern[2], 3)
     lines = run_code(app)
     assert lines == ["decoder.blocks.1.cross.pattern", "True"]
     words = said(app)
@@ -76,11 +94,7 @@ def test_the_page_is_the_decoders_whichever_stack_is_chosen(lang: str, opened: O
     # The encoder is deeper: its last layer is no layer of the decoder.
     app = opened(PAIRS[0], target=TARGET, side="encoder", layer="2", head="1", token="1", lang=lang)
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
-    header, weights = frames(app)["cross_attention.lines"]
-    np.testing.assert_allclose(
-        weights.reshape(len(trace), len(trace.ids)), trace["blocks.1.cross.pattern"][1].numpy(), atol=1e-6
-    )
-    assert header["selected"] == len(trace) - 1
+    check_lines(pictures(app)["cross_attention.lines"], trace["blocks.1.cross.pattern"][1].numpy(), len(trace) - 1)
 
 
 def test_the_average_is_over_the_heads_and_says_so(opened: Opened) -> None:
@@ -89,8 +103,10 @@ def test_the_average_is_over_the_heads_and_says_so(opened: Opened) -> None:
     assert not app.exception
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")
     mean = trace["blocks.0.cross.pattern"].mean(0).numpy()
-    np.testing.assert_allclose(frames(app)["cross_attention.lines"][1].reshape(mean.shape), mean, atol=1e-6)
-    assert frames(app)["cross_attention.grid"][0]["selected"] is None
+    drawn = pictures(app)
+    check_lines(drawn["cross_attention.lines"], mean, 2)
+    np.testing.assert_allclose(drawn["cross_attention.map"].mark("cells")["values"], mean, atol=1e-6)
+    assert not list(drawn["cross_attention.map"].cells()), "an average is no number of the run"
     assert f"the average of the {PAIRS[1].n_heads} heads of layer 0" in said(app)
 
 
@@ -105,13 +121,16 @@ def test_the_stepper_selects_the_token_of_the_whole_page(opened: Opened) -> None
     app = opened(PAIRS[0], target=TARGET, token="1")
     app.slider(key="cross_attention.step").set_value(4).run()
     assert not app.exception
-    assert app.query_params["token"] == "4" and frames(app)["cross_attention.lines"][0]["selected"] == 4
+    trace = opened.lm.trace(TEXT, TARGET).at("decoder")
+    assert app.query_params["token"] == "4"
+    check_lines(pictures(app)["cross_attention.lines"], trace["blocks.0.cross.pattern"][0].numpy(), 4)
     assert "after 5 tokens the model's first guess is" in said(app)
 
 
 def test_a_target_of_the_start_token_alone_has_one_step(opened: Opened) -> None:
     app = opened(PAIRS[0], target="")
-    assert len(frames(app)["cross_attention.lines"][0]["target"]) == 1
+    drawn = [mark["id"] for mark in pictures(app)["cross_attention.lines"].marks()]
+    assert [name for name in drawn if name.startswith("target.name.")] == ["target.name.0"]
     assert not [slider for slider in app.slider if slider.key == "cross_attention.step"]
     assert "the target ends" in said(app)
 
@@ -145,5 +164,5 @@ def test_a_model_without_it_says_so_and_names_those_that_have_it(
     if lang == "en":
         assert f"{config.kind} alone" in said(app)
         app.button(key="cross_attention.model.pair").click().run()
-        assert not app.exception and "cross_attention.lines" in frames(app)
+        assert not app.exception and "cross_attention.lines" in pictures(app)
         assert app.query_params["model"] == "pair"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scenes
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model.drawing import lines, spans, strips, theme
+from viz_model.drawing import lines, maps, spans, strips, theme
 from viz_model.drawing.heatmap import Pool
 from viz_model.runs.derivation import derive
 from viz_model.topics.attention.numbers.views import steps_view
 from viz_model.topics.attention.pictures import steps as attention_steps
 from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.cross_attention import numbers as cross
-from viz_model.topics.cross_attention.pictures import decoding, maps, wiring
+from viz_model.topics.cross_attention.pictures import decoding, wiring
+from viz_model.topics.cross_attention.pictures import maps as every_head
 from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
 
@@ -50,9 +52,23 @@ def test_lines_show_the_window_around_the_token_and_what_it_reads(length: int) -
         assert view.target[view.selected] == f"t{token}"
         assert view.weights.shape == (min(length + 5, lines.MOST_LINES), min(length, lines.MOST_LINES))
         assert view.share == pytest.approx(view.weights[view.selected].sum())
-        header, weights = lines.scene(view, words(lines.WORDS))
-        assert weights.shape == (len(header["target"]), len(header["source"]))
-        assert header["target"][header["selected"]]["position"] == token
+        drawn = scenes.sent(lines.scene(view, "lines", "title", words(lines.WORDS)))
+        named = {mark["id"]: mark for mark in drawn.marks()}
+        for side, labels, first in zip(("target", "source"), (view.target, view.source), view.first, strict=True):
+            for n, label in enumerate(labels):
+                assert named[f"{side}.name.{first + n}"]["text"] == label
+        for q, s in np.ndindex(view.weights.shape):
+            line = named.get(f"line.{view.first[0] + q}.{view.first[1] + s}")
+            assert (line is None) == (view.weights[q, s] < 0.02)
+            if line is not None:
+                assert line["thick"] == pytest.approx(0.6 + 7 * view.weights[q, s])
+                ends = named[f"source.{view.first[1] + s}"], named[f"target.{view.first[0] + q}"]
+                np.testing.assert_allclose(line["y"][:, 1], [box["y"] + box["height"] / 2 for box in ends], rtol=1e-6)
+                assert (line.get("opacity", 1) > 0.3) == (view.first[0] + q == token), "the selected one's are strong"
+        boxes = {n: named[f"target.{view.first[0] + n}"] for n in range(len(view.target))}
+        assert max(boxes, key=lambda n: boxes[n]["opacity"]) == view.selected
+        assert boxes[view.selected]["act"] == {"select": {"token": token}}
+        assert all("act" not in mark for name, mark in named.items() if name.startswith("source."))
 
 
 def test_no_other_window_holds_more() -> None:
@@ -66,8 +82,8 @@ def test_no_other_window_holds_more() -> None:
 def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) -> None:
     patterns = np.random.default_rng(1).random(shape)
     target, source = ([f"{side}{i}" for i in range(n)] for side, n in zip("ts", shape[1:], strict=True))
-    view = maps.MapsView.of(patterns, target, source)
-    assert max(view.patterns.shape[1:]) <= maps.MOST_CELLS
+    view = every_head.EveryHead.of(patterns, target, source)
+    assert max(view.patterns.shape[1:]) <= every_head.MOST_CELLS
     assert view.patterns.shape == (shape[0], len(view.target), len(view.source))
     for q in range(view.patterns.shape[1]):
         for s in range(view.patterns.shape[2]):
@@ -77,11 +93,21 @@ def test_maps_are_pooled_by_their_largest_weight(shape: tuple[int, int, int]) ->
 
 def test_small_maps_are_the_pattern_itself(trace: vm.Trace) -> None:
     every = cross.patterns(trace, LAYER)
-    view = maps.MapsView.of(every, cross.target_labels(trace), cross.source_labels(trace))
+    view = every_head.EveryHead.of(every, cross.target_labels(trace), cross.source_labels(trace))
     assert view.pool == Pool()
     np.testing.assert_array_equal(view.patterns, every)
-    header, values = maps.maps_scene(view, HEAD, words(maps.WORDS))
-    assert values.shape == (header["heads"], len(header["target"]), len(header["source"])) == every.shape
+    site = f"decoder.blocks.{LAYER}.cross.pattern"
+    drawn = maps.scene(every_head.maps(view, "head", ("from", "to"), site), "grid", "title", {"masked": "masked"})
+    found = scenes.sent(drawn)
+    assert found.panels() == [f"head.{head}" for head in range(len(every))]
+    for head, panel in enumerate(found.panels()):
+        assert found.panel(panel)["act"] == {"select": {"head": head}}
+        assert found.mark("name", panel=panel)["text"] == f"head {head}"
+        cells = found.mark("cells", panel=panel)
+        np.testing.assert_array_equal(cells["values"], every[head])
+        assert cells["names_of_rows"] == list(view.target) and cells["names_of_columns"] == list(view.source)
+    for head, (which, _) in enumerate(found.cells()):
+        assert which.at(1, 2) == (site, (head, 1, 2))
 
 
 NAMES = {step: f"<{step}>" for step in (*attention_steps.STEPS, "weighted")}
@@ -100,11 +126,11 @@ def test_the_steps_are_drawn_row_by_row(trace: vm.Trace) -> None:
 
 def test_hidden_cells_are_drawn_as_hidden_and_are_no_numbers_of_the_run(trace: vm.Trace) -> None:
     view = steps_view(trace, LAYER, HEAD, QUERY, "cross", cross.N_PADDING)
-    header, numbers = strips.scene(attention_steps.step_strips(view, NAMES), {})
-    (masked,) = [n for n, row in enumerate(header["rows"]) if "<masked>" in row["name"]]
-    np.testing.assert_array_equal(np.isnan(numbers[masked]), np.isneginf(view.mask))
-    assert np.isnan(numbers[masked]).sum() == cross.N_PADDING and header["written"]
-    assert not any("cells" in row for row in header["rows"])
+    found = scenes.sent(strips.scene(attention_steps.step_strips(view, NAMES), "steps", "title", {"masked": "masked"}))
+    (masked,) = [mark for mark in found.marks() if mark["kind"] == "cells" and "<masked>" in mark["name"]]
+    np.testing.assert_array_equal(np.isneginf(masked["values"]), np.isneginf(view.mask))
+    assert np.isneginf(masked["values"]).sum() == cross.N_PADDING and masked["written"]
+    assert not list(found.cells()) and not any("where" in mark for mark in found.marks())
 
 
 @pytest.mark.parametrize("n_padding", [0, 2])

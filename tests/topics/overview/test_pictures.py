@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scenes
 import torch
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
@@ -86,29 +87,69 @@ def test_layers_are_spread_evenly(n_layers: int, chosen: int) -> None:
     assert list(layers) == sorted(set(layers))
 
 
+WORDS = {word: f"<{word}>" for word in (*overview.WORDS, "next", "after")} | {"every": "# of @", "dimensions": "#"}
+
+
+def drawn(view: overview.OverviewView, trace: vm.Trace) -> scenes.Sent:
+    return scenes.sent(overview.scene(view, ["does"] * len(view.blocks), trace.prefix, WORDS))
+
+
 @every
-def test_the_scene_holds_all_numbers_in_order(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[0])
+@pytest.mark.parametrize("which", [0, -1])
+def test_the_picture_holds_all_numbers_in_order(which: int, config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[which])
     view = views.overview_view(trace, 1)
-    header, numbers = overview.scene(view, ["broad"] * len(view.blocks), trace.prefix)
-    expected = [strip.values.ravel() for strip in view.strips]
-    for block in view.blocks:
-        expected += [block.pattern.ravel(), block.norm]
-    expected += [] if view.vectors is None else [view.vectors.values.ravel()]
-    np.testing.assert_array_equal(numbers, np.concatenate(expected).astype(np.float32))
-    rows, strips = header["rows"], len(header["strips"]) + len(header["ends"])
-    assert len(numbers) == strips * rows * header["width"] + len(header["blocks"]) * (rows * rows + rows)
+    found = drawn(view, trace)
+    ends = [] if view.vectors is None else [view.vectors]
+    strips = [f"strip.{strip.part}" for strip in (*view.strips, *ends)]
+    blocks = [f"block.{block.layer}" for block in view.blocks]
+    n = len(view.strips)
+    assert found.panels() == ["tokens", *strips[:n], *blocks, *(strips[n:] or ["next"])]
+    for panel, strip in zip(strips, (*view.strips, *ends), strict=True):
+        np.testing.assert_array_equal(found.mark("cells", panel=panel)["values"], strip.values.astype(np.float32))
+    for panel, block in zip(blocks, view.blocks, strict=True):
+        cells = found.mark("cells", panel=panel)["values"]
+        np.testing.assert_array_equal(cells, np.where(block.pattern == overview.HIDDEN, np.nan, block.pattern))
+        np.testing.assert_array_equal(found.mark("lengths", panel=panel)["values"][:, 0], block.norm.astype(np.float32))
+        bars = [found.mark(f"length.{row}", panel=panel)["width"][0] for row in range(len(block.norm))]
+        longest = max(each.norm.max() for each in view.blocks)
+        np.testing.assert_allclose(bars, 0.3 * block.norm / longest, rtol=1e-5)
+        place = {"page": "attention", "layer": block.layer, "head": block.head}
+        assert found.mark("open", panel=panel)["act"] == {"pick": place}
+    asked = list(found.cells())
+    assert len(asked) == len(strips) + len(blocks) + len(view.next_tokens)
+    for which, values in asked:
+        site, index = which.at(0, 0) or ("", ())
+        assert values[0, 0] == pytest.approx(trace.whole[site][index].item(), abs=1e-6)
+
+
+@every
+def test_the_selected_row_and_the_guesses_are_those_of_the_token(config: ModelConfig) -> None:
+    trace = run_both(language_model(config)).at(config.sides[-1])
+    view = views.overview_view(trace, 2)
+    found = drawn(view, trace)
+    rows = {row: found.mark(f"row.{row}", panel="tokens") for row in range(len(trace))}
+    assert max(rows, key=lambda row: rows[row]["opacity"]) == 2
+    assert all(mark["act"] == {"select": {"token": row}} for row, mark in rows.items())
+    for n, (label, probability) in enumerate(view.next_tokens):
+        assert found.mark(f"bar.{n}")["width"] == [pytest.approx(probability), 0]
+        assert found.mark(f"share.{n}")["text"] == f"{probability:.1%}"
+        assert found.mark(f"cell.{n}")["values"] == np.float32(probability)
+        assert found.mark(f"cell.{n}")["names_of_rows"] == [label]
 
 
 def test_wide_strips_are_thinned_to_dimensions_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "MOST_NUMBERS", overview.MOST_NUMBERS // 10)
     trace = run_both(language_model(tiny_config(d_model=600, n_heads=2, d_ffn=8))).at("decoder")
     view = views.overview_view(trace, 1)
-    header, numbers = overview.scene(view, ["broad"] * len(view.blocks))
-    every, rows = header["every"], header["rows"]
-    assert every > 1 and len(numbers) <= overview.MOST_NUMBERS and header["dimensions"] == 600
-    first = numbers[: rows * header["width"]].reshape(rows, -1)
-    np.testing.assert_array_equal(first, trace["embed.token"].numpy()[:, ::every])
+    found = drawn(view, trace)
+    every, of = map(int, found.mark("beside", panel="strip.embedding")["text"].split(" of "))
+    cells = found.mark("cells", panel="strip.embedding")
+    assert every > 1 and of == 600
+    assert sum(mark["values"].size for mark in found.marks() if mark["kind"] == "cells") <= overview.MOST_NUMBERS
+    np.testing.assert_array_equal(cells["values"], trace["embed.token"].numpy()[:, ::every])
+    which, _ = next(found.cells())
+    assert which.at(1, 2) == ("embed.token", (1, 2 * every))
 
 
 @every

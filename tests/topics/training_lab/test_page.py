@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import frames, open_page, run_code
+from app_driver import open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
 from tiers import some
 
@@ -82,15 +82,18 @@ def offered(app: AppTest) -> list[str]:
 def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     app = open_lab(lang)
     assert not app.button(key="training_lab.start").disabled and app.button(key="training_lab.stop").disabled
-    assert "{{" not in said(app) and not frames(app)
+    assert "{{" not in said(app) and not any(key.startswith("training_lab.") for key in pictures(app))
     train(app)
     assert run_of(app).job.ended == "done" and "{{" not in said(app)
-    header, numbers = frames(app)["training_lab.loss"]
-    assert len(numbers) == 2 * sum(line["n"] for line in header["lines"]) > 0
     table = next(frame.value for frame in app.dataframe)
     reports = run_of(app).experiment.reports
     assert len(table) == len(reports) == 20
-    np.testing.assert_allclose(table.iloc[:, 1], [report.loss for report in reports], atol=1e-4)
+    losses = [report.loss for report in reports]
+    np.testing.assert_allclose(table.iloc[:, 1], losses, atol=1e-4)
+    told = pictures(app)["training_lab.loss"].mark("told")
+    held_out = run_of(app).experiment.held_out
+    np.testing.assert_allclose(told["values"].ravel(), [measured.loss for measured in held_out], rtol=1e-5)
+    assert all(f"{loss:.3g}" in name for loss, name in zip(losses, told["names_of_columns"][1:], strict=True))
 
 
 def test_prose_and_work_by_hand_are_of_this_run() -> None:

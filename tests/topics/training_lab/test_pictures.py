@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scenes
 
 from viz_model.topics.training_lab.numbers import by_hand
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
@@ -75,59 +76,129 @@ def test_what_is_spoken_of_are_these_numbers() -> None:
 
 
 CHARTS = (loss_chart, rate_chart, norms_chart)
+WIDE = 640
+"""Pixels that the pictures are laid out for."""
+
+
+def number(label: str) -> float:
+    """What is written at a tick."""
+    raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+    base, power = (label[:2], label[2:]) if label[2:].strip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻") == "" and label[2:] else (label, "")
+    return float(base) ** int(power.translate(raised)) if power else float(label)
+
+
+def ticks_of(found: scenes.Sent, axis: str) -> dict[float, float]:
+    """The pixel of each number that an axis names."""
+    marks = [mark for mark in found.marks() if mark["id"].startswith(f"{axis}.") and mark["kind"] == "text"]
+    return {number(mark["text"]): pixels(mark[axis]) for mark in marks}
+
+
+def pixels(length: Any) -> Any:
+    parts = np.asarray(length)
+    return parts[..., 0] * WIDE + parts[..., 1] if parts.ndim else float(parts)
+
+
+def lines_of(found: scenes.Sent, *, log: bool = False) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Every line as (steps, values): its pixels, read off at the ticks of both axes."""
+
+    def read(axis: str, at: np.ndarray, log: bool) -> np.ndarray:
+        ticks = ticks_of(found, axis)
+        (a, pixel_a), *_, (b, pixel_b) = ticks.items()
+        if log:
+            a, b = np.log10([a, b])
+        values = a + (pixels(at) - pixel_a) / (pixel_b - pixel_a) * (b - a)
+        return np.asarray(10**values if log else values)
+
+    known = [mark for mark in found.marks() if mark["id"].startswith("line.")]
+    return {mark["id"]: (read("x", mark["x"], False), read("y", mark["y"], log)) for mark in known}
+
+
+def axes_of(found: scenes.Sent) -> list[Any]:
+    return [mark for mark in found.marks() if mark["id"].startswith(("x.", "y.", "grid.", "axis"))]
 
 
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("n", [0, 1, 30])
-def test_a_frame_holds_all_lines_within_its_axes(chart: Any, n: int) -> None:
+def test_all_lines_are_drawn_between_their_axes(chart: Any, n: int) -> None:
     held_out = [Measured(0, 9.5, 0.0)] if n else []
-    header, numbers = chart(RunView.of(run_of([report(step, scale=0.1) for step in range(n)], held_out)), words)
-    assert numbers.dtype == np.float32 and len(numbers) == 2 * sum(line["n"] for line in header["lines"])
-    start = 0
-    for line in header["lines"]:
-        steps, values = np.split(numbers[start : start + 2 * line["n"]], 2)
-        start += 2 * line["n"]
-        scaled = np.log10(values) if header["y"]["log"] else values
-        low, high = header["y"]["range"]
-        assert (scaled >= low - 1e-6).all() and (scaled <= high + 1e-6).all() and (steps <= 600).all()
-    assert header["x"]["range"] == [0, 600] and len(header["y"]["ticks"]) >= 2
+    view = RunView.of(run_of([report(step, scale=0.1) for step in range(n)], held_out))
+    found = scenes.sent(chart(view, words))
+    steps, heights = ticks_of(found, "x"), ticks_of(found, "y")
+    assert set(steps) >= {0.0, 600.0} and len(heights) >= 2
+    top, bottom = min(heights.values()), max(heights.values())
+    tall = found.panel("chart")["height"]
+    for mark in (mark for mark in found.marks() if mark["id"].startswith("line.")):
+        across, down = pixels(mark["x"]), pixels(mark["y"])
+        assert (across >= steps[0] - 1e-3).all() and (across <= steps[600] + 1e-3).all()
+        assert (down >= min(top, 40)).all() and (down <= bottom + 0.03 * tall).all()
+
+
+def test_lines_are_drawn_at_their_numbers() -> None:
+    reports = [report(step, loss=9.0 - step / 10, scale=0.1) for step in range(30)]
+    view = RunView.of(run_of(reports, [Measured(0, 9.5, 0.0), Measured(30, 7.0, 0.0)]))
+    train, held_out = lines_of(scenes.sent(loss_chart(view, words))).values()
+    np.testing.assert_allclose(train, [view.steps, view.loss], rtol=1e-3)
+    np.testing.assert_allclose(held_out, [[0, 30], [9.5, 7.0]], rtol=1e-3, atol=1e-2)
+    drawn = lines_of(scenes.sent(norms_chart(view, words)), log=True).values()
+    for (steps, values), row in zip(drawn, view.norms, strict=True):
+        np.testing.assert_allclose(steps, view.steps, rtol=1e-3)
+        np.testing.assert_allclose(values, row, rtol=1e-3)
+    (told,) = [mark for mark in scenes.sent(loss_chart(view, words)).marks() if mark["id"] == "told"]
+    np.testing.assert_allclose(told["values"].ravel(), view.loss, rtol=1e-6)
+    assert told["names_of_columns"][4] == "step_axis 5: train 8.6, held_out 9.5"
 
 
 def test_the_axes_rest_while_a_run_goes_on() -> None:
     reports = [report(step, loss=9 - step / 10) for step in range(60)]
     for chart in CHARTS:
-        early, late = (chart(RunView.of(run_of(reports[:n])), words)[0] for n in (5, 60))
-        assert early["x"] == late["x"] and early["y"] == late["y"]
+        early, late = (axes_of(scenes.sent(chart(RunView.of(run_of(reports[:n])), words))) for n in (5, 60))
+        assert early == late and len(early) > 6
 
 
 def test_a_broken_loss_leaves_the_axis_finite() -> None:
     reports = [report(0), report(1, loss=float("nan")), report(2, loss=float("inf"))]
-    header = loss_chart(RunView.of(run_of(reports)), words)[0]
-    assert np.isfinite(header["y"]["range"]).all()
+    found = scenes.sent(loss_chart(RunView.of(run_of(reports)), words))
+    heights = ticks_of(found, "y")
+    assert len(heights) >= 2 and np.isfinite([*heights, *heights.values()]).all()
+    (steps, values) = lines_of(found)["line.0"]
+    np.testing.assert_allclose([steps, values], [[1], [5]], rtol=1e-3)
 
 
 def test_a_vanished_gradient_is_drawn_on_the_logarithmic_axis() -> None:
-    header, numbers = norms_chart(RunView.of(run_of([report(0, scale=0.0)])), words)
-    assert (numbers > 0).all() and np.less(*header["y"]["range"])
+    found = scenes.sent(norms_chart(RunView.of(run_of([report(0, scale=0.0)])), words))
+    assert len(ticks_of(found, "y")) >= 2
+    for steps, values in lines_of(found, log=True).values():
+        assert np.isfinite(steps).all() and (values > 0).all()
 
 
 def test_each_text_of_a_tuning_has_a_line_of_its_own() -> None:
     losses = {"own": [5.5, 0.3], "end": [6.0, 7.0], "en": [3.0, 5.0], "zh": [3.0, 4.0]}
-    header, numbers = tuned_chart([0, 80], losses, 80, words)
-    assert len({(line["colour"], line["dash"]) for line in header["lines"]}) == 4
-    np.testing.assert_allclose(numbers.reshape(4, 2, 2)[:, 1], list(losses.values()))
-    assert header["y"]["range"] == [0.0, pytest.approx(7.7)]
+    found = scenes.sent(tuned_chart([0, 80], losses, 80, words))
+    assert len({(found.mark(f"line.{n}")["stroke"], found.mark(f"line.{n}").get("dash")) for n in range(4)}) == 4
+    for (steps, values), expected in zip(lines_of(found).values(), losses.values(), strict=True):
+        np.testing.assert_allclose(steps, [0, 80], atol=1e-3)
+        np.testing.assert_allclose(values, expected, rtol=1e-3)
+    assert max(ticks_of(found, "y")) <= 7.7
 
 
 def test_only_the_ends_of_a_deep_model_are_named_in_the_legend() -> None:
-    header, _ = norms_chart(RunView.of(run_of([report(0)])), words)
-    assert [line["name"] for line in header["lines"] if line["legend"]] == ["embedding", "block 0", "block 2"]
+    found = scenes.sent(norms_chart(RunView.of(run_of([report(0)])), words))
+    legend = [mark["text"] for mark in found.marks() if mark["id"].startswith("name.")]
+    assert legend == ["embedding", "block 0", "block 2"]
+    assert [found.mark(f"sample.{n}")["stroke"] for n in range(3)] == [
+        found.mark(f"line.{n}")["stroke"] for n in (0, 1, 3)
+    ]
 
 
 @pytest.mark.parametrize("warmup", [True, False])
 def test_the_warm_up_is_marked_where_there_is_one(warmup: bool) -> None:
-    header = rate_chart(RunView.of(run_of([], warmup=warmup)), words)[0]
-    assert (header["area"] or {}).get("until") == (60 if warmup else None)
+    found = scenes.sent(rate_chart(RunView.of(run_of([], warmup=warmup)), words))
+    areas = [mark for mark in found.marks() if mark["id"] == "area"]
+    assert len(areas) == warmup
+    for area in areas:
+        steps = ticks_of(found, "x")
+        share = (pixels(area["x"]) + pixels(area["width"]) - steps[0]) / (steps[600] - steps[0])
+        assert pixels(area["x"]) == pytest.approx(steps[0]) and share == pytest.approx(60 / 600)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 300), (0, 9.9), (0, 0.0033), (0, 1187.0), (0, 20)])

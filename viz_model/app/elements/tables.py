@@ -21,7 +21,8 @@ def table(page: Page, site: str, values: np.ndarray, rows: Sequence[str], column
     shown = values[:, :MAX_TABLE_COLUMNS]
     shown = shown[: max(1, MAX_TABLE_CELLS // max(1, shown.shape[1]))]
     cells = pd.DataFrame(shown, columns=_distinct(columns[: shown.shape[1]]))
-    cells.insert(0, " ", _distinct(rows[: len(shown)]))
+    first = page.t("common.numbers_item")
+    cells.insert(0, f"{first} " if first in cells else first, _distinct(rows[: len(shown)]))
     if shown.shape != values.shape:
         sizes = (*shown.shape, *values.shape)
         names = ("rows", "columns", "all_rows", "all_columns")

@@ -75,8 +75,8 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
         if not view.counts[:, p].any():
             continue
         (role, hatch), name, shares = _PART_MARKS[part], words(f"where_{part}"), view.shares[:, p]
-        fill = bars.outlined(theme.ROLES[role], 0.75)
-        fill["pattern"] = {"shape": hatch, "size": 5, "fillmode": "overlay", "fgopacity": 0.3}
+        pattern = {"shape": hatch, "size": 5, "fillmode": "overlay", "fgopacity": 0.3}
+        fill = {"color": theme.ROLES[role], "pattern": pattern}
         bars.across(
             figure,
             shares,
@@ -85,7 +85,6 @@ def draw_where(view: WhereView, words: Words) -> go.Figure:
             name=name,
             inside=[f"{share:.0%}" if share >= 0.075 else "" for share in shares],
             hover=[hover((name, f"{n:,} ({x:.1%})")) for n, x in zip(view.counts[:, p].tolist(), shares, strict=True)],
-            textfont={"size": theme.SMALL, "color": theme.INK},
             constraintext="none",
         )
     figure.update_layout(barmode="stack", bargap=0.22)

@@ -52,7 +52,7 @@ def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
         bars.across(
             figure,
             values,
-            theme.rgba(theme.TOKENS[view.kinds.index(kind)], 0.75),
+            theme.TOKENS[view.kinds.index(kind)],
             width=None,
             name=names[kind],
             inside=[str(value) if value else "" for value in values],

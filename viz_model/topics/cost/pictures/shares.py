@@ -58,7 +58,7 @@ def draw_shares(view: SharesView, words: Words) -> go.Figure:
         bars.across(
             figure,
             100 * shares,
-            theme.rgba(STYLES[name].colour, 0.8),
+            STYLES[name].colour,
             width=None,
             name=words[name],
             inside=[f"{share:.0%}" if share >= 0.07 else "" for share in shares],

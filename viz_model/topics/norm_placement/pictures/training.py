@@ -15,6 +15,8 @@ from viz_model.topics.norm_placement.numbers import training_log
 from viz_model.topics.norm_placement.pictures.look import COLOURS, MARGIN, NAMES, faint, ratio, style
 
 MAX_POINTS = 120
+DASHES = ("solid", "dash", "dot", "dashdot")
+"""Of the curves of blocks, from the last block down."""
 HEIGHT = 400
 """Pixels of the curves that stand beside each other."""
 
@@ -130,13 +132,17 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
 def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> go.Figure:
     """The gradient's norm in every block by step, one twin beside the other on one scale.
 
-    The further up a block stands, the stronger its colour.
+    The further up a block stands, the stronger its colour; neighbours differ in their dashes.
     """
     figure = Sheet.grid(cols=len(view.curves), shared_yaxes=True, horizontal_spacing=0.03)
     depth = max(1, len(view.blocks) - 1)
     for column, (side, curve) in enumerate(view.curves.items(), start=1):
         for n, part in enumerate(view.blocks):
-            look = curves.Style(theme.rgba(COLOURS[side], 0.3 + 0.7 * n / depth), width=1.2 + 1.2 * n / depth)
+            colour, dash = (
+                theme.rgba(COLOURS[side], round(0.55 + 0.45 * n / depth, 2)),
+                DASHES[(depth - n) % len(DASHES)],
+            )
+            look = curves.Style(colour, dash, width=1.2 + 1.2 * n / depth)
             name = f"{NAMES[side]}, {block} {part.rpartition('.')[2]}"
             hover, at = "%{x}<br><b>%{y:.4f}</b>", (1, column)
             curves.line(figure, curve.steps + 1, curve.gradients[part], look, name=name, hover=hover, extra=name, at=at)

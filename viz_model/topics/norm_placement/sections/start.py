@@ -52,7 +52,8 @@ def _measured(t: Texts) -> None:
             seeds = range(len(view.table().T) // len(PLACES))
             columns = [f"{look.NAMES[place]}, {t(f'{PAGE}.seed')} {n}" for place in PLACES for n in seeds]
             st.dataframe(
-                pd.DataFrame(view.table(), columns=columns, index=pd.Index(view.rows)), key=f"{PAGE}.start.table"
+                pd.DataFrame(view.table(), columns=columns, index=pd.Index(view.rows, name=t("common.numbers_item"))),
+                key=f"{PAGE}.start.table",
             )
             st.code(
                 "from viz_model.topics.block.numbers import depth\n\nfound = depth.gradients_by_depth()",

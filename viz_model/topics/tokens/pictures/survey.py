@@ -11,8 +11,8 @@ from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.topics.tokens.numbers import splitting
 
 SHADES = {
-    "tokens_1": theme.ROLES["value"],
-    **{f"tokens_{n}": theme.rgba(theme.ROLES["ffn"], alpha) for n, alpha in ((2, 0.2), (3, 0.5), (4, 0.9))},
+    "tokens_1": theme.ROLES["query"],
+    **{f"tokens_{n}": theme.rgba(theme.ROLES["ffn"], alpha) for n, alpha in ((2, 0.3), (3, 0.65), (4, 1.0))},
     "unknown": theme.rgba(theme.ROLES["token"], 0.45),
 }
 """The parts of a bar: words of one token, of two, of three, of more, and those that are not known."""

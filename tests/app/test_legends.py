@@ -1,0 +1,82 @@
+"""What a legend tells apart is told apart by everybody: by colour, or by the form of its mark."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pytest
+from app_driver import figures, open_page
+from coloraide import Color
+from tiers import some
+
+from viz_model.app.frame import SECTIONS
+from viz_model.drawing import theme
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+SIGHTS = (None, "protan", "deutan", "tritan")
+APART = 10.0
+"""ΔE2000 as in ``tests/drawing/test_colours.py``."""
+
+
+class Mark(NamedTuple):
+    """What stands for a name in a legend: its form, its colour, and how much of the page shines through."""
+
+    name: str
+    form: tuple[object, ...]
+    colour: str
+    opacity: float
+
+    @classmethod
+    def of(cls, trace: dict[str, Any]) -> Mark | None:
+        """Nothing where each of its points has a colour of its own."""
+        line, marker = trace.get("line", {}), trace.get("marker", {})
+        drawn = "lines" in trace.get("mode", "") if trace["type"] == "scatter" else False
+        colour = line.get("color") if drawn else marker.get("color")
+        if not isinstance(colour, str):
+            return None
+        form = (
+            trace["type"],
+            trace.get("mode", ""),
+            line.get("dash", "solid"),
+            str(marker.get("symbol", "")),
+            str(marker.get("pattern", {}).get("shape", "")),
+        )
+        opacity = 1 if drawn else marker.get("opacity", 1)
+        return cls(trace["name"], form, colour, trace.get("opacity", 1) * opacity if isinstance(opacity, float) else 1)
+
+    def seen(self, page: str, sight: str | None) -> Color:
+        """On a light or a dark page."""
+        colour = Color(self.colour)
+        colour["alpha"] = float(colour["alpha"]) * self.opacity
+        solid = Color.layer([colour, theme.PAGES[page]], space="srgb")
+        return solid if sight is None else solid.filter(sight, method="machado").clip("srgb")
+
+
+def legend(figure: dict[str, Any]) -> list[Mark]:
+    """The marks of a figure's legend; of those that share a name the first."""
+    if not figure["layout"].get("showlegend", True):
+        return []
+    named = [trace for trace in figure["data"] if trace.get("name") and trace.get("showlegend", True)]
+    marks = [mark for trace in named if trace["type"] in ("scatter", "bar") and (mark := Mark.of(trace))]
+    return list({mark.name: mark for mark in reversed(marks)}.values())
+
+
+def alike(one: Mark, other: Mark) -> bool:
+    return one.form == other.form and any(
+        one.seen(page, sight).delta_e(other.seen(page, sight), method="2000") < APART
+        for page in theme.PAGES
+        for sight in SIGHTS
+    )
+
+
+@pytest.mark.parametrize("page", some(PAGES, 2))
+def test_what_a_legend_names_is_told_apart(page: str) -> None:
+    app = open_page(page, {"text": "The cat sat on the mat", "layer": "1"})
+    close = [
+        (one.name, other.name, one.colour, other.colour)
+        for figure in figures(app)
+        for one, other in combinations(legend(figure), 2)
+        if alike(one, other)
+    ]
+    assert not close

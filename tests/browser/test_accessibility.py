@@ -1,0 +1,179 @@
+"""Nothing that we draw keeps anybody out: axe-core over every page, light and dark, wide and narrow, in both languages.
+
+What is Streamlit's own and not in our hands stands in :data:`STREAMLIT`, dated; an entry that is met no more fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_driver import Visit, settle
+
+from viz_model.app.frame import SECTIONS
+
+pytestmark = pytest.mark.browser
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+LAPTOP = {"viewport": {"width": 1366, "height": 768}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+TALLEST = 16_000
+"""Pixels of the tallest window: axe looks at the colours of what is in sight alone."""
+TABS = ("formula", "hand", "code", "numbers")
+
+
+class Known(NamedTuple):
+    """What Streamlit itself does: an axe rule, and the beginning of the element that breaks it."""
+
+    rule: str
+    element: str
+    reason: str
+    seen: str
+
+
+STREAMLIT = (
+    Known(
+        "list",
+        '<ul data-testid="stSidebarNavItems"',
+        "on a phone the sections of the navigation stand in its list as div",
+        "2026-11-22, Streamlit 1.67",
+    ),
+    Known(
+        "listitem",
+        '<li class="st-emotion-cache-',
+        "and their links in list items without a list",
+        "2026-11-22, Streamlit 1.67",
+    ),
+)
+
+
+class Screen(NamedTuple):
+    options: dict[str, Any]
+    scheme: str
+    language: str
+
+
+SCREENS = [
+    Screen(device, scheme, language)
+    for device in (LAPTOP, PHONE)
+    for scheme in ("light", "dark")
+    for language in ("en", "zh")
+]
+ALWAYS = (SCREENS[0], SCREENS[-1])
+"""The two on which every page is looked at: nothing is alike in them."""
+BY_TURNS = [screen for screen in SCREENS if screen not in ALWAYS]
+
+CASES = [(page, screen) for page in PAGES for screen in ALWAYS] + [
+    (page, BY_TURNS[n % len(BY_TURNS)]) for n, page in enumerate(PAGES)
+]
+
+
+@pytest.fixture(scope="module")
+def met() -> Iterator[dict[str, set[Known]]]:
+    """By page and screen, which of :data:`STREAMLIT` were met."""
+    yield {}
+
+
+def name(case: object) -> str:
+    if not isinstance(case, Screen):
+        return str(case)
+    return f"{'laptop' if case.options is LAPTOP else 'phone'} {case.scheme} {case.language}"
+
+
+def known(rule: str, html: str) -> Known | None:
+    return next((each for each in STREAMLIT if each.rule == rule and re.match(each.element, html)), None)
+
+
+def violations(page: Any) -> list[tuple[str, str, str]]:
+    """Rule, element and reason of all that axe finds."""
+    found = Axe().run(page).response["violations"]
+    return [
+        (broken["id"], node["html"][:160], (node["any"] or node["all"] or node["none"])[0]["message"][:160])
+        for broken in found
+        for node in broken["nodes"]
+    ]
+
+
+def unroll(page: Any) -> None:
+    """Make the window as tall as the page."""
+    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height + 120, TALLEST)})
+    settle(page)
+
+
+@pytest.mark.parametrize(("page_name", "screen"), CASES, ids=name)
+def test_nobody_is_kept_out(page_name: str, screen: Screen, visit: Visit, met: dict[str, set[Known]]) -> None:
+    options = {**screen.options, "color_scheme": screen.scheme}
+    tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
+    path = "/" if page_name == "overview" else f"/{page_name}"
+    page = visit(path, options=options, lang=screen.language, layer="1", tab=tab)
+    unroll(page)
+    found = violations(page)
+    met[f"{page_name} {name(screen)}"] = {each for rule, html, _ in found if (each := known(rule, html))}
+    assert not [broken for broken in found if known(*broken[:2]) is None]
+
+
+def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> None:
+    for scheme in ("light", "dark"):
+        page = visit("/attention", options={**LAPTOP, "color_scheme": scheme}, cell="blocks.1.attn.scores:2,3,1")
+        page.get_by_role("dialog").wait_for()
+        assert not [broken for broken in violations(page) if known(*broken[:2]) is None]
+        page = visit("/next_token", options={**LAPTOP, "color_scheme": scheme})
+        page.locator(".figure-numbers").first.focus()
+        page.keyboard.press("Enter")
+        page.locator("dialog[open] table").first.wait_for()
+        assert not [broken for broken in violations(page) if known(*broken[:2]) is None]
+
+
+def test_what_is_streamlits_own_is_still_there(met: dict[str, set[Known]]) -> None:
+    if len(met) < len(CASES):
+        pytest.skip(f"only {len(met)} of {len(CASES)} pages were looked at in this run")
+    gone = set(STREAMLIT) - set().union(*met.values())
+    assert not gone, f"no longer met, remove: {gone}"
+
+
+def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
+    """Reached by Tab, opened by Enter, walked with the arrows; a number asks how it was made; Escape leads back."""
+    page = visit("/next_token", text="Once upon a time")
+    charts = page.get_by_test_id("stPlotlyChart")
+    page.wait_for_function(
+        "() => document.querySelectorAll('.js-plotly-plot').length"
+        " === document.querySelectorAll('.figure-numbers').length"
+    )
+    button = charts.first.locator(".figure-numbers")
+    assert button.get_attribute("aria-label") == f"Numbers: {charts.first.get_attribute('aria-label')}"
+    button.focus()
+    page.keyboard.press("Enter")
+    cells = page.locator("dialog[open] table").first.locator("tbody [role]")
+    cells.first.wait_for()
+    inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
+    focused = f"() => {{ {inside}; return at.innerText }}"
+    assert page.evaluate(focused) == cells.first.inner_text()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    row = page.locator("dialog[open] table").first.locator("tbody tr").nth(1)
+    assert page.evaluate(focused) == row.locator("[role]").last.inner_text()
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.className") == "figure-numbers"
+    page.keyboard.press("Enter")
+    cells.first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"cell=probs"), timeout=30_000)
+
+
+def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None:
+    page = visit("/next_token")
+    moves = "() => getComputedStyle(document.querySelector('[data-testid=stMain] button')).transitionDuration"
+    page.emulate_media(reduced_motion="reduce")
+    assert {float(part.strip("ms ")) for part in page.evaluate(moves).split(",")} <= {0.001, 1.0}
+    page.emulate_media(contrast="more")
+    inks = page.evaluate(
+        "() => [...document.querySelectorAll('[data-testid=stCaptionContainer] p')].map(e => getComputedStyle(e).color)"
+    )
+    assert set(inks) == {"rgb(0, 0, 0)"}
+    page.emulate_media(forced_colors="active")
+    kept = "() => getComputedStyle(document.querySelector('.js-plotly-plot .main-svg')).forcedColorAdjust"
+    assert page.evaluate(kept) == "none"

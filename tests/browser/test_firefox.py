@@ -1,0 +1,110 @@
+"""The same in Firefox: every page is drawn without an error, and what one does with pointer and keyboard works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from firefox import Firefox, Page
+
+from viz_model.app.frame import SECTIONS
+
+pytestmark = pytest.mark.browser
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+TEXT = "The cat sat on the mat"
+
+DEEP = """(() => {
+  window.deep = (selector, root = document) => {
+    const shadows = [...root.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+    return [...root.querySelectorAll(selector), ...shadows.flatMap(shadow => deep(selector, shadow))]
+  }
+  return true
+})()"""
+"""Defines ``deep``: the elements of a selector, those in shadow roots too."""
+
+PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClientRect().width).map(c => {
+  const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data
+  return pixels.some(value => value > 0)
+})"""
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(firefox: Firefox, app_url: str) -> Iterator[Visit]:
+    """Open a page and wait until it is painted. Whatever went wrong in the browser fails the test."""
+    pages: list[Page] = []
+
+    def visit(name: str, width: int = 1366, height: int = 768, **query: str) -> Page:
+        page = firefox.new_page()
+        pages.append(page)
+        asked = "&".join(f"{key}={quote(value)}" for key, value in {"text": TEXT, **query}.items())
+        page.open(f"{app_url}/{'' if name == 'overview' else name}?{asked}", width, height)
+        page.evaluate(DEEP)
+        return page
+
+    yield visit
+    wrong = [error for page in pages for error in page.wrong]
+    for page in pages:
+        page.close()
+    assert not wrong, wrong
+
+
+def query(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+    return found
+
+
+@pytest.mark.parametrize(("name", "n"), [(name, n) for n, name in enumerate(PAGES)])
+def test_every_page_is_drawn(name: str, n: int, visit: Visit) -> None:
+    width, height, language = [(1366, 768, "en"), (390, 844, "zh")][n % 2]
+    page = visit(name, width, height, lang=language, layer="1")
+    assert page.evaluate("document.querySelectorAll('[data-testid=stException]').length") == 0
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 2
+    plots = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')].map(p => p.querySelectorAll('.main-svg').length)"
+    )
+    pictures = page.evaluate(PAINTED)
+    assert all(plots)
+    assert any(pictures) or not pictures  # a canvas of labels alone stays empty: they are SVG above it
+    assert plots or pictures or name in ("mistakes", "training_lab")
+
+
+def test_a_click_follows_a_token(visit: Visit) -> None:
+    page = visit("next_token")
+    assert page.evaluate("deep('.chip').length") == 6
+    page.click("deep('.chip')[2]")
+    page.wait_for("new URLSearchParams(location.search).get('token') === '2'")
+    page.settle()
+    assert page.evaluate("deep('.chip')[2].getAttribute('aria-pressed')") == "true"
+
+
+def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
+    page = visit("next_token")
+    page.evaluate("(document.querySelector('[data-testid=stMain] input[type=text]').focus(), 1)")
+    page.press("End", *" too")
+    page.wait_for("new URLSearchParams(location.search).get('text') === 'The cat sat on the mat too'")
+    page.settle()
+    assert page.evaluate("deep('.chip').length") == 7
+
+
+def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
+    page = visit("next_token")
+    page.wait_for("!!document.querySelector('.figure-numbers')")
+    page.evaluate("(document.querySelector('.figure-numbers').focus(), 1)")
+    page.press("Enter", "ArrowDown", "ArrowRight")
+    inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
+    focused = f"(() => {{ {inside}; return at.outerHTML }})()"
+    assert page.evaluate(focused) == page.evaluate("deep('dialog[open] tbody tr')[1].children[1].outerHTML")
+    page.press("Escape")
+    assert page.evaluate("document.activeElement.className") == "figure-numbers"
+
+
+def test_the_dark_theme_is_the_visitors(visit: Visit) -> None:
+    page = visit("next_token")
+    assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is True
+    assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") == "rgb(20, 21, 26)"
+    assert query(page)["text"] == TEXT
