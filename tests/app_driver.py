@@ -47,6 +47,18 @@ def offer(monkeypatch: pytest.MonkeyPatch, models: Mapping[str, vm.LanguageModel
     st.cache_resource.clear()
 
 
+def tell(app: AppTest, key: str, event: str, value: object) -> AppTest:
+    """What a component of the page says when something in it is clicked, and the page that follows."""
+    states = app._tree.get_widget_states()
+    state = states.widgets.add()
+    (part,) = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith(f"-{key}")]
+    state.id = f"$$STREAMLIT_INTERNAL_KEY_{part.id}__events"
+    state.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    app._run(states)
+    assert not app.exception, app.exception[0].message
+    return app
+
+
 def run_code(app: AppTest) -> list[str]:
     """Run the only code that a page shows; the words that it prints."""
     (code,) = [block.value for block in app.code if "import viz_model" in block.value]

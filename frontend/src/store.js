@@ -19,9 +19,11 @@ function create() {
   function address(changed) {
     if (!send) return // no server, no address: a file
     const url = new URL(location.href)
-    for (const name of changed) url.searchParams.set(name, selection[name])
+    for (const name of named(changed)) url.searchParams.set(name, selection[name])
     history.pushState(history.state, "", url)
   }
+  // A layer belongs to its head: what was shown unasked stays beside what is chosen.
+  const named = changed => changed.some(name => name !== "token") ? [...new Set([...changed, "layer", "head"])] : changed
   function flush() {
     clearTimeout(timer)
     if (!send || !Object.keys(pending).length) return
@@ -38,7 +40,7 @@ function create() {
       const changed = adopt(wanted)
       if (!changed.length) return
       address(changed)
-      for (const name of changed) pending[name] = selection[name]
+      for (const name of named(changed)) pending[name] = selection[name]
       clearTimeout(timer)
       timer = setTimeout(flush, WAIT)
     },

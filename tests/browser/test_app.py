@@ -139,7 +139,7 @@ def test_the_halves_of_an_encoder_decoder(visit: Visit) -> None:
 
 
 def test_a_click_picks_a_head(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat")
+    page = visit("/attention", text="The cat sat on the mat", layer="0")
     page.locator(".head").nth(4).click()
     wait_for_query(page, head="4")
     assert page.get_by_text("Head 4 of layer 0 in large").count() == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import components, runs, state
+from viz_model.app import components, runs
 from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.texts import Texts
 from viz_model.config import Side
 from viz_model.drawing.scene import encode
@@ -37,18 +38,15 @@ def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
     return encode(thumbnails.scene(_heads(run, side), f"heads.{most}", t("common.heads"), name, most=most))
 
 
-@st.fragment(key=state.PLACE)
-def draw(run: runs.RunKey, side: Side, t: Texts) -> None:
+def draw(page: Page) -> None:
     """The maps, the name of the one that is looked at, and a door to all of them in large.
 
     Nothing where there is nothing to choose.
     """
-    config = runs.trace(run).config
-    n_layers, n_heads = config.depth(side), config.n_heads
-    if n_layers * n_heads == 1:
+    run, side, t = page.run_key, page.trace.stack.side, page.t
+    n_layers, layer, head = page.trace.n_layers, page.view.layer, page.view.head
+    if n_layers * page.lm.config.n_heads == 1:
         return
-    view = state.current()
-    layer, head = min(view.layer, n_layers - 1), min(view.head, n_heads - 1)
     st.caption(t("common.heads"), help=t("common.heads_help"))
     is_deep = n_layers > MOST_ROWS
     with st.container(height=TALL, border=False) if is_deep else st.container():

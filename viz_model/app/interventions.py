@@ -48,7 +48,7 @@ def chips(view: ViewState, t: Texts) -> None:
     """The interventions of the view; a click takes one back, and another all of them."""
     if not view.edits:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
         st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
         _undo_all("sidebar.reset", t)
     with st.container(horizontal=True, gap="xsmall", key="sidebar_edits"):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.choices import Choice
-from viz_model.app.state import ViewState
+from viz_model.app.state import Shown
 from viz_model.app.texts import Texts, labels, literal, sections
 
 V = TypeVar("V")
@@ -31,7 +31,7 @@ class Page:
 
     name: str
     text_key: str
-    view: ViewState
+    view: Shown
     lm: vm.LanguageModel
     trace: vm.Trace
     t: Texts

@@ -8,7 +8,7 @@ is told to the browser, once, under a name that is new.
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -22,8 +22,12 @@ MOST = 100_000
 _KNOWN, _TOLD, _READ = "selection.known", "selection.told", "selection.read"
 
 
-def bridge(page: Page) -> None:
-    """Keep the browser's selection and the view the same; once a page, after its pictures."""
+def bridge(page: Page, usual: Mapping[str, int]) -> None:
+    """Keep the browser's selection and the view the same; once a page, after its pictures.
+
+    Args:
+        usual: the layer, head and token of an address that names none.
+    """
     now = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
     known: dict[str, int] = st.session_state.get(_KNOWN, {})
     changed = {name: n for name, n in now.items() if known.get(name) != n}
@@ -32,15 +36,17 @@ def bridge(page: Page) -> None:
     header = {
         **st.session_state[_TOLD],
         "seq": st.session_state.get(_READ, 0),
-        "initial": {"layer": 0, "head": 0, "token": len(page.trace) - 1},
+        "initial": dict(usual),
         "language": page.t.language,
         "wants": pictures.end(),
     }
     components.bridge(header, key=KEY, on_select=_selected, on_rest=_rested)
 
 
-def _selected(told: dict[str, Any]) -> None:
-    """What the browser selected becomes the view's."""
+def _selected(told: object) -> None:
+    """What the browser selected becomes the view's; what is no selection is left alone."""
+    if not isinstance(told, Mapping):
+        return
     changes = {name: told[name] for name in pictures.DIMENSIONS if _is_index(told.get(name))}
     st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
     if _is_index(told.get("seq")):

@@ -27,10 +27,10 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     if len(lm.config.sides) > 1:
         sides = list(lm.config.sides)
         shown = view.stack(lm.config)
-        choice("side", t("common.side"), sides, shown, lambda side: t(f"common.side_{side}"), t("common.side_help"))
+        _choice("side", t("common.side"), sides, shown, lambda side: t(f"common.side_{side}"), t("common.side_help"))
     place = st.container(key="sidebar_place")
     interventions.chips(view, t)
-    choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
+    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
     _link(view, t)
     return Slots(place, st.container())
 
@@ -83,7 +83,7 @@ def _link(view: ViewState, t: Texts) -> None:
         st.code(address, language=None, wrap_lines=True)
 
 
-def choice(
+def _choice(
     field: str, label: str, options: list[Any], value: Any, show: Any, help: str | None = None, hidden: bool = False
 ) -> None:
     """One of a few values of a field of the view; ``hidden`` leaves its label to screen readers."""

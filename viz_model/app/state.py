@@ -57,7 +57,7 @@ _NARROW = frozenset().union(*SHOWN_BY.values())
 
 @dataclass(frozen=True, kw_only=True)
 class ViewState:
-    """The view. Layers, heads and tokens count from 0; token None is the last one.
+    """The view. Layers, heads and tokens count from 0; where they are None, the page shows the telling one.
 
     ``text`` None is the first example for the model. ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
@@ -74,8 +74,8 @@ class ViewState:
     target: str | None = None
     to: str | None = None
     side: Side = "decoder"
-    layer: int = 0
-    head: int = 0
+    layer: int | None = None
+    head: int | None = None
     token: int | None = None
     edits: tuple[Edit, ...] = ()
     cell: Cell | None = None
@@ -90,18 +90,14 @@ class ViewState:
 
     def query(self) -> dict[str, str]:
         """The view as URL parameters; :func:`parse` is the inverse."""
-        plain = {
-            "model": self.model,
-            "layer": str(self.layer),
-            "head": str(self.head),
-            "lang": self.lang,
-        }
+        plain = {"model": self.model, "lang": self.lang}
+        for name, place in (("layer", self.layer), ("head", self.head), ("token", self.token)):
+            if place is not None:
+                plain[name] = str(place)
         if self.text is not None:
             plain["text"] = self.text[:MAX_URL_TEXT]
         if self.to is not None:
             plain["to"] = self.to
-        if self.token is not None:
-            plain["token"] = str(self.token)
         if self.target is not None:
             plain["target"] = self.target[:MAX_URL_TEXT]
         if self.side != "decoder":
@@ -118,6 +114,14 @@ class ViewState:
     def stack(self, config: ModelConfig) -> Side:
         """The stack of a model that is looked at: of a model with one stack, that one."""
         return self.side if self.side in config.sides else config.sides[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown(ViewState):
+    """The view as a page shows it: with the layer and head that it has come to."""
+
+    layer: int
+    head: int
 
 
 @dataclass(frozen=True)
@@ -153,13 +157,15 @@ def parse(
         lang = language
     config = configs[model]
 
-    def index(name: str, size: int) -> int:
-        asked = query.get(name, "0")
+    def index(name: str, size: int) -> int | None:
+        if name not in query:
+            return None
+        asked = query[name]
         # isdecimal accepts other scripts' digits too, and int() reads them; length bounds the cost.
         if asked.isdecimal() and len(asked) < 10 and int(asked) < size:
             return int(asked)
         notices.append(Notice(f"common.unknown_{name}", {"asked": asked[:80], "last": size - 1}))
-        return 0
+        return None
 
     side = query.get("side", "decoder")
     if side not in SIDES:
@@ -167,9 +173,6 @@ def parse(
         side = "decoder"
     shown: Side = "encoder" if side == "encoder" else "decoder"
     depth = config.depth(shown if shown in config.sides else config.sides[-1])
-    token: int | None = None
-    if "token" in query:  # whether the sentence is that long is for the page to say
-        token = index("token", config.n_context)
     asked = query.get("edits", "")
     try:
         changes = edits.parse(asked)  # whether the model has such places is seen when it runs
@@ -201,7 +204,7 @@ def parse(
         side=shown,
         layer=index("layer", depth),
         head=index("head", config.n_heads),
-        token=token,
+        token=index("token", config.n_context),  # whether the sentence is that long is for the page to say
         edits=changes,
         cell=cell,
         lang=lang,
@@ -246,8 +249,8 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
     fitted = replace(
         view,
         text=None if view.text == example else view.text,
-        layer=min(view.layer, depth - 1),
-        head=min(view.head, config.n_heads - 1),
+        layer=None if view.layer is None else min(view.layer, depth - 1),
+        head=None if view.head is None else min(view.head, config.n_heads - 1),
     )
     knows = view.to is None or view.to in languages
     if not knows and from_address():
@@ -264,6 +267,12 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
     )
     write(shown)
     return shown
+
+
+def shown(view: ViewState, *, layer: int, head: int) -> Shown:
+    """The view with a layer and a head."""
+    fields = {field.name: getattr(view, field.name) for field in dataclasses.fields(view)}
+    return Shown(**{**fields, "layer": layer, "head": head})
 
 
 def cell() -> Cell | None:
@@ -291,7 +300,7 @@ def write(view: ViewState) -> None:
 
 def now(shown: ViewState) -> ViewState:
     """The view that a page was opened with, and what parts of it have changed since."""
-    return replace(shown, **{field: getattr(current(), field) for field in _NARROW})
+    return replace(current(), text=shown.text, to=shown.to)
 
 
 def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:

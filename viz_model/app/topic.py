@@ -24,9 +24,11 @@ from viz_model.app import (
     sidebar,
     state,
     stations,
+    usual,
 )
 from viz_model.app.choices import CODE, TAB, Choice
 from viz_model.app.page import Page
+from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig
 
@@ -86,6 +88,7 @@ class Topic:
         choices: all that a visitor chooses on it; the open tab is always one.
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
+        part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Topic:
     choices: tuple[Choice[Any], ...] = ()
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
+    part: str = "attn"
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
@@ -149,7 +153,7 @@ def show(topic: Topic) -> None:
     with places.head:
         _tokens(opened)
     with slots.place:
-        head_picker.draw(opened.run_key, view.stack(lm.config), t)
+        _place(opened)
     with slots.ask:
         _ask(opened)
     _body(opened)
@@ -171,6 +175,11 @@ def _tokens(opened: _Opened) -> None:
     """The sentence in tokens, which stays in sight."""
     page = _now(opened)
     sentence.tokens(page.trace, page.t, page.token)
+
+
+@st.fragment(key=state.PLACE)
+def _place(opened: _Opened) -> None:
+    head_picker.draw(_now(opened))
 
 
 @st.fragment(key=state.ASK)
@@ -197,15 +206,18 @@ def _body(opened: _Opened) -> None:
     pictures.begin()
     opened.topic.draw(page)
     stations.onward(page)
-    selection.bridge(page)
+    selection.bridge(page, _usual(opened, page))
 
 
 def _now(opened: _Opened) -> Page:
     """The page at this moment: layer, head and token may be others than when it was opened."""
     lm, run = runs.model(opened.run_key.model), runs.trace(opened.run_key)
-    view = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
-    trace = run.at(view.stack(lm.config))
-    token = _asked_about(trace, view.target is None) if view.token is None else min(view.token, len(trace) - 1)
+    fitted = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
+    side = fitted.stack(lm.config)
+    layer, head = usual.place(opened.run_key, fitted, side, opened.topic.part)
+    view = state.shown(fitted, layer=layer, head=head)
+    trace = run.at(side)
+    token = _asked_about(trace, view) if view.token is None else min(view.token, len(trace) - 1)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
     return Page(
@@ -213,16 +225,23 @@ def _now(opened: _Opened) -> Page:
     )
 
 
-def _asked_about(trace: vm.Trace, is_own: bool) -> int:
+def _usual(opened: _Opened, page: Page) -> dict[str, int]:
+    """What is looked at where an address names nothing."""
+    nowhere = replace(state.current(), layer=None, head=None)
+    place = usual.place(opened.run_key, nowhere, page.trace.stack.side, opened.topic.part)
+    return {**place._asdict(), "token": _asked_about(page.trace, page.view)}
+
+
+def _asked_about(trace: vm.Trace, view: ViewState) -> int:
     """The position to tell of where none was chosen: a mask that was typed, or else the last one of the text.
 
     After the text an encoder may read control tokens. A target that the model said by itself
-    (``is_own``) ends where nothing more is to be said: of that, the last one with a letter.
+    ends where nothing more is to be said: of that, the last one with a letter.
     """
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
     if mask in trace.own_ids:
         return trace.own_ids.index(mask)
     written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
-    if trace.prefix and trace.side == "decoder" and is_own:
+    if trace.prefix and trace.side == "decoder" and view.target is None:
         written = [i for i in written if any(map(str.isalpha, trace.tokens[i].text))] or written
     return written[-1] if written else len(trace) - 1

@@ -66,7 +66,7 @@ def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConf
 
 
 def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -> None:
-    app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1)))
+    app = measure(opened(language_model(DECODER), language_model(DECODER, seed=1), layer="0"))
     assert "Points are medians" in said(app)
     app.text_input(key="frame.text").set_value("Another sentence").run()
     assert "Points are medians" in said(app)

@@ -59,7 +59,7 @@ def bridge(
     header: dict[str, Any],
     *,
     key: str,
-    on_select: Callable[[dict[str, Any]], None],
+    on_select: Callable[[object], None],
     on_rest: Callable[[object], None],
 ) -> None:
     """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""

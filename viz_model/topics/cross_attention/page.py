@@ -39,7 +39,7 @@ def _layout(page: Page) -> Layout[Any]:
     return SHOWN if exists(page.lm.config) else MISSING
 
 
-TOPIC = Topic(name="cross_attention", layout=_layout, choices=choices.ALL)
+TOPIC = Topic(name="cross_attention", layout=_layout, choices=choices.ALL, part="cross")
 
 
 def run() -> None:

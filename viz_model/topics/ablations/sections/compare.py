@@ -42,7 +42,13 @@ def _guesses(lab: Lab) -> None:
     words = claims.GUESSES.says(lab.page.t.language, view, before=before, after=after, token=token, **facts)
     st.markdown(f"**{words}**")
     names = {name: lab.words(f"series_{name}") for name in ("before", "after")}
-    elements.figure(lab.page, draw_guesses(view, names), "guesses", lab.words("guesses_alt"))
+    elements.figure(
+        lab.page,
+        lambda page: draw_guesses(guesses(Lab.of(page)), names),
+        "guesses",
+        lab.words("guesses_alt"),
+        by=("token",),
+    )
     elements.see(lab.page, "compare", **facts)
 
 
@@ -50,7 +56,14 @@ def _vectors(lab: Lab) -> None:
     after = lab.page.trace
     st.markdown(f"**{lab.words('vectors_title', amount=lab.amount(lab.cost(after)))}**")
     places = views.places_view(lab.plain, after, lab.token)
-    elements.figure(lab.page, draw_places(places, lab.words("turn")), "places", lab.words("places_alt"))
+    turn = lab.words("turn")
+    elements.figure(
+        lab.page,
+        lambda page: draw_places(places._replace(token=Lab.of(page).token), turn),
+        "places",
+        lab.words("places_alt"),
+        by=("token",),
+    )
 
 
 def _spread(lab: Lab) -> None:
@@ -61,8 +74,18 @@ def _spread(lab: Lab) -> None:
     after = [token.label for token in lab.page.trace.tokens]  # of a shuffled text they are others
     axes = lab.words("axis_depth"), lab.words("axis_position")
     values = breaking.spread(lab.plain, lab.page.trace).values
-    spread = maps.spread_view(values, lab.labels, after, lab.token, axes, lab.depths)
-    elements.figure(lab.page, heatmap.draw(spread.view, cell=26), "spread", lab.words("spread_alt"))
+
+    def spread_of(lab: Lab) -> maps.Spread:
+        return maps.spread_view(values, lab.labels, after, lab.token, axes, lab.depths)
+
+    spread = spread_of(lab)
+    elements.figure(
+        lab.page,
+        lambda page: heatmap.draw(spread_of(Lab.of(page)).view, cell=26),
+        "spread",
+        lab.words("spread_alt"),
+        by=("token",),
+    )
     if spread.stop - spread.first < spread.n:
         st.caption(lab.words("spread_part", first=spread.first, last=spread.stop - 1, n=spread.n))
     elements.see(lab.page, "spread")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -55,6 +55,11 @@ class Pair:
         side = page.view.stack(page.lm.config)
         return cls(page, Beside(page.lm, side, page.view.layer, page.view.head, page.trace, page.token), _other(page))
 
+    def at(self, page: Page) -> Pair:
+        """Both where the page looks at another layer, head or token."""
+        own = replace(self.own, layer=page.view.layer, head=page.view.head, token=page.token)
+        return Pair(page, own, self.other if self.other.trace is None else _moved(self.other, self.other.trace, page))
+
     @property
     def both(self) -> tuple[Beside, Beside]:
         return self.own, self.other
@@ -90,18 +95,23 @@ def _other(page: Page) -> Beside:
             runs.leave_out(name, error)
             st.rerun()
         side = page.view.stack(lm.config)
-        layer = min(page.view.layer, lm.config.depth(side) - 1)
-        head = min(page.view.head, lm.config.n_heads - 1)
         try:
             trace = _run(lm, name, page).at(side)
         except vm.TextError as error:
             st.info(f"{literal(name)}: {page.t.error(error)}")
-            return Beside(lm, side, layer, head, None, 0)
+            return Beside(lm, side, 0, 0, None, 0)
+    return _moved(Beside(lm, side, 0, 0, trace, 0), trace, page)
+
+
+def _moved(one: Beside, trace: vm.Trace, page: Page) -> Beside:
+    """The other model at the layer, head and token of the page, or the nearest that it has."""
+    layer = min(page.view.layer, one.lm.config.depth(one.side) - 1)
+    head = min(page.view.head, one.lm.config.n_heads - 1)
     token = architectures.same_place(page.trace.tokens, page.token, trace.tokens)
     at, picked = page.chosen(TOKEN) or (None, 0)
     if at == page.token and picked < len(trace):
         token = picked
-    return Beside(lm, side, layer, head, trace, token)
+    return replace(one, layer=layer, head=head, token=token)
 
 
 def _run(lm: vm.LanguageModel, name: str, page: Page) -> vm.Trace:

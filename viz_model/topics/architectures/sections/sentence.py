@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.writing import percent
 from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TOKEN
@@ -28,7 +30,7 @@ def section(pair: Pair) -> None:
         for which, (column, one) in enumerate(zip(st.columns(2, gap="large"), pair.both, strict=True)):
             if one.trace is not None:
                 with column:
-                    place(page, f"{name}{which}", one, which)
+                    place(pair, f"{name}{which}", one, which)
     own, other = pair.both
     if own.trace is None or other.trace is None:
         return
@@ -67,8 +69,8 @@ def _follow(page: Page, in_view: bool, position: int) -> None:
         state.update(**state.choose(page.name, (TOKEN, (page.token, position))))
 
 
-def _choices(page: Page, key: str, one: Beside, which: int) -> None:
-    name = literal(one.lm.name)
+def _choices(pair: Pair, key: str, one: Beside, which: int) -> None:
+    page, name = pair.page, literal(one.lm.name)
     if one.predicting is None:
         st.markdown(f"#### {page.words('no_head_title', model=name)}")
         elements.see(page, "no_head", d=one.lm.config.d_model)
@@ -79,19 +81,36 @@ def _choices(page: Page, key: str, one: Beside, which: int) -> None:
     best = {"top": literal(view.labels[0]), "p": percent(float(view.probs[0]))}
     section_ = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {page.words(f'{section_}_title', **facts, **best)}")
-    elements.figure(page, draw_choices(view, which), key, page.words("choices_alt", model=one.lm.name))
+
+    def drawn(page: Page) -> go.Figure | None:
+        predicting = pair.at(page).both[which].predicting
+        return None if predicting is None else draw_choices(views.choices_view(*predicting), which)
+
+    elements.figure(page, drawn, key, page.words("choices_alt", model=one.lm.name), by=("token",))
     elements.see(page, section_, **facts, own=percent(views.own_probability(run, position)))
 
 
-def _head(page: Page, key: str, one: Beside, which: int) -> None:
-    assert one.trace is not None  # or there is nothing to draw
+def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
+    page, trace = pair.page, one.trace
+    assert trace is not None  # or there is nothing to draw
     axes = (page.t("common.axis_query"), page.t("common.axis_key"))
-    view = views.pattern_view(one.trace, one.layer, one.head, axes)
+
+    def view_of(page: Page) -> HeatmapView:
+        one = pair.at(page).both[which]
+        return views.pattern_view(trace, one.layer, one.head, axes)
+
     facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
-    token = literal(one.trace.tokens[one.token].label)
-    seen = views.most_looked_at(one.trace, one.layer, one.head, one.token)
+    token = literal(trace.tokens[one.token].label)
+    seen = views.most_looked_at(trace, one.layer, one.head, one.token)
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
     st.markdown(f"#### {claims.LOOK.says(page.t.language, seen.weight, **facts, **look)}")
     own = which == 0 and not page.trace.edits
-    elements.figure(page, draw_pattern(view), key, page.words("head_alt", model=one.lm.name), own=own)
-    st.caption(page.words("head_note", **facts, last=one.trace.n_layers - 1, site=literal(view.site)))
+    elements.figure(
+        page,
+        lambda page: draw_pattern(view_of(page)),
+        key,
+        page.words("head_alt", model=one.lm.name),
+        own=own,
+        by=("layer", "head"),
+    )
+    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1, site=literal(view_of(page).site)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.texts import row
 from viz_model.config import Side
+from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
 from viz_model.topics.batch.choices import OTHERS
 from viz_model.topics.batch.claims import BATCH_NORM, LAYER_NORM, Moves
@@ -41,30 +45,24 @@ def of(batched: Batched) -> Neighbours:
 
 def section(batched: Batched) -> None:
     page, words, given = batched.page, batched.page.words, of(batched)
-    facts = {"token": batched.token_name, "layer": page.view.layer, "feature": given.feature}
+    facts = _facts(batched, given)
     elements.see(page, "norms", **facts)
-    names = tuple(words("row", n=n) for n in range(len(given.vectors)))
-    view = VectorsView(given.vectors, names, given.token, given.feature)
-    n_vectors, width = sum(map(len, given.vectors)), given.x.size
-    (mean, deviation), (over, spread) = given.own_moments, given.feature_moments
-    told = {
-        "token": words("position"),
-        "layer": words("frame_layer", n=width, mean=f"{mean:.2f}", deviation=f"{deviation:.2f}"),
-        "batch": words("frame_batch", n=n_vectors, mean=f"{over:.2f}", deviation=f"{spread:.2f}", **facts),
-    }
-    elements.figure(page, draw_vectors(view, told), "vectors", words("vectors_alt"))
-    shown = {"first": view.features.start, "last": view.features.stop - 1, "width": width}
-    st.caption(words("vectors_note", **shown, n_vectors=n_vectors))
+    elements.figure(
+        page, lambda page: _vectors(replace(batched, page=page)), "vectors", words("vectors_alt"), by=("layer", "token")
+    )
+    features, width = _view(batched, given).features, given.x.size
+    shown = {"first": features.start, "last": features.stop - 1, "width": width}
+    st.caption(words("vectors_note", **shown, n_vectors=sum(map(len, given.vectors))))
     picture, see = elements.split()
     with picture:
-        kinds = (("layer", given.layer), ("batch", given.batch))
-        rows = [
-            (words(f"strip_{kind}_{where}"), values)
-            for kind, both in kinds
-            for where, values in zip(("here", "others"), both, strict=True)
-        ]
-        strips = strips_view(given.x, rows, words("strip_x"))
-        elements.heat_rows(page, strips, "strips", words("strips_alt"), own=False)
+        elements.heat_rows(
+            page,
+            lambda page: _strips(replace(batched, page=page)),
+            "strips",
+            words("strips_alt"),
+            own=False,
+            by=("layer", "token"),
+        )
         st.markdown(_table(batched, given))
         st.caption(words("changes_note"))
     with see:
@@ -76,6 +74,40 @@ def section(batched: Batched) -> None:
         elements.see(page, "norms_why")
         if given.padded is not None:
             elements.see(page, "norms_padding", padded=percent(given.padded), **facts)
+
+
+def _facts(batched: Batched, given: Neighbours) -> dict[str, object]:
+    return {"token": batched.token_name, "layer": batched.page.view.layer, "feature": given.feature}
+
+
+def _view(batched: Batched, given: Neighbours) -> VectorsView:
+    names = tuple(batched.page.words("row", n=n) for n in range(len(given.vectors)))
+    return VectorsView(given.vectors, names, given.token, given.feature)
+
+
+def _vectors(batched: Batched) -> go.Figure:
+    """The numbers of the batch, and over which of them each norm goes."""
+    words, given = batched.page.words, of(batched)
+    n_vectors, width = sum(map(len, given.vectors)), given.x.size
+    (mean, deviation), (over, spread) = given.own_moments, given.feature_moments
+    moments = {"mean": f"{over:.2f}", "deviation": f"{spread:.2f}"}
+    told = {
+        "token": words("position"),
+        "layer": words("frame_layer", n=width, mean=f"{mean:.2f}", deviation=f"{deviation:.2f}"),
+        "batch": words("frame_batch", n=n_vectors, **moments, **_facts(batched, given)),
+    }
+    return draw_vectors(_view(batched, given), told)
+
+
+def _strips(batched: Batched) -> StripsView:
+    """One vector after each norm, in two batches."""
+    words, given = batched.page.words, of(batched)
+    rows = [
+        (words(f"strip_{kind}_{where}"), values)
+        for kind, both in (("layer", given.layer), ("batch", given.batch))
+        for where, values in zip(("here", "others"), both, strict=True)
+    ]
+    return strips_view(given.x, rows, words("strip_x"))
 
 
 def _table(batched: Batched, given: Neighbours) -> str:

@@ -8,6 +8,7 @@ from viz_model.app import elements, frame, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
 from viz_model.runs.generation import Sampling
 from viz_model.tokenizers.tokenizer import Token
@@ -52,15 +53,30 @@ def section(weights: Weights) -> None:
     _stepper(page)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        view = pictures.DecodingView.of(steps, own, page.token)
-        figure = pictures.draw_decoding(view, weights.labels("column", pictures.COLUMNS))
-        elements.figure(page, figure, "decoding", page.words("decoding_alt"))
+        names = weights.labels("column", pictures.COLUMNS)
+        elements.figure(
+            page,
+            lambda page: pictures.draw_decoding(pictures.DecodingView.of(steps, own, page.token), names),
+            "decoding",
+            page.words("decoding_alt"),
+            by=("token",),
+        )
         elements.source(page, "tokens.ids", "logits")
     with right:
         elements.say(page, STEP, now, **facts)
         elements.see(page, "continuations")
-        elements.figure(page, draw_guesses(now, page.token), "guesses", page.words("guesses_alt"))
-        row = row_strip(weights.pattern[page.token], weights.source, page.words("weight"), weights.row_cells)
+        elements.figure(
+            page,
+            lambda page: draw_guesses(steps[page.token], page.token),
+            "guesses",
+            page.words("guesses_alt"),
+            by=("token",),
+        )
+
+        def row(page: Page) -> StripsView:
+            pattern = weights.of_head(page)[page.token]
+            return row_strip(pattern, weights.source, page.words("weight"), weights.row_cells(page))
+
         elements.heat_rows(page, row, "row", page.words("row_alt"))
         elements.source(page, page.at("cross.pattern"))
     if len(steps) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, runs, state
@@ -19,14 +20,17 @@ def section(page: Page) -> None:
     st.info(page.t.prose(f"{page.text_key}.missing_{config.kind}", model=model), icon=":material/info:")
     picture, see = elements.split()
     site = page.at("attn.pattern")
-    row = page.trace.head(site, page.view.head)[page.token].numpy()
+
+    def row_of(page: Page) -> np.ndarray:
+        return page.trace.head(page.at("attn.pattern"), page.view.head)[page.token].numpy()
+
     with picture:
         n_seen = int(masks.of_run(page.trace, page.view.layer)[page.token].sum())
-        top = largest(row, n_seen)
+        top = largest(row_of(page), n_seen)
         names = {"token": page.token_name(), "strongest": page.token_name(top.at)}
         st.subheader(page.words("instead", reading=STRONGEST.label(page.t.language, top, **names)), anchor=False)
-        drawn = row_strip(row, page.token_labels, page.words("weight"))
-        elements.heat_rows(page, drawn, "instead", page.words("instead_alt"))
+        names = page.token_labels, page.words("weight")
+        elements.heat_rows(page, lambda page: row_strip(row_of(page), *names), "instead", page.words("instead_alt"))
         elements.source(page, site)
     with see:
         elements.see(page, "what")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
 from viz_model.drawing.writing import percent
@@ -21,20 +23,19 @@ STEPS = ("products", "products_normed", "scores", "masked", "pattern", "weighted
 """Keys of the words for the steps."""
 
 
-def steps_of(weights: Weights) -> StepsView:
+def steps_of(page: Page) -> StepsView:
     """The steps of the chosen token in the chosen head, or what they would be were the source's end padding."""
-    page, view = weights.page, weights.page.view
     padded = elements.on_offer(page, MASK, ("none", "padding")) == "padding"
-    n_padding = cross.n_padding(len(weights.source)) if padded else 0
-    return steps_view(page.trace, view.layer, view.head, page.token, "cross", n_padding)
+    n_padding = cross.n_padding(len(cross.source_labels(page.trace))) if padded else 0
+    return steps_view(page.trace, page.view.layer, page.view.head, page.token, "cross", n_padding)
 
 
 def steps(weights: Weights) -> None:
     page, n = weights.page, len(weights.source)
     st.subheader(page.words("steps_title", **weights.facts), anchor=False)
     padded = elements.choose(page, MASK, ("none", "padding")) == "padding"
-    view = steps_of(weights)
-    elements.heat_rows(page, step_strips(view, weights.labels("step", STEPS)), "steps", page.words("steps_alt"))
+    view, names = steps_of(page), weights.labels("step", STEPS)
+    elements.heat_rows(page, lambda page: step_strips(steps_of(page), names), "steps", page.words("steps_alt"))
     if n > MAX_WRITTEN:
         st.caption(page.words("columns", n=len(view.shown()), total=n))
     elements.source(page, *(page.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
@@ -49,7 +50,26 @@ def steps(weights: Weights) -> None:
 def sum(weights: Weights) -> None:
     """The stream before, what is added, and the stream after; and how much each head writes."""
     page, words = weights.page, weights.page.words
-    written = cross.written(page.trace, page.view.layer, page.token)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        elements.heat_rows(page, _strips, "sum", words("sum_alt"), by=("layer", "token"))
+    with right:
+        names = weights.labels("sum", ("head", "length"))
+
+        def drawn(page: Page) -> go.Figure:
+            lengths = np.linalg.norm(_written(page).heads, axis=-1).astype(np.float32)
+            return draw_heads(lengths, page.view.head, names)
+
+        elements.figure(page, drawn, "heads", words("heads_alt"))
+    elements.source(page, *(page.at(site) for site in ("resid.mid", "cross.head_out", "cross.out", "resid.cross")))
+
+
+def _written(page: Page) -> cross.Written:
+    return cross.written(page.trace, page.view.layer, page.token)
+
+
+def _strips(page: Page) -> strips.StripsView:
+    words, written = page.words, _written(page)
     vectors = {"before": written.before, "out": written.out}
     if page.trace.norm_at == "pre":
         vectors["after"] = written.after
@@ -57,13 +77,5 @@ def sum(weights: Weights) -> None:
         vectors |= {"sum": written.before + written.out, "after_norm": written.after}
     sites = {"before": "resid.mid", "out": "cross.out", "after": "resid.cross", "after_norm": "resid.cross"}
     cells = [Cells(page.at(sites[key]), (page.token, COLUMN)) if key in sites else None for key in vectors]
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        named = {words(f"sum_{key}"): values for key, values in vectors.items()}
-        drawn = strips.vectors(named, words("sum_length"), page.t("common.axis_dimension"), cells)
-        elements.heat_rows(page, drawn, "sum", words("sum_alt"))
-    with right:
-        lengths = np.linalg.norm(written.heads, axis=-1).astype(np.float32)
-        names = weights.labels("sum", ("head", "length"))
-        elements.figure(page, draw_heads(lengths, page.view.head, names), "heads", words("heads_alt"))
-    elements.source(page, *(page.at(site) for site in ("resid.mid", "cross.head_out", "cross.out", "resid.cross")))
+    named = {words(f"sum_{key}"): values for key, values in vectors.items()}
+    return strips.vectors(named, words("sum_length"), page.t("common.axis_dimension"), cells)

@@ -47,7 +47,7 @@ def numbers(weights: Weights) -> None:
     page, view, source = weights.page, weights.page.view, weights.source
     pattern_site, target = page.at("cross.pattern"), cross.target_labels(page.trace)
     elements.table(page, pattern_site, weights.pattern, target, source, "pattern")
-    steps = steps_of(weights)
+    steps = steps_of(weights.page)
     rows = {**steps.rows(), "weighted": steps.fetched}
     names = tuple(page.words(f"step_{key}") for key in rows)
     name = f"{page.at('cross.steps')}[{view.head}, {page.token}]"

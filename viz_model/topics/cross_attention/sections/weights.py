@@ -41,24 +41,22 @@ class Weights(NamedTuple):
         page = seen_from(page, "decoder")
         shown = elements.on_offer(page, SHOWN, ("head", "average"))
         every = cross.patterns(page.trace, page.view.layer)
-        pattern = every[page.view.head] if shown == "head" else every.mean(0)
+        pattern = _shown(every, page, shown)
         return cls(page, shown, every, pattern, _facts(page, pattern))
 
     def of_head(self, page: Page) -> np.ndarray:
         """The pattern that is shown where the page looks at another layer or head."""
-        every = cross.patterns(page.trace, page.view.layer)
-        return np.asarray(every[page.view.head] if self.shown == "head" else every.mean(0))
+        return _shown(cross.patterns(page.trace, page.view.layer), page, self.shown)
 
     @property
     def source(self) -> tuple[str, ...]:
         """Labels of the source's tokens."""
         return cross.source_labels(self.page.trace)
 
-    @property
-    def row_cells(self) -> Cells | None:
+    def row_cells(self, page: Page) -> Cells | None:
         """Which numbers of the run the selected token's row shows."""
-        query: Index = (self.page.view.head, self.page.token, COLUMN)
-        return Cells(self.page.at("cross.pattern"), query) if self.shown == "head" else None
+        query: Index = (page.view.head, page.token, COLUMN)
+        return Cells(page.at("cross.pattern"), query) if self.shown == "head" else None
 
     def labels(self, part: str, keys: Sequence[str]) -> dict[str, str]:
         """The words of a picture by key."""
@@ -75,9 +73,13 @@ def seen_from(page: Page, side: Side) -> Page:
     trace = page.trace.at(side)
     layer = min(page.view.layer, trace.n_layers - 1)
     view = replace(page.view, side=side, layer=layer)
-    # What is selected in the browser is the other stack's.
-    without = page.without | {"layer", "token"}
+    # What is selected in the browser is the other stack's; its layers count alike, as far as both have them.
+    without = page.without | ({"token"} if layer == page.view.layer else {"layer", "token"})
     return replace(page, trace=trace, token=len(trace) - 1, view=view, without=without)
+
+
+def _shown(every: np.ndarray, page: Page, shown: str) -> np.ndarray:
+    return np.asarray(every[page.view.head] if shown == "head" else every.mean(0))
 
 
 def _facts(page: Page, pattern: np.ndarray) -> dict[str, object]:

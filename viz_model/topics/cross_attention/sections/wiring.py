@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import wiring as pictures
@@ -22,9 +24,12 @@ def section(weights: Weights) -> None:
     st.subheader(page.words("wiring_title", **weights.facts), anchor=False)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        view = pictures.WiringView.of(config, page.view.layer, n_source, n_target)
-        figure = pictures.draw_wiring(view, weights.labels("wire", pictures.WORDS))
-        elements.figure(page, figure, "wiring", page.words("wiring_alt"))
+        names = weights.labels("wire", pictures.WORDS)
+
+        def drawn(page: Page) -> go.Figure:
+            return pictures.draw_wiring(pictures.WiringView.of(config, page.view.layer, n_source, n_target), names)
+
+        elements.figure(page, drawn, "wiring", page.words("wiring_alt"), by=("layer",))
         elements.source(source, cross.encoded_site(page.trace))
         elements.source(page, page.at("cross.q"), page.at("cross.k"), page.at("cross.v"))
     with right:

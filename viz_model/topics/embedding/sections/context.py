@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
@@ -27,12 +28,21 @@ def section(given: Row) -> None:
 def _own_part(given: Row) -> None:
     """How much of the stream of the selected token is its own, and of its neighbours."""
     page = given.page
-    view = context.own_part(page.trace, given.geometry, page.token)
+
+    def view_of(page: Page) -> context.OwnPart:
+        return context.own_part(page.trace, given.geometry, page.token)
+
+    view = view_of(page)
     st.subheader(page.words("own", token=page.token_name()), anchor=False)
     picture, see = elements.split()
     with picture:
-        lines = {page.words("own_row"): view.own, page.words("own_neighbour"): view.neighbour}
-        _draw(page, view.sites, lines, "own")
+        names = page.words("own_row"), page.words("own_neighbour")
+
+        def drawn(page: Page) -> go.Figure:
+            view = view_of(page)
+            return _drawn(page, view.sites, dict(zip(names, (view.own, view.neighbour), strict=True)))
+
+        elements.figure(page, drawn, "own", page.words("own_alt"), by=("token",))
     with see:
         facts = {"first": f"{view.own[0]:.2f}", "last": f"{view.own[-1]:.2f}", "rank": f"{int(view.rank[-1]):,}"}
         elements.say(page, OWN, view, token=page.token_name(), n_rows=given.facts["n_vocab"], **facts)
@@ -65,7 +75,7 @@ def _two_sentences(page: Page) -> None:
         elements.control(page, WORD, st.pills, list(range(len(common))), value=chosen, **look)
     view = context.two_sentences(first, second, common[chosen])
     lines = {page.words("same_word"): view.same, page.words("other_words"): view.others}
-    _draw(page, view.sites, lines, "two")
+    elements.figure(page, _drawn(page, view.sites, lines), "two", page.words("two_alt"), by=())
     least = int(view.same.argmin())
     cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}
     facts = {name: f"{value:.2f}" for name, value in cosines.items()}
@@ -82,7 +92,6 @@ def _run(page: Page, text: str) -> vm.Trace | None:
         return None
 
 
-def _draw(page: Page, sites: tuple[str, ...], lines: dict[str, np.ndarray], key: str) -> None:
+def _drawn(page: Page, sites: tuple[str, ...], lines: dict[str, np.ndarray]) -> go.Figure:
     low = min(0.0, *(float(np.nanmin(values, initial=0.0)) for values in lines.values()))
-    figure = draw_by_depth(sites, lines, page.words("depth"), page.words("cosine"), range=[low - 0.05, 1.05])
-    elements.figure(page, figure, key, page.words(f"{key}_alt"))
+    return draw_by_depth(sites, lines, page.words("depth"), page.words("cosine"), range=[low - 0.05, 1.05])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.heatmap import HeatmapView
 from viz_model.topics.embedding.claims import REPEATED
 from viz_model.topics.embedding.numbers import by_hand, views
 from viz_model.topics.embedding.pictures.lookup import draw_lookup
@@ -18,10 +23,8 @@ def table(given: Row) -> None:
     page, facts = given.page, given.facts
     picture, see = elements.split()
     with picture:
+        elements.figure(page, _drawn, "lookup", _alt("lookup"), by=("token",))
         view = views.lookup_view(page.trace, given.geometry, page.token)
-        words = {key: page.words(f"lookup_{key}", **facts) for key in ("table", "rows", "row", "mean")}
-        figure = draw_lookup(view, {**words, **dict(zip(("token", "dimension"), given.axes, strict=True))})
-        elements.figure(page, figure, "lookup", page.words("lookup_alt", **facts))
         group = dict(zip(("rows", "columns"), view.group, strict=True))
         st.caption(page.words("pooled", **group, **facts))
         elements.source(page, "tokens.ids")
@@ -34,12 +37,26 @@ def table(given: Row) -> None:
         elements.see(page, **facts, nearest=nearest, repeat=repeat)
 
 
+def _drawn(page: Page) -> go.Figure:
+    given = Row.of(page)
+    words = {key: page.words(f"lookup_{key}", **given.facts) for key in ("table", "rows", "row", "mean")}
+    words |= dict(zip(("token", "dimension"), given.axes, strict=True))
+    return draw_lookup(views.lookup_view(page.trace, given.geometry, page.token), words)
+
+
+def _alt(picture: str) -> Callable[[Page], str]:
+    return lambda page: page.words(f"{picture}_alt", **Row.of(page).facts)
+
+
 def matrix(given: Row) -> None:
     page, facts = given.page, given.facts
     st.subheader(page.words("matrix" if page.lm.config.scale_embedding else "matrix_plain", **facts), anchor=False)
-    view = views.matrix_view(page.trace, page.token, given.axes)
-    elements.figure(page, draw_matrix(view), "matrix", page.words("matrix_alt", **facts))
-    st.caption(page.words("limit", limit=f"{view.limit:.2f}"))
+
+    def view_of(page: Page) -> HeatmapView:
+        return views.matrix_view(page.trace, page.token, given.axes)
+
+    elements.figure(page, lambda page: draw_matrix(view_of(page)), "matrix", _alt("matrix"), by=("token",))
+    st.caption(page.words("limit", limit=f"{view_of(page).limit:.2f}"))
     elements.source(page, "embed.token")
 
 
@@ -51,4 +68,10 @@ def vector(given: Row) -> None:
     view = views.vector_view(page.trace, page.token)
     largest = f"{view.values[view.largest]:.2f}"
     st.markdown(f"**{page.words('vector', value=largest, d=view.largest, **facts)}**")
-    elements.figure(page, draw_vector(view, given.axes[1]), "vector", page.words("vector_alt", **facts))
+    elements.figure(
+        page,
+        lambda page: draw_vector(views.vector_view(page.trace, page.token), given.axes[1]),
+        "vector",
+        _alt("vector"),
+        by=("token",),
+    )

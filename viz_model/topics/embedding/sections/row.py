@@ -8,6 +8,7 @@ from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.config import Side
 from viz_model.topics.embedding.numbers import Geometry, by_hand, views
 from viz_model.topics.embedding.numbers import geometry as geometry_of
 from viz_model.topics.embedding.pictures.neighbours import NeighboursView
@@ -17,6 +18,11 @@ from viz_model.topics.embedding.pictures.neighbours import NeighboursView
 def geometry(model: str) -> Geometry:
     """Nearest rows and principal directions of a model's embedding table."""
     return geometry_of(runs.model(model).model.embedding.weight.detach().numpy())
+
+
+@cached()
+def _near(run: runs.RunKey, side: Side, token: int) -> NeighboursView:
+    return views.neighbours_view(runs.trace(run).at(side), geometry(run.model), token)
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Row:
     @classmethod
     def of(cls, page: Page) -> Row:
         table = geometry(page.view.model)
-        near = views.neighbours_view(page.trace, table, page.token)
+        near = _near(page.run_key, page.trace.stack.side, page.token)
         names = {
             "token": page.token_name(),
             "near": literal(near.labels[0]) if near.labels else "",

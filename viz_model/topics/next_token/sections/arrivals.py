@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.next_token.claims import EVEN, Surprise
 from viz_model.topics.next_token.numbers import masked
@@ -30,7 +34,7 @@ def following(asked: Asked) -> None:
     came = _following(page.run_key)
     st.subheader(page.words("arrivals_title", **came.facts()), anchor=False)
     elements.see(page, "arrivals_target" if has_source else "arrivals_text")
-    _draw(asked, came, page.token + 1)
+    _draw(asked, came, lambda page: draw_arrivals(came, _names(asked, came), page.token + 1))
 
 
 def in_place(asked: Asked) -> None:
@@ -46,19 +50,29 @@ def in_place(asked: Asked) -> None:
     came = covered_view(page.trace, found)
     facts = {**came.facts(), "mask": asked.facts["mask"], "n_written": str(n_written)}
     st.subheader(page.words("arrivals_title", **facts), anchor=False)
-    _draw(asked, came, page.token)
+
+    def drawn(page: Page) -> go.Figure | None:
+        # Another part of a long text takes as many runs again.
+        if masked.part(page.trace, page.token) != part:
+            return None
+        return draw_arrivals(came, _names(asked, came), page.token)
+
+    _draw(asked, came, drawn)
     if len(part) < n_written:
         elements.see(page, "part", **facts)
     if page.lm.tokenizer.mask_id in page.trace.ids[part.start : part.stop]:
         elements.see(page, "left_out", **facts)
 
 
-def _draw(asked: Asked, came: ArrivalsView, selected: int) -> None:
+def _names(asked: Asked, came: ArrivalsView) -> dict[str, str]:
+    parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
+    return {part: asked.page.words(f"arrivals_{part}") for part in parts}
+
+
+def _draw(asked: Asked, came: ArrivalsView, drawn: Callable[[Page], go.Figure | None]) -> None:
     """As a picture and as a table."""
     page, words = asked.page, asked.shared.words
-    parts = ("probability", "bits", "rank", "guesses", *(("visible",) if came.visible is not None else ()))
-    names = {part: page.words(f"arrivals_{part}") for part in parts}
-    elements.figure(page, draw_arrivals(came, names, selected), "arrivals", page.words("arrivals_alt"))
+    elements.figure(page, drawn, "arrivals", page.words("arrivals_alt"), by=("token",))
     surprise = Surprise(float(came.bits.mean()), page.lm.config.n_vocab)
     # A run without norms may be wrong by more than any number holds.
     even = {"even": f"{2 ** min(surprise.bits, surprise.blind):,.1f}", "n_vocab": f"{surprise.n_vocab:,}"}

@@ -7,9 +7,11 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from viz_model.app import state
+from viz_model.app import runs, state
+from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.config import Side
 from viz_model.runs.generation import Sampling, Step
 from viz_model.runs.trace import Trace
 from viz_model.topics.next_token.choices import DRAWN, PICKED, SEED, TEMPERATURE, TOP_K, TOP_P
@@ -21,6 +23,14 @@ from viz_model.topics.next_token.sections.drawn import drawn
 How = Literal["following", "covered", "typed", "visible"]
 
 _PLACE = "next_token.place"
+
+
+@cached()
+def _choice(run: runs.RunKey, side: Side, covered: bool, position: int, sampling: Sampling) -> ChoiceView:
+    """What is expected at a position of a stack; where it is ``covered``, instead of the token there."""
+    if not covered:
+        return choice_view(runs.trace(run).at(side), position, sampling)
+    return choice_view(masked(run, position).at(side), position, sampling, marked_id=runs.trace(run).ids[position])
 
 
 class Asked(NamedTuple):
@@ -45,14 +55,21 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, page: Page) -> Asked:
+        asked = cls.at(page)
+        return asked._replace(steps=_steps(asked.page, asked.sampling)) if asked.how == "following" else asked
+
+    @classmethod
+    def at(cls, page: Page) -> Asked:
+        """The same without what is drawn after the text: for pictures of another position."""
         sampling = Sampling(temperature=page.chosen(TEMPERATURE), top_k=page.chosen(TOP_K), top_p=page.chosen(TOP_P))
         if page.lm.config.kind == "encoder":
             return cls._in_place(page, sampling)
         trace = page.trace.at("decoder")
         if page.trace.side != "decoder":  # the encoder predicts nothing: what it read comes out of the decoder
-            page = replace(page, trace=trace, token=len(trace) - 1)
-        choice = choice_view(trace, page.token, sampling)
-        return cls(page, trace, "following", sampling, choice, _facts(page, choice), _steps(page, sampling))
+            # What is selected in the browser is the encoder's token.
+            page = replace(page, trace=trace, token=len(trace) - 1, without=page.without | {"token"})
+        choice = _choice(page.run_key, "decoder", False, page.token, sampling)
+        return cls(page, trace, "following", sampling, choice, _facts(page, choice))
 
     @classmethod
     def _in_place(cls, page: Page, sampling: Sampling) -> Asked:
@@ -60,7 +77,7 @@ class Asked(NamedTuple):
         mask_id, own_id = page.lm.tokenizer.mask_id, page.trace.ids[page.token]
         how: How = "visible" if mask_id is None else "typed" if own_id == mask_id else "covered"
         trace = masked(page.run_key, page.token) if how == "covered" else page.trace
-        choice = choice_view(trace, page.token, sampling, marked_id=own_id if how == "covered" else None)
+        choice = _choice(page.run_key, "encoder", how == "covered", page.token, sampling)
         mask = "" if mask_id is None else literal(page.lm.tokenizer.token(mask_id).label)
         facts = {**_facts(page, choice), "mask": mask, "position": str(page.token)}
         return cls(page, trace, how, sampling, choice, facts)
@@ -92,6 +109,6 @@ def _steps(page: Page, sampling: Sampling) -> tuple[Step, ...]:
     st.session_state[_PLACE] = place
     if not is_same and page.chosen(DRAWN):
         state.put(**state.choose(page.name, (DRAWN, 0), (PICKED, None)))
-        state.write(replace(page.view, choices=state.current().choices))
+        state.write(state.now(page.view))
     count = page.chosen(DRAWN)
     return drawn(page.run_key, sampling, page.chosen(SEED), count) if count and _can_be_drawn(page.trace) else ()

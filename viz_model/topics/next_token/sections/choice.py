@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
@@ -57,24 +59,46 @@ def _sliders(asked: Asked) -> None:
 
 def _picture(asked: Asked) -> None:
     """The first twenty tokens, and all of the probability in one bar."""
-    page, words = asked.page, asked.shared.words
-    parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
-    names = {part: words(f"bar_{part}", **asked.facts) for part in parts}
-    if asked.how == "covered":
-        names["marked"] = page.words("true_token")
+    page = asked.page
     own = asked.how != "covered"  # else the choice is of another run than the page's
-    elements.figure(page, draw_choice(asked.choice, names), "choice", page.words("choice_alt"), own=own)
-    elements.figure(page, draw_mass(asked.choice, names), "mass", words("mass_alt", **asked.facts))
+    elements.figure(
+        page,
+        lambda page: draw_choice((asked := Asked.at(page)).choice, _names(asked)),
+        "choice",
+        page.words("choice_alt"),
+        own=own,
+        by=("token",),
+    )
+    elements.figure(
+        page,
+        lambda page: draw_mass((asked := Asked.at(page)).choice, _names(asked)),
+        "mass",
+        lambda page: (asked := Asked.at(page)).shared.words("mass_alt", **asked.facts),
+        by=("token",),
+    )
     elements.source(page, "logits", "probs")
+
+
+def _names(asked: Asked) -> dict[str, str]:
+    """The words of both pictures."""
+    parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
+    names = {part: asked.shared.words(f"bar_{part}", **asked.facts) for part in parts}
+    return names | ({"marked": asked.page.words("true_token")} if asked.how == "covered" else {})
 
 
 def _beside(asked: Asked) -> None:
     """What the model says in the same place while it can see the token."""
     page, own_id = asked.page, asked.page.trace.ids[asked.page.token]
-    guesses = page.trace.next_tokens(page.token, GUESSES_SEEN)
     share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
     elements.see(page, "beside", share=share, **asked.facts)
-    elements.figure(page, draw_guesses(guesses, own_id), "visible", page.words("visible_alt", **asked.facts))
+
+    def drawn(page: Page) -> go.Figure:
+        return draw_guesses(page.trace.next_tokens(page.token, GUESSES_SEEN), page.trace.ids[page.token])
+
+    def alt(page: Page) -> str:
+        return page.words("visible_alt", **Asked.at(page).facts)
+
+    elements.figure(page, drawn, "visible", alt, by=("token",))
 
 
 def question(asked: Asked) -> None:

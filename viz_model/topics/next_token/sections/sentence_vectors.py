@@ -17,7 +17,7 @@ from viz_model.topics.next_token.numbers.by_hand import sentences_by_hand
 from viz_model.topics.next_token.numbers.sentences import token_vectors
 from viz_model.topics.next_token.numbers.views import sentences_view, similarity_view
 from viz_model.topics.next_token.pictures.sentences import SentencesView, draw_sentences
-from viz_model.topics.next_token.pictures.similarity import draw_similarity
+from viz_model.topics.next_token.pictures.similarity import SimilarityView, draw_similarity
 
 
 class Compared(NamedTuple):
@@ -85,13 +85,23 @@ def section(compared: Compared) -> None:
 def tokens(compared: Compared) -> None:
     """How near the tokens of the sentence are to each other."""
     page, site = compared.page, compared.page.trace.leaving
-    view = similarity_view(page.trace, page.token, page.words("mean"))
+
+    def view_of(page: Page) -> SimilarityView:
+        return similarity_view(page.trace, page.token, page.words("mean"))
+
+    view = view_of(page)
     facts = {**view.facts(), "token": page.token_name(), "like": literal(view.labels[view.like])}
     st.subheader(page.words("tokens_title" if len(page.trace) > 1 else "tokens_title_one", **facts), anchor=False)
     picture, see = elements.split()
     with picture:
-        figure = draw_similarity(view, page.trace.full_name(site), page.words("cosine"))
-        elements.figure(page, figure, "tokens", page.words("tokens_alt"))
+        names = page.trace.full_name(site), page.words("cosine")
+        elements.figure(
+            page,
+            lambda page: draw_similarity(view_of(page), *names),
+            "tokens",
+            page.words("tokens_alt"),
+            by=("token",),
+        )
         elements.source(page, site)
     with see:
         elements.see(page, "tokens", **facts)

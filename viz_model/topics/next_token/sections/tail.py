@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.app.texts import row
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.claims import KEPT
@@ -12,15 +14,34 @@ from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
 from viz_model.topics.next_token.sections.asked import Asked
 
 
+def _view(asked: Asked) -> TailView:
+    return TailView.of(asked.choice, asked.sampling)
+
+
+def _facts(asked: Asked, view: TailView) -> dict[str, str]:
+    return {**asked.facts, **view.facts()}
+
+
+def _drawn(asked: Asked) -> go.Figure:
+    view, words = _view(asked), asked.shared.words
+    facts = _facts(asked, view)
+    names = {name: words(f"tail_{name}", **facts) for name in ("model", "kept", "dropped", "p", "mass", "rank")}
+    names |= {cut.name: words(f"tail_{cut.name}", n=f"{cut.n_kept:,}") for cut in view.cuts}
+    return draw_tail(view, names)
+
+
 def section(asked: Asked) -> None:
-    page, view = asked.shared, TailView.of(asked.choice, asked.sampling)
-    words, facts = page.words, {**asked.facts, **view.facts()}
+    page, view = asked.shared, _view(asked)
+    words, facts = page.words, _facts(asked, view)
     st.markdown(f"#### {KEPT.label(page.t.language, asked.choice.counts, **facts)}")
     picture, see = elements.split()
     with picture:
-        names = {name: words(f"tail_{name}", **facts) for name in ("model", "kept", "dropped", "p", "mass", "rank")}
-        names |= {cut.name: words(f"tail_{cut.name}", n=f"{cut.n_kept:,}") for cut in view.cuts}
-        elements.figure(page, draw_tail(view, names), "tail", words("tail_alt", **facts))
+
+        def alt(page: Page) -> str:
+            asked = Asked.at(page)
+            return asked.shared.words("tail_alt", **_facts(asked, _view(asked)))
+
+        elements.figure(page, lambda page: _drawn(Asked.at(page)), "tail", alt, by=("token",))
         elements.source(page, "probs")
     with see:
         temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
+from viz_model.app.pictures import Dimension
 from viz_model.topics.block.numbers.block import norm_name, sets_length
 from viz_model.topics.norm_placement.pictures import look
 
@@ -88,22 +89,24 @@ def finding(
     shown: Comparison,
     place: Any,
     name: str,
-    figure: go.Figure,
+    figure: go.Figure | Callable[[Page], go.Figure],
     facts: Facts,
     *sites: str,
     each: Mapping[str, Facts] | None = None,
     lines: Iterable[str] = (),
+    by: Sequence[Dimension] = (),
 ) -> None:
     """A picture under what it shows: its headline, what is general, and a line for each place of the norm.
 
-    ``each`` are facts by place, for the headline and for the text ``name_each``; ``lines`` are claims that are made.
+    ``each`` are facts by place, for the headline and for the text ``name_each``; ``lines`` are claims that are made;
+    ``by`` is as in :func:`viz_model.app.elements.figure`.
     """
     page, each = shown.page, each or {}
     values = {**shown.values, **shown.listed(each), **facts}
     told: list[str] = []
     with place:
         st.markdown(f"#### {page.words(f'{name}_title', **values)}")
-        elements.figure(page, figure, name, page.words(f"{name}_alt"))
+        elements.figure(page, figure, name, page.words(f"{name}_alt"), by=by)
         elements.see(page, name, **values)
         for at, own in each.items():
             if page.t.knows(key := f"{page.text_key}.{name}_each"):

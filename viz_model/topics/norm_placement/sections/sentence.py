@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.topics.norm_placement import claims
@@ -63,9 +65,16 @@ def section(shown: Comparison) -> None:
     _pull(shown, second[1])
     _last_norm(shown, third[0])
     if not shown.alone:
-        twins = views.predictions_of_twins(shown.traces, shown.page.token)
-        figure = predictions.draw_predictions(twins)
-        finding(shown, third[1], "predictions", figure, _quoted(twins.facts()), "logits", "probs")
+
+        def twins(page: Page) -> predictions.PredictionsView:
+            return views.predictions_of_twins(shown.traces, page.token)
+
+        facts, sites = _quoted(twins(shown.page).facts()), ("logits", "probs")
+
+        def drawn(page: Page) -> go.Figure:
+            return predictions.draw_predictions(twins(page))
+
+        finding(shown, third[1], "predictions", drawn, facts, *sites, by=("token",))
 
 
 def _quoted(facts: dict[str, str]) -> dict[str, str]:
@@ -94,12 +103,16 @@ def _is_large(shown: Comparison) -> bool:
 def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> None:
     page, stream = shown.page, ["embed.out", *shown.sites(*STREAM)]
     each = {place_: view.facts(place_) for place_ in shown.traces}
-    axis = page.words("length") + (f" {page.words('log')}" if view.is_wide else "")
-    label = page.trace.tokens[page.token].label
-    figure = depth_pictures.draw_lengths(view, axis, {"after": page.words("after")}, label)
+
+    def drawn(page: Page) -> go.Figure:
+        at_token = view._replace(token=page.token)
+        axis = page.words("length") + (f" {page.words('log')}" if at_token.is_wide else "")
+        label = page.trace.tokens[page.token].label
+        return depth_pictures.draw_lengths(at_token, axis, {"after": page.words("after")}, label)
+
     level = f"{view.level:.1f}" if view.level else ""
     name = "lengths" if shown.sets_length else "lengths_other"
-    finding(shown, place, name, figure, {"level": level}, *stream, each=each)
+    finding(shown, place, name, drawn, {"level": level}, *stream, each=each, by=("token",))
     figure = depth_pictures.draw_shares(view, page.words("share"))
     finding(shown, beside, "shares", figure, {}, *stream, each=each, lines=shares(shown, view))
 
@@ -184,10 +197,13 @@ def _last_norm(shown: Comparison, place: Any) -> None:
         )
     some = next(iter(found.values()))
     kind, axis = ("last_norm_length", "length") if some.p is None else ("last_norm", "probability")
-    drawn = {at: views.last_norm_view(shown.traces[at], one, page.token) for at, one in found.items()}
     names = [page.words(f"variant_{variant}") for variant in VARIANTS]
-    figure = last_norm_picture.draw_last_norm(drawn, names, page.words(axis))
-    finding(shown, place, kind, figure, {}, lines=lines)
+
+    def drawn(page: Page) -> go.Figure:
+        by_place = {at: views.last_norm_view(shown.traces[at], one, page.token) for at, one in found.items()}
+        return last_norm_picture.draw_last_norm(by_place, names, page.words(axis))
+
+    finding(shown, place, kind, drawn, {}, lines=lines, by=("token",))
     with place:
         if some.p is not None:
             elements.see(page, "last_norm_proof" if some.keeps_order else "last_norm_no_proof")

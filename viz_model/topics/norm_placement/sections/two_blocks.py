@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements, runs, state
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.numbers import views
@@ -16,17 +17,25 @@ BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.o
 
 def section(shown: Comparison) -> None:
     _introduce(shown)
-    page, place = shown.page, (shown.page.view.layer, shown.page.token)
-    lengths = {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
+    page = shown.page
+
+    def lengths_of(page: Page) -> dict[str, blocks.BlockView]:
+        place = page.view.layer, page.token
+        return {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
+
     picture, see = elements.split()
     with picture:
         stations = {part: page.words(f"station_{part}") for part in ("norm", "attn", "cross", "ffn")}
-        figure = blocks.draw_blocks(lengths, stations, shown.own)
-        elements.figure(page, figure, "blocks", page.words("blocks_alt"))
+        elements.figure(
+            page,
+            lambda page: blocks.draw_blocks(lengths_of(page), stations, shown.own),
+            "blocks",
+            page.words("blocks_alt"),
+        )
         elements.source(page, *shown.sites(*BLOCK))
     with see:
         elements.see(page, "see", **shown.values)
-        for name, view in lengths.items():
+        for name, view in lengths_of(page).items():
             elements.see(page, f"see_{name}", entering=f"{view.entering:.1f}", out=f"{view.out:.1f}")
         elements.see(page, "see_how")
         if not shown.alone:

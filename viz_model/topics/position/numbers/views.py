@@ -156,6 +156,10 @@ class LearnedView(NamedTuple):
     wave_length: float
     limit: float
 
+    def column(self, token: int) -> int:
+        """Where the trained row of a token is furthest from 0."""
+        return int(np.abs(self.trained[token]).argmax())
+
 
 def learned_view(trace: Trace) -> LearnedView:
     """The text's rows of the table."""

@@ -11,7 +11,7 @@ from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import REACH
 from viz_model.topics.position.pictures.slopes import draw_slopes
-from viz_model.topics.position.sections import scores
+from viz_model.topics.position.sections import schemes, scores
 from viz_model.topics.position.sections.scores import Scores
 
 
@@ -46,9 +46,11 @@ def curves(given: Scores) -> None:
 def slopes(given: Scores) -> None:
     page, facts = given.page, _facts(given.page)
     st.subheader(page.words("alibi_slopes", **facts), anchor=False)
-    values = numbers.slopes(page.trace, page.view.layer)
-    drawn = draw_slopes(values, page.view.head, scores.words(page, "bias", "head", "slope"))
-    elements.figure(page, drawn, "slopes", page.words("alibi_slopes_alt"))
+    labels = scores.words(page, "bias", "head", "slope")
+    drawn = schemes.drawn(
+        page, lambda page: draw_slopes(numbers.slopes(page.trace, page.view.layer), page.view.head, labels)
+    )
+    elements.figure(page, drawn, "slopes", page.words("alibi_slopes_alt"), by=("layer", "head"))
     elements.see(page, "alibi_slopes", **facts)
     reach = numbers.reach(page.trace, page.view.layer)
     elements.say(page, REACH, reach, near=f"{reach.steepest:.1f}", far=f"{reach.flattest:.1f}")

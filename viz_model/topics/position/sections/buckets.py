@@ -57,14 +57,14 @@ def _extremes(page: Page, buckets: Buckets) -> dict[str, str]:
 
 
 def curves(given: Scores) -> None:
-    page, facts, buckets = given.page, _facts(given.page), _buckets(given.page)
+    page, facts = given.page, _facts(given.page)
     elements.see(page, "t5_lead", **facts)
     picture, see = elements.split()
     with picture:
-        scores.curves(page, page.words("t5_curves_alt"), buckets)
+        scores.curves(page, page.words("t5_curves_alt"), _buckets)
     with see:
         elements.see(page, "t5_see", **facts)
-        elements.see(page, "t5_two_way" if buckets.two_way else "t5_one_way", **facts)
+        elements.see(page, "t5_two_way" if _buckets(page).two_way else "t5_one_way", **facts)
         scores.self_only(page)
 
 

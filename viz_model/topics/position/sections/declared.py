@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
@@ -57,11 +59,18 @@ def added(given: Declared) -> None:
         return
     picture, see = elements.split()
     rows = page.trace["embed.position"].numpy()
-    column = int(np.abs(rows[page.token]).argmax())
+
+    def columns(page: Page) -> tuple[int, ...]:
+        return (int(np.abs(rows[page.token]).argmax()),)
+
+    (column,) = columns(page)
     with picture:
         axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
-        view = views.matrix_view(page.trace, "embed.position", page.token, axes)
-        elements.figure(page, draw_matrix(view, (column,)), "matrix", page.words("declared_matrix_alt"))
+
+        def drawn(page: Page) -> go.Figure:
+            return draw_matrix(views.matrix_view(page.trace, "embed.position", page.token, axes), columns(page))
+
+        elements.figure(page, drawn, "matrix", page.words("declared_matrix_alt"), by=("token",))
         elements.source(page, "embed.position")
     with see:
         row, length = rows[page.token], np.linalg.norm(rows[page.token])
@@ -71,7 +80,7 @@ def added(given: Declared) -> None:
     near = f"{alike.at(1):.2f}"
     embedding.alike(page, alike, page.words("declared_similarity", near=near), "declared_")
     elements.see(page, "declared_similarity", near=near, **embedding.context(page))
-    embedding.total(page, (column,))
+    embedding.total(page, columns)
 
 
 def turned(given: Declared) -> None:
@@ -79,16 +88,14 @@ def turned(given: Declared) -> None:
     page = given.page
     if "queries" not in given.sites:
         return
-    trace, layer, head, token = page.trace, page.view.layer, page.view.head, page.token
-    axes = (page.t("common.axis_token"), page.words("rope_value"))
     for role in ("query", "key"):
-        pictures = turned_view(trace, layer, head, token, role, axes)
-        for column, view, name in zip(st.columns(2), pictures, ("declared_before", "declared_after"), strict=True):
+        for which, (column, name) in enumerate(zip(st.columns(2), ("declared_before", "declared_after"), strict=True)):
             with column:
                 title = page.words(name, role=page.words(f"role_{role}"))
                 st.markdown(f"**{title}**")
-                elements.figure(page, draw_matrix(view), f"{name}_{role}", title)
-        before = numbers.unrotated_site(trace, layer, role[0])
+                drawn = schemes.drawn(page, partial(_turned, role=role, which=which))
+                elements.figure(page, drawn, f"{name}_{role}", title)
+        before = numbers.unrotated_site(page.trace, page.view.layer, role[0])
         elements.source(page, before, page.at(f"attn.{role[0]}_rotated"))
     st.subheader(page.words("declared_offsets"), anchor=False)
     picture, see = elements.split()
@@ -96,12 +103,22 @@ def turned(given: Declared) -> None:
         key = chosen_key.choose(page)
         elements.see(page, "declared_offsets", token=page.token_name(), key=page.token_name(key))
     with picture:
-        drawn = draw_offsets(
-            offsets_view(trace, layer, head, token, key), scores.words(page, "rope", "offset", "score", "recorded")
-        )
+        drawn = schemes.drawn(page, _offsets)
         elements.figure(page, drawn, "offsets", page.words("declared_offsets_alt"))
         elements.source(page, page.at("attn.scores"))
     scores.self_only(page)
+
+
+def _turned(page: Page, role: str, which: int) -> go.Figure:
+    """Queries or keys before (0) or after (1) position has its say."""
+    axes = (page.t("common.axis_token"), page.words("rope_value"))
+    return draw_matrix(turned_view(page.trace, page.view.layer, page.view.head, page.token, role, axes)[which])
+
+
+def _offsets(page: Page) -> go.Figure:
+    """The chosen token's score with the chosen key, at every offset."""
+    view = offsets_view(page.trace, page.view.layer, page.view.head, page.token, chosen_key.shown(page))
+    return draw_offsets(view, scores.words(page, "rope", "offset", "score", "recorded"))
 
 
 def biased(given: Declared) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
@@ -21,10 +24,16 @@ def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple
     square, curve = st.columns(2, gap="large")
     axis = page.t("common.axis_token")
     with square:
-        elements.figure(page, draw_similarity(view, (axis, axis)), "similarity", page.words(f"{told}similarity_alt"))
+        elements.figure(
+            page,
+            lambda page: draw_similarity(view._replace(token=page.token), (axis, axis)),
+            "similarity",
+            page.words(f"{told}similarity_alt"),
+            by=("token",),
+        )
     with curve:
         drawn = draw_by_distance(view, (page.words("distance"), page.words("cosine")), curves)
-        elements.figure(page, drawn, "distance", page.words(f"{told}distance_alt"))
+        elements.figure(page, drawn, "distance", page.words(f"{told}distance_alt"), by=())
     elements.source(page, "embed.position")
     elements.say(page, ALIKE, view.spread, spread=f"{view.spread:.2g}")
 
@@ -35,23 +44,31 @@ def context(page: Page) -> dict[str, str]:
     return {"context": f"{size:,}", "last_position": f"{size - 1:,}", "compared": f"{min(size, numbers.MAX_ROWS):,}"}
 
 
-def total(page: Page, columns: tuple[int, ...] = ()) -> None:
-    """Embedding + position = what block 0 reads."""
-    trace, token, axis = page.trace, page.token, page.t("common.axis_dimension")
-    view = views.sum_view(trace, token)
+def total(page: Page, columns: Callable[[Page], tuple[int, ...]]) -> None:
+    """Embedding + position = what block 0 reads; ``columns`` are marked."""
+    axis, view = page.t("common.axis_dimension"), views.sum_view(page.trace, page.token)
     st.subheader(page.words("sum" if view.normed is None else "sum_normed", token=page.token_name()), anchor=False)
     names = [page.words("strip_" + site.removeprefix("embed.")) for site in view.sites[:-1]]
     names = [name if n == 0 else f"+ {name}" for n, name in enumerate(names)]
     strips = (*names, page.words("strip_total" if view.normed is None else "strip_read"))
-    if elements.control(page, WHOLE, st.toggle, help=None):
-        axes = (page.t("common.axis_token"), axis)
-        figure = draw_sums(views.sum_views(trace, token, axes), strips, axis, columns)
-    else:
-        figure = draw_sum(view, strips, axis, columns)
-    elements.figure(page, figure, "sum", page.words("sum_alt"))
+    is_whole = elements.control(page, WHOLE, st.toggle, help=None)
+
+    def drawn(page: Page) -> go.Figure:
+        if is_whole:
+            matrices = views.sum_views(page.trace, page.token, (page.t("common.axis_token"), axis))
+            return draw_sums(matrices, strips, axis, columns(page))
+        return draw_sum(views.sum_view(page.trace, page.token), strips, axis, columns(page))
+
+    elements.figure(page, drawn, "sum", page.words("sum_alt"), by=("token",))
     if view.normed is not None:
-        normed = draw_normed(view, page.words("strip_normed"), axis, columns)
-        elements.figure(page, normed, "normed", page.words("strip_normed"))
+        name = page.words("strip_normed")
+        elements.figure(
+            page,
+            lambda page: draw_normed(views.sum_view(page.trace, page.token), name, axis, columns(page)),
+            "normed",
+            name,
+            by=("token",),
+        )
     elements.source(page, *view.named)
     elements.see(page, "sum", token=page.token_name(), **view.text_values)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
@@ -29,7 +29,7 @@ class Rows:
     @classmethod
     def of(cls, page: Page) -> Rows:
         view = views.learned_view(page.trace)
-        column = int(np.abs(view.trained[page.token]).argmax())
+        column = view.column(page.token)
         facts = by_hand.row_by_hand(page.trace, page.token, column)
         return cls(page, view, column, {**facts, "token": page.token_name()})
 
@@ -43,9 +43,12 @@ def matrix(given: Rows) -> None:
     elements.see(page, "learned_lead", **given.facts)
     picture, see = elements.split()
     with picture:
-        trained = views.matrix_view(page.trace, "embed.position", page.token, given.axes, limit=view.limit)
-        drawn = draw_matrix(trained, (given.column,))
-        elements.figure(page, drawn, "matrix", page.words("learned_matrix_alt"))
+
+        def drawn(page: Page) -> go.Figure:
+            trained = views.matrix_view(page.trace, "embed.position", page.token, given.axes, limit=view.limit)
+            return draw_matrix(trained, (view.column(page.token),))
+
+        elements.figure(page, drawn, "matrix", page.words("learned_matrix_alt"), by=("token",))
         elements.source(page, "embed.position")
         st.caption(page.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:
@@ -66,8 +69,11 @@ def matrix(given: Rows) -> None:
 def waves(given: Rows) -> None:
     page = given.page
     st.subheader(page.words("learned_waves"), anchor=False)
-    paper = views.rows_view(page.trace, given.view.waves, "sin, cos", page.token, given.axes, limit=1.0)
-    elements.figure(page, draw_matrix(paper), "paper", page.words("learned_waves_alt"))
+
+    def drawn(page: Page) -> go.Figure:
+        return draw_matrix(views.rows_view(page.trace, given.view.waves, "sin, cos", page.token, given.axes, limit=1.0))
+
+    elements.figure(page, drawn, "paper", page.words("learned_waves_alt"), by=("token",))
     st.caption(page.words("learned_waves_note"))
 
 
@@ -90,7 +96,7 @@ def alike(given: Rows) -> None:
 
 
 def total(given: Rows) -> None:
-    embedding.total(given.page, (given.column,))
+    embedding.total(given.page, lambda page: (given.view.column(page.token),))
 
 
 def formula(given: Rows) -> None:

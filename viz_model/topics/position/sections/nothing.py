@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
 import streamlit as st
 
-from viz_model.app import elements
+from viz_model.app import elements, runs
+from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.config import Side
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
 from viz_model.topics.position.pictures.lines import draw_effect
 from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.worked import worked
+
+
+@cached()
+def _effect(run: runs.RunKey, side: Side, token: int) -> OrderEffect | None:
+    return numbers.order_effect(runs.trace(run).at(side), token)
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class Reordered:
 
     @classmethod
     def of(cls, page: Page) -> Reordered:
-        return cls(page, numbers.order_effect(page.trace, page.token))
+        return cls(page, _effect(page.run_key, page.trace.stack.side, page.token))
 
 
 def effect(given: Reordered) -> None:
@@ -38,7 +46,12 @@ def effect(given: Reordered) -> None:
             st.info(page.words("none_short"), icon=":material/swap_horiz:")
         else:
             labels = scores.words(page, "none", "own_mask", "no_mask", "layer", "change")
-            elements.figure(page, draw_effect(measured, labels), "effect", page.words("none_alt"))
+
+            def drawn(page: Page) -> go.Figure | None:
+                found = Reordered.of(page).effect
+                return None if found is None else draw_effect(found, labels)
+
+            elements.figure(page, drawn, "effect", page.words("none_alt"), by=("token",))
         elements.source(page, page.at("resid.out"))
     if measured is not None:
         ends = {"first": measured.own_mask[0], "last": measured.own_mask[-1], "largest": measured.no_mask.max()}

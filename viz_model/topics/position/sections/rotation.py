@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
 from viz_model.topics.position.claims import MOVED, UNMET, Moved
@@ -17,10 +20,10 @@ from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.lines import draw_offsets
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.plane import draw_plane
-from viz_model.topics.position.pictures.shift import draw_shift
+from viz_model.topics.position.pictures.shift import ShiftView, draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
 from viz_model.topics.position.sections import key as chosen_key
-from viz_model.topics.position.sections import scores
+from viz_model.topics.position.sections import schemes, scores
 from viz_model.topics.position.sections.scores import words
 
 
@@ -60,16 +63,22 @@ def plane(given: Turned) -> None:
             elements.control(page, PAIR, st.slider, 0, given.last, value=pair, **label)  # type: ignore[arg-type]
         labels = words(page, "rope", "value", "before", "after")
         for column, role, of in zip(st.columns(2), ("query", "key"), (head, page.lm.config.kv_head(head)), strict=True):
-            view = views.plane_view(trace, layer, head, page.token, pair, role)
             with column:
                 st.markdown(f"**{page.words(f'rope_{role}', head=of)}**")
                 alt = page.words("rope_plane_alt", pair=pair)
-                elements.figure(page, draw_plane(view, labels), f"plane_{role}", alt)
+                drawn = schemes.drawn(page, partial(_plane, pair=pair, role=role, labels=labels))
+                elements.figure(page, drawn, f"plane_{role}", alt)
         names = [numbers.unrotated_site(trace, layer, letter) for letter in "qk"]
         elements.source(page, *names, *(page.at(f"attn.{letter}_rotated") for letter in "qk"))
     with see:
         elements.see(page, "rope_see", **given.facts)
         _notes(given)
+
+
+def _plane(page: Page, pair: int, role: str, labels: dict[str, str]) -> go.Figure:
+    """One pair of the queries or keys, before and after its turn."""
+    view = views.plane_view(page.trace, page.view.layer, page.view.head, page.token, pair, role)
+    return draw_plane(view, labels)
 
 
 def _notes(given: Turned) -> None:
@@ -92,17 +101,25 @@ def frequencies(given: Turned) -> None:
     page, facts = given.page, given.facts
     st.subheader(page.words("rope_frequencies", **facts), anchor=False)
     angles, lengths = st.columns(2, gap="large")
-    with angles:
+
+    def angles_of(page: Page) -> go.Figure:
         axes = (page.t("common.axis_token"), page.words("rope_pair"))
-        drawn = draw_matrix(views.angles_view(page.trace, page.view.layer, page.token, axes), (given.pair,))
-        elements.figure(page, drawn, "angles", page.words("rope_angles_alt"))
+        return draw_matrix(views.angles_view(page.trace, page.view.layer, page.token, axes), (given.pair,))
+
+    with angles:
+        alt = page.words("rope_angles_alt")
+        elements.figure(page, schemes.drawn(page, angles_of), "angles", alt, by=("layer", "token"))
         st.caption(page.words("rope_angles_note"))
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: page.words(f"rope_{name}", **facts) for name in names}
-        view = views.wavelength_view(page.trace, page.view.layer, given.pair)
-        height = max(300, drawn.layout.height)
-        elements.figure(page, draw_wavelengths(view, labels, height), "lengths", page.words("rope_lengths_alt"))
+        height = max(300, angles_of(page).layout.height)
+
+        def lengths_of(page: Page) -> go.Figure:
+            return draw_wavelengths(views.wavelength_view(page.trace, page.view.layer, given.pair), labels, height)
+
+        alt = page.words("rope_lengths_alt")
+        elements.figure(page, schemes.drawn(page, lengths_of), "lengths", alt, by=("layer",))
         st.caption(page.words("rope_lengths_note"))
     elements.see(page, "rope_frequencies", **facts)
 
@@ -116,18 +133,21 @@ def proof(given: Turned) -> None:
         chosen_key.choose(page)
     with moved:
         shift = elements.control(page, SHIFT, st.slider, 0, MAX_SHIFT)
-    where = page.trace, page.view.layer, page.view.head, page.token, given.key
-    view = views.shift_view(*where, given.pair, shift)
+    view = _shifted(page, given.pair, shift)
     plane, curve = st.columns(2, gap="large")
     with plane:
         labels = words(page, "rope", "value", "position") | words(page, "role", "query", "key")
-        elements.figure(page, draw_shift(view, labels), "moved", page.words("rope_shift_alt"))
+        drawn = schemes.drawn(page, lambda page: draw_shift(_shifted(page, given.pair, shift), labels))
+        elements.figure(page, drawn, "moved", page.words("rope_shift_alt"))
         st.caption(page.words("rope_shift_note", pair=given.pair))
     with curve:
-        drawn = draw_offsets(
-            views.offsets_view(*where, view.shifted), words(page, "rope", "offset", "score", "recorded", "shifted")
-        )
-        elements.figure(page, drawn, "offsets", page.words("rope_offsets_alt"))
+        named = words(page, "rope", "offset", "score", "recorded", "shifted")
+
+        def offsets_of(page: Page) -> go.Figure:
+            found = _shifted(page, given.pair, shift).shifted
+            return draw_offsets(views.offsets_view(*_where(page), found), named)
+
+        elements.figure(page, schemes.drawn(page, offsets_of), "offsets", page.words("rope_offsets_alt"))
         elements.source(page, page.at("attn.scores"))
     elements.see(
         page,
@@ -145,6 +165,16 @@ def proof(given: Turned) -> None:
     )
     change = Moved(view.largest, view.score)
     elements.say(page, MOVED, change, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
+
+
+def _where(page: Page) -> tuple[Trace, int, int, int, int]:
+    """The run, layer and head, the chosen token and its key."""
+    return page.trace, page.view.layer, page.view.head, page.token, chosen_key.shown(page)
+
+
+def _shifted(page: Page, pair: int, shift: int) -> ShiftView:
+    """The chosen query and its key, both further on."""
+    return views.shift_view(*_where(page), pair, shift)
 
 
 def formula(given: Turned) -> None:

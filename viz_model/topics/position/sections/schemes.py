@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import streamlit as st
 
@@ -12,6 +13,9 @@ from viz_model.config import Position
 from viz_model.topics.position import numbers
 
 COLUMNS = ("sees", "beyond", "used")
+
+
+D = TypeVar("D")
 
 
 class Shown(Protocol):
@@ -29,6 +33,11 @@ def own(page: Page) -> Position:
 def name(page: Page, scheme: Position) -> str:
     """What a scheme is called; one without a text of its own by its type."""
     return _words(page, f"scheme_{numbers.scheme_name(scheme)}") or type(scheme).__name__
+
+
+def drawn(given: Page, draw: Callable[[Page], D]) -> Callable[[Page], D | None]:
+    """What is drawn of the scheme of a page's layer: nothing where another layer has another."""
+    return lambda page: draw(page) if own(page) == own(given) else None
 
 
 def present(page: Page) -> set[Position]:

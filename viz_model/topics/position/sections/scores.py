@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
@@ -18,6 +20,7 @@ from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_a
 from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.row import draw_row
 from viz_model.topics.position.sections import key as chosen_key
+from viz_model.topics.position.sections import schemes
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -35,10 +38,14 @@ class Scores:
 
     @classmethod
     def of(cls, page: Page) -> Scores:
-        view = added_view(page.trace, page.view.layer, page.view.head, page.token)
+        view = _added(page)
         key = chosen_key.shown(page)
         names = {"token": page.token_name(), "key": page.token_name(key), "head": str(page.view.head)}
         return cls(page, view, key, {**by_hand.bias_by_hand(view, key), **names})
+
+
+def _added(page: Page) -> AddedView:
+    return added_view(page.trace, page.view.layer, page.view.head, page.token)
 
 
 def words(page: Page, prefix: str, *names: str) -> dict[str, str]:
@@ -46,13 +53,17 @@ def words(page: Page, prefix: str, *names: str) -> dict[str, str]:
     return {name: page.words(f"{prefix}_{name}") for name in names}
 
 
-def curves(page: Page, alt: str, buckets: Buckets | None = None) -> None:
+def curves(page: Page, alt: str, buckets: Callable[[Page], Buckets | None] = lambda page: None) -> None:
     """What heads add over the distance, as far as this sentence goes, or as far as there is something to see."""
     options = {"help": None, "label_visibility": "collapsed"}
     whole = elements.choose(page, RANGE, ("text", "all"), **options) == "all"
-    view = curves_view(page.trace, page.view.layer, page.view.head, page.token, whole=whole, buckets=buckets)
     labels = words(page, "bias", "head", "others", "distance", "added", "bucket")
-    elements.figure(page, draw_curves(view, labels), "curves", alt)
+
+    def drawn(page: Page) -> go.Figure:
+        place = page.trace, page.view.layer, page.view.head, page.token
+        return draw_curves(curves_view(*place, whole=whole, buckets=buckets(page)), labels)
+
+    elements.figure(page, schemes.drawn(page, drawn), "curves", alt)
     elements.source(page, page.at("attn.bias"))
 
 
@@ -66,17 +77,23 @@ def matrices(given: Scores, other: str = "") -> None:
     """Scores + bias = what the softmax reads. Of another run than the page's, ``other`` begins its keys and texts."""
     page = given.page
     st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
-    axes = page.t("common.axis_query"), page.t("common.axis_key")
     sites = [page.at(f"attn.{which}") for which in MATRICES]
-    for column, which, site in zip(st.columns(3, gap="medium"), MATRICES, sites, strict=True):
+    for column, which in zip(st.columns(3, gap="medium"), MATRICES, strict=True):
         with column:
-            matrix = given.view.matrix(which, f"{site}[{page.view.head}]", axes)
-            if other and which == "bias":
-                matrix = matrix._replace(limit=float(np.nanmax(np.abs(matrix.values))) or 1.0)
             title = page.words(f"added_{which}")
-            elements.figure(page, draw_added(matrix, title), other + which, title, own=not other)
+            drawn = partial(_matrix, which=which, title=title, alone=bool(other) and which == "bias")
+            elements.figure(page, schemes.drawn(page, drawn), other + which, title, own=not other)
     elements.source(page, *sites)
     st.caption(page.words(f"{other}scale" if other else "added_axes"))
+
+
+def _matrix(page: Page, which: str, title: str, alone: bool) -> go.Figure:
+    """One of the three; ``alone`` on a colour scale of its own."""
+    axes = page.t("common.axis_query"), page.t("common.axis_key")
+    matrix = _added(page).matrix(which, f"{page.at(f'attn.{which}')}[{page.view.head}]", axes)
+    if alone:
+        matrix = matrix._replace(limit=float(np.nanmax(np.abs(matrix.values))) or 1.0)
+    return draw_added(matrix, title)
 
 
 def row(given: Scores) -> None:
@@ -86,7 +103,8 @@ def row(given: Scores) -> None:
     wide, narrow = st.columns([2, 1], gap="large")
     with wide:
         labels = words(page, "row", "with", "without", "weight")
-        elements.figure(page, draw_row(given.view, labels), "row", page.words("row_alt"))
+        drawn = schemes.drawn(page, lambda page: draw_row(_added(page), labels))
+        elements.figure(page, drawn, "row", page.words("row_alt"))
         elements.source(page, page.at("attn.pattern"))
     with narrow:
         chosen_key.choose(page)

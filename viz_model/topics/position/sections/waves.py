@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
@@ -14,7 +15,7 @@ from viz_model.topics.position.choices import PAIR, RANGE
 from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
-from viz_model.topics.position.pictures.waves import draw_waves
+from viz_model.topics.position.pictures.waves import WavesView, draw_waves
 from viz_model.topics.position.sections import embedding, scores
 from viz_model.topics.position.sections.worked import worked
 
@@ -56,9 +57,13 @@ def curves(given: Wave) -> None:
             help=None,
             label_visibility="collapsed",
         )
-        view = views.waves_view(page.trace, page.token, pair, whole_context=reach == "context")
         labels = scores.words(page, "waves", "pair", "dimension", "beyond", "axis")
-        elements.figure(page, draw_waves(view, labels), "waves", page.words("waves_alt", pair=pair))
+
+        def view_of(page: Page) -> WavesView:
+            return views.waves_view(page.trace, page.token, pair, whole_context=reach == "context")
+
+        view, alt = view_of(page), page.words("waves_alt", pair=pair)
+        elements.figure(page, lambda page: draw_waves(view_of(page), labels), "waves", alt, by=("token",))
         elements.source(page, "embed.position")
     with see:
         elements.see(page, **{**given.facts, "wavelength": f"{view.wavelength:,.1f}"})
@@ -68,8 +73,12 @@ def matrix(given: Wave) -> None:
     page = given.page
     st.subheader(page.words(f"matrix_{numbers.scheme(page.lm.config).layout}"), anchor=False)
     axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
-    view = views.matrix_view(page.trace, "embed.position", page.token, axes, limit=1.0)
-    elements.figure(page, draw_matrix(view, given.columns), "matrix", page.words("matrix_alt"))
+
+    def drawn(page: Page) -> go.Figure:
+        view = views.matrix_view(page.trace, "embed.position", page.token, axes, limit=1.0)
+        return draw_matrix(view, given.columns)
+
+    elements.figure(page, drawn, "matrix", page.words("matrix_alt"), by=("token",))
     elements.source(page, "embed.position")
 
 
@@ -81,7 +90,7 @@ def alike(given: Wave) -> None:
 
 
 def total(given: Wave) -> None:
-    embedding.total(given.page, given.columns)
+    embedding.total(given.page, lambda page: given.columns)
 
 
 def ends(given: Wave) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import components, elements, state
@@ -12,6 +14,7 @@ from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens.choices import VOCABULARY
 from viz_model.topics.tokens.claims import CUTS, OTHER
+from viz_model.topics.tokens.numbers.facts import facts as facts_of
 from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
 from viz_model.topics.tokens.pictures.tokens import chip
 from viz_model.topics.tokens.sections.beside import Beside
@@ -30,7 +33,7 @@ def section(beside: Beside) -> None:
             finding = page.words(f"finding_{facts.finding}", other=literal(beside.other.name), **facts.text_values)
         st.markdown(f"**{finding}**")
         if facts.view:
-            draw(page, facts.view, "cuts")
+            draw(page, facts.view, "cuts", lambda page: facts_of(page.trace, beside.other, page.token).view)
         elif facts.finding == "apart":
             ribbons(page, beside.text, "cuts", beside.other)
         elements.source(page, "tokens.ids")
@@ -53,8 +56,8 @@ def _choose(beside: Beside) -> None:
         st.info(beside.why)
 
 
-def draw(page: Page, view: CutsView, key: str) -> None:
-    """Two rows of tokens."""
+def draw(page: Page, view: CutsView, key: str, at: Callable[[Page], CutsView | None] | None = None) -> None:
+    """Two rows of tokens; ``at`` makes the view where another token is selected, if that makes a difference."""
     words = page.words
     rows = {
         row: words("row", name=cut.name, n=len(cut.tokens), per=f"{view.n_bytes / max(1, len(cut.tokens)):.1f}")
@@ -62,7 +65,12 @@ def draw(page: Page, view: CutsView, key: str) -> None:
     }
     hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
     with st.container(height=560 if view.n_lines > 6 else "content", border=False):
-        elements.figure(page, draw_cuts(view, hover), key, words("cuts_alt"))
+
+        def drawn(page: Page) -> go.Figure | None:
+            shown = view if at is None else at(page)
+            return None if shown is None else draw_cuts(shown, hover)
+
+        elements.figure(page, drawn, key, words("cuts_alt"), by=("token",) if at else ())
 
 
 def ribbons(page: Page, text: str, key: str, other: Tokenizer) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.tokenizers.tokenizer import ByteLevel
+from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
@@ -22,9 +26,16 @@ def hand(beside: Beside) -> None:
     page, which = beside.page, beside.facts.hand
     elements.see(page, f"hand_{which}", **beside.facts.text_values, **beside.names)
     if which in ("pairs", "single") and isinstance(beside.own, ByteLevel):
-        built = MergesView.of(cutting.ranks(beside.own), page.trace.tokens[page.token], page.token)
-        named = {"start": page.words("start"), "step": page.words("step", n="{n}", rank="{rank}")}
-        elements.figure(page, draw_merges(built, named), "merges", page.words("merges_alt"))
+        elements.figure(page, partial(_merges, beside.other), "merges", page.words("merges_alt"), by=("token",))
+
+
+def _merges(other: Tokenizer, page: Page) -> go.Figure | None:
+    """How a token was put together, where it was."""
+    trace, own = page.trace, page.trace.tokenizer
+    if not isinstance(own, ByteLevel) or facts.facts(trace, other, page.token).hand not in ("pairs", "single"):
+        return None
+    built = MergesView.of(cutting.ranks(own), trace.tokens[page.token], page.token)
+    return draw_merges(built, {"start": page.words("start"), "step": page.words("step", n="{n}", rank="{rank}")})
 
 
 def code(beside: Beside) -> None:

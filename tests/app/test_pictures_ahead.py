@@ -1,0 +1,87 @@
+"""What the browser is sent ahead is what the server draws, once the visitor has clicked."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from app_driver import open_page, pictures
+from scenes import Sent
+from streamlit.testing.v1 import AppTest
+from tiers import some
+
+from viz_model.app import pictures as ahead_of_clicks
+from viz_model.app.frame import SECTIONS
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+MODELS = ("story-pre-ln", "translate-2017", "story-bert")
+MOST = 150_000
+"""Bytes of a picture with what was drawn ahead."""
+
+HERE = {"layer": 1, "head": 1, "token": 2}
+THERE = {"layer": 2, "head": 3, "token": 4}
+
+
+def visit(page: str, model: str, selection: dict[str, int]) -> AppTest:
+    asked = {name: str(n) for name, n in selection.items()}
+    return open_page(page, {"model": model, "lang": "en", "text": "The cat sat on the mat", **asked})
+
+
+@pytest.mark.parametrize(("page", "model"), some(list(itertools.product(PAGES, MODELS)), 8))
+def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does one change with what it is said not to depend on."""
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead_of_clicks, "is_ahead", lambda: True)
+        patch.setattr(ahead_of_clicks, "MOST_SECONDS", 600)
+        app = visit(page, model, HERE)
+    large = {part.proto.id: len(part.proto.bytes) for part in app.get("bidi_component")}
+    assert not {name: size for name, size in large.items() if size > MOST}
+    held = pictures(app)
+    for name, n in THERE.items():
+        selection = {**HERE, name: n}
+        now = pictures(visit(page, model, selection))
+        for key in held.keys() & now.keys():
+            sent, fresh, where = held[key], now[key], f"{key} at another {name}"
+            if not sent.header["by"]:  # the server draws it again with every selection
+                continue
+            assert sent.header["by"] == fresh.header["by"], where
+            place = tuple(selection[dimension] for dimension in sent.header["by"])
+            is_rounded = any(one["type"] == "i1" for one in sent.header["arrays"])
+            assert place in sent.cases or is_rounded, where  # what has no room is asked for
+            if place in sent.cases:
+                same(drawn(sent, sent.cases[place]), drawn(fresh, fresh.cases[place]), is_rounded, where)
+
+
+def drawn(sent: Sent, case: int) -> dict[str, Any]:
+    """All of one case, panels and marks by their names."""
+    whole = {name: sent.field(name, case) for name in ("title", "description", "words")}
+    panels = {
+        name: {**sent.panel(name, case), "marks": {mark["id"]: mark for mark in sent.marks(case, name)}}
+        for name in sent.panels(case)
+    }
+    return {**whole, "panels": panels}
+
+
+def same(one: Any, other: Any, is_rounded: bool, where: str) -> None:
+    """Both are drawn alike; numbers that came as a byte each within half a step."""
+    match one:
+        case dict():
+            assert isinstance(other, dict), where
+            for name in dict.fromkeys([*one, *other]):
+                if name != "present":
+                    same(one.get(name), other.get(name), is_rounded, f"{where}: {name}")
+        case list():
+            assert isinstance(other, list) and len(one) == len(other), where
+            for n, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+                same(mine, theirs, is_rounded, f"{where}, {n}")
+        case np.ndarray():
+            finite = np.isfinite(other)
+            step = float(np.abs(other[finite]).max(initial=0.0)) / 127 if is_rounded else 0.0
+            np.testing.assert_array_equal(finite, np.isfinite(one), where)
+            np.testing.assert_allclose(one[finite], other[finite], rtol=1e-5, atol=0.51 * step + 1e-6, err_msg=where)
+        case float():
+            assert other == pytest.approx(one, rel=1e-5, abs=1e-6), where
+        case _:
+            assert one == other, where

@@ -1,0 +1,41 @@
+"""Where nobody has chosen a layer or a head, the page shows a telling one, and the address stays open."""
+
+from __future__ import annotations
+
+import pytest
+from app_driver import open_page
+
+from viz_model.app import runs, usual
+from viz_model.app.state import ViewState
+
+MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
+RUN = runs.RunKey(MODEL, CAT)
+
+
+def place(**chosen: int) -> usual.Place:
+    return usual.place(RUN, ViewState(model=MODEL, **chosen), "decoder", "attn")
+
+
+def test_what_was_chosen_is_kept_and_the_rest_follows() -> None:
+    free = place()
+    assert place(layer=2, head=5) == (2, 5)
+    assert place(head=5) == (free.layer, 5)
+    assert place(layer=free.layer) == free
+    assert place(layer=2).layer == 2
+
+
+def test_a_change_of_the_run_does_not_move_the_eye() -> None:
+    free = place()
+    changed = RUN._replace(edits=f"head-off.{free.layer}.{free.head}")
+    assert usual.place(changed, ViewState(model=MODEL), "decoder", "attn") == free
+
+
+def test_a_part_that_the_model_lacks_is_not_asked_for() -> None:
+    assert usual.place(RUN, ViewState(model=MODEL), "decoder", "cross") == place()
+
+
+@pytest.mark.parametrize("page", ["attention", "block"])
+def test_the_address_says_only_what_was_chosen(page: str) -> None:
+    app, free = open_page(page, {"model": MODEL, "text": CAT}), place()
+    assert "layer" not in app.query_params and "head" not in app.query_params
+    assert any(part.value.startswith(f"Layer {free.layer} · head {free.head}:") for part in app.sidebar.markdown)

@@ -1,0 +1,138 @@
+"""A click on a head, layer or token: pictures answer before it returns, texts soon after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_driver import Visit, query, settle, wait_for_query
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The little cat sat on the mat"
+DESK = {"viewport": {"width": 1366, "height": 2400}}
+
+# Every picture of the page as text and pixels; those that a click is answered by compare unequal after it.
+LOOK = """() => {
+  const all = name => [...document.querySelectorAll('*')].filter(node => node.shadowRoot)
+    .flatMap(node => [...node.shadowRoot.querySelectorAll(name)])
+  window.__all = all
+  const look = panel => panel.querySelector('svg').innerHTML + panel.querySelector('canvas').toDataURL()
+  window.__drawn = () => all('.panel').map(look)
+}"""
+CLICK = """({ name, nth }) => {
+  const before = window.__drawn(), target = window.__all(name)[nth]
+  target.click()
+  const after = window.__drawn()
+  return {
+    changed: after.filter((drawn, n) => drawn !== before[n]).length,
+    waiting: window.__all('[data-waiting]').length,
+    search: location.search,
+  }
+}"""
+STAGES = {
+    "overview": {"token"},
+    "embedding": {"token"},
+    "position": {"token"},
+    "attention": {"token", "head", "layer"},
+    "block": {"token", "layer"},
+    "next_token": {"token"},
+    "attribution": {"token"},
+}
+HEADS = ".target[data-mark='{layer}.{head}']"
+
+
+def rested(page: Any) -> None:
+    """Until the neighbours of what is selected are drawn too."""
+    settle(page)
+    page.wait_for_timeout(1_200)
+    settle(page)
+    page.evaluate(LOOK)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
+    page = visit(f"/{'' if stage == 'overview' else stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
+    wanted = {
+        "token": (".chip", 4, {"token": "4"}),
+        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
+        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
+    }
+    for what in sorted(STAGES[stage]):
+        rested(page)
+        name, nth, address = wanted[what]
+        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
+        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
+        for key, value in address.items():
+            assert f"{key}={value}" in answer["search"]
+        wait_for_query(page, **address)
+
+
+def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    rested(page)
+    title = page.locator("h3").filter(has_text="in large")
+    assert "Head 3 of layer 1" in title.inner_text()
+    for head in (0, 1, 2, 4, 5):
+        page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=head), "nth": 0})
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('h3')].some(h => h.innerText.includes('Head 5 of layer 1'))"
+    )
+    settle(page)
+    assert query(page)["head"] == "5"
+    page.go_back()
+    wait_for_query(page, head="4")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('h3')].some(h => h.innerText.includes('Head 4 of layer 1'))"
+    )
+    page.go_forward()
+    wait_for_query(page, head="5")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('h3')].some(h => h.innerText.includes('Head 5 of layer 1'))"
+    )
+
+
+def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    rested(page)
+    pressed = page.evaluate(
+        """async () => {
+          const find = head => window.__all(`.target[data-mark='1.${head}']`)[0]
+          const seen = []
+          for (const head of [0, 1, 2, 4, 5, 0, 1, 2, 4, 5]) {
+            find(head).click()
+            await new Promise(done => setTimeout(done, 60))
+            seen.push(find(head).getAttribute('aria-pressed'))
+          }
+          for (let n = 0; n < 40; n++) {
+            await new Promise(done => setTimeout(done, 50))
+            seen.push(find(5).getAttribute('aria-pressed'))
+          }
+          return seen
+        }"""
+    )
+    assert set(pressed) == {"true"}
+
+
+def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    rested(page)
+    page.evaluate("() => window.__all(\".target[data-mark='1.3']\")[0].focus()")
+    focused = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
+      return [at.getAttribute('role') ?? at.tagName, at.getAttribute('aria-label')] }"""
+    page.keyboard.press("ArrowDown")
+    assert "Layer 2 · head 3" in page.evaluate(focused)[1]
+    page.keyboard.press("Enter")
+    wait_for_query(page, layer="2", head="3")
+    assert "Layer 2 · head 3" in page.evaluate(focused)[1], "focus stays where it was"
+    rested(page)
+    page.evaluate("() => window.__all('.grid .cell')[0].focus()")
+    role, first = page.evaluate(focused)
+    page.keyboard.press("ArrowDown")
+    _, below = page.evaluate(focused)
+    assert role == "gridcell" and first != below and "from (query)" in below
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    # The first Enter follows the token of the row, or asks how the number was made.
+    settle(page)
+    assert page.get_by_role("dialog").count() or query(page)["token"]

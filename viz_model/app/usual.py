@@ -1,0 +1,41 @@
+"""The layer and head that are shown where nobody has chosen: those that tell most on this sentence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from viz_model.app import runs
+from viz_model.app.cache import cached
+from viz_model.app.state import ViewState
+from viz_model.config import Side
+from viz_model.topics.attention.numbers import telling
+
+
+class Place(NamedTuple):
+    """A head of a layer."""
+
+    layer: int
+    head: int
+
+
+def place(run: runs.RunKey, view: ViewState, side: Side, part: str) -> Place:
+    """What is looked at: what was chosen, and for the rest the head that tells most of this sentence.
+
+    A page of cross-attention asks for the part "cross"; a model that has none is asked for "attn". Changes to the run
+    make no difference, or what one looks at would move with them.
+    """
+    if view.layer is not None and view.head is not None:
+        return Place(view.layer, view.head)
+    trace = runs.trace(run.plain).at(side)
+    part = part if f"blocks.0.{part}.pattern" in trace else "attn"
+    among = telling.layers(trace) if view.layer is None else (view.layer,)
+    tells = {
+        Place(layer, head): much for layer in among for head, much in enumerate(_of_layer(run.plain, side, layer, part))
+    }
+    best = max(tells, key=tells.__getitem__)
+    return best if view.head is None else Place(best.layer, view.head)
+
+
+@cached()
+def _of_layer(run: runs.RunKey, side: Side, layer: int, part: str) -> tuple[float, ...]:
+    return telling.of_layer(runs.trace(run).at(side), layer, part)
