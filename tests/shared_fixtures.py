@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import socket
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlparse
 
+import app_driver
 import hypothesis
 import plotly.graph_objects as go
 import pytest
+import streamlit as st
 import torch
 from browser_driver import WIDE, Visit, settle
 from firefox import Firefox
@@ -28,10 +31,13 @@ from firefox import running as running_firefox
 from plotly_form import form_of
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.drawing import plot
+from viz_model.drawing.scene import Scene, encode
 from viz_model.drawing.sheet import Sheet
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -77,11 +83,12 @@ def _gradients_at_start() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _accepted_figures() -> Iterator[None]:
-    """Every figure that a test draws is one that Plotly accepts: what draws it does not look.
+    """Every figure that a test draws is one that Plotly accepts, and a scene: what draws it does not look.
 
-    Of figures that Plotly cannot tell apart (:func:`plotly_form.form_of`) the first is shown to it.
+    Of figures that Plotly cannot tell apart (:func:`plotly_form.form_of`) the first is shown to it. Those of a page
+    are kept with its visit (:func:`app_driver.figures`).
     """
-    drawn, known = Sheet.drawn, set()
+    drawn, scene, known = Sheet.drawn, plot.scene, set()
 
     def accepted(figure: Sheet) -> go.Figure:
         found = drawn(figure)
@@ -89,10 +96,18 @@ def _accepted_figures() -> Iterator[None]:
         if form not in known:
             go.Figure(found.to_plotly_json())
             known.add(form)
+        encode(scene(figure, "figure", "figure"))
         return found
+
+    def kept(sheet: Sheet, id: str, *args: Any, **more: Any) -> Scene:
+        figure = sheet.drawn()
+        if get_script_run_ctx(suppress_warning=True) is not None:
+            st.session_state.setdefault(app_driver.FIGURES, {})[id] = json.loads(figure.to_json())
+        return scene(sheet, id, *args, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sheet, "drawn", accepted)
+        patch.setattr(plot, "scene", kept)
         yield
 
 

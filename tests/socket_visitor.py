@@ -54,6 +54,7 @@ class Visitor:
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
         self._tabs: set[str] = set()
+        self._sent = 0
         self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
@@ -126,12 +127,17 @@ class Visitor:
         state.id, state.string_value = next(id for id in self._tabs if id.endswith(key)), label
         return self._timed(message)
 
-    def pick(self, key: str, picked: object) -> float:
+    def select(self, **chosen: int) -> float:
+        """Click what selects a layer, head or token in any picture."""
+        self._sent += 1
+        return self.pick("frame_selection", {**chosen, "seq": self._sent}, "selected")
+
+    def pick(self, key: str, picked: object, event: str = "picked") -> float:
         """What a component says when something in it is clicked."""
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
         state.id = f"$$STREAMLIT_INTERNAL_KEY_{self._element('bidi_component', key).id}__events"
-        state.json_trigger_value = json.dumps([{"event": "picked", "value": picked}])
+        state.json_trigger_value = json.dumps([{"event": event, "value": picked}])
         return self._timed(message)
 
     @property
@@ -144,13 +150,14 @@ class Visitor:
         return parse_qs(self.query).get("lang", [""])[0]
 
     def pictures(self) -> dict[str, bytes]:
-        """Everything drawn on the page, by place and kind: each figure and component, byte for byte."""
+        """Everything drawn on the page, by place and kind: each component, byte for byte.
+
+        What ties the browser's selection to the server's has a new name on every page, and is left out.
+        """
         found = {}
         for place, element in sorted(self.elements.items()):
             kind = element.WhichOneof("type")
-            if kind == "plotly_chart":
-                found[f"{place} figure"] = element.plotly_chart.spec.encode()
-            elif kind == "bidi_component":
+            if kind == "bidi_component" and not element.bidi_component.id.endswith("-frame_selection"):
                 part = element.bidi_component
                 data = part.WhichOneof("data")
                 value = getattr(part, data) if data else b""

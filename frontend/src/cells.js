@@ -1,5 +1,5 @@
 // Cells on a canvas: a scale runs from transparent to its hue, so that nothing is the page's own colour in any theme.
-import { isDark } from "./theme.js"
+import { bytesOf, isDark } from "./theme.js"
 
 const hatches = new Map()
 function hatch(pen) {
@@ -20,8 +20,19 @@ function hatch(pen) {
   return pen.createPattern(hatches.get(dark), "repeat")
 }
 
-export const colourOf = (mark, value) =>
-  mark.look === "signed" ? (value < 0 ? "negative" : "positive") : mark.role
+// The role that a value is coloured in, and how much of it.
+export const colourOf = (mark, value) => mark.look === "stops" ? stop(mark, value)[0]
+  : mark.look === "signed" ? (value < 0 ? "negative" : "positive") : mark.role
+export const shareOf = (mark, value) => mark.look === "stops" ? stop(mark, value)[1] : Math.min(1, Math.abs(value) / mark.top)
+
+// Between two stops the role is that of the nearer one, and the opacity changes evenly.
+function stop({ stops }, value) {
+  const n = stops.findIndex(([at]) => at > value)
+  if (n === 0) return stops[0].slice(1)
+  if (n < 0) return stops[stops.length - 1].slice(1)
+  const [[a, near, from], [b, far, to]] = [stops[n - 1], stops[n]], part = (value - a) / (b - a)
+  return [part < 0.5 ? near : far, from + part * (to - from)]
+}
 
 export function paintCells(canvas, width, height, marks, colours) {
   const scale = window.devicePixelRatio || 1
@@ -35,7 +46,7 @@ export function paintCells(canvas, width, height, marks, colours) {
 
 // All cells of a matrix as one small image, which is then stretched.
 function image(pen, mark, scale, colours) {
-  const { rows, columns, values, top } = mark
+  const { rows, columns, values } = mark
   const tile = document.createElement("canvas")
   tile.width = columns
   tile.height = rows
@@ -43,9 +54,9 @@ function image(pen, mark, scale, colours) {
   let masked = false
   for (let i = 0; i < rows * columns; i++) {
     const value = values[i]
-    if (!Number.isFinite(value)) { masked = true; continue }
-    pixels.data.set(colours.bytes[colourOf(mark, value)].subarray(0, 3), 4 * i)
-    pixels.data[4 * i + 3] = Math.round(255 * Math.min(1, Math.abs(value) / top))
+    if (!Number.isFinite(value)) { masked = !mark.empty; continue }
+    pixels.data.set(bytesOf(colours, colourOf(mark, value)).subarray(0, 3), 4 * i)
+    pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
   const edge = n => Math.round(n * scale)
@@ -72,10 +83,12 @@ function image(pen, mark, scale, colours) {
 // Few cells, each for itself.
 function apart(pen, mark, scale, colours) {
   each(mark, (value, x, y, w, h) => {
-    const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4)
-    pen.globalAlpha = Number.isFinite(value) ? Math.min(1, Math.abs(value) / mark.top) : 1
-    pen.fillStyle = Number.isFinite(value) ? colours[colourOf(mark, value)] : hatch(pen)
-    pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h) - edge(y))
+    if (mark.empty && !Number.isFinite(value)) return
+    const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4), below = mark.rows > 1 ? Math.min(mark.gap, h / 4) : 0
+    const role = colourOf(mark, value)
+    pen.globalAlpha = Number.isFinite(value) ? shareOf(mark, value) : 1
+    pen.fillStyle = Number.isFinite(value) ? colours[role] ?? role : hatch(pen)
+    pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h - below) - edge(y))
   })
   pen.globalAlpha = 1
 }

@@ -3,13 +3,15 @@
 import { easeCubicOut } from "d3-ease"
 import { select } from "d3-selection"
 import "d3-transition"
-import { colourOf, each } from "./cells.js"
-import { labels } from "./labels.js"
-import { brief, mixed, ruler } from "./writing.js"
+import { along } from "./cases.js"
+import { colourOf, each, shareOf } from "./cells.js"
+import { items } from "./items.js"
+import { labels, MONO } from "./labels.js"
+import { brief, linesOf, mixed, ruler, wide } from "./writing.js"
 
 export function write(svg, marks, { at, px, drawn, moves, colours }) {
   const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, drawn, colours }) ?? [])
-  const joined = select(svg).selectAll("*").data(nodes, node => node.id)
+  const joined = select(svg).selectChildren().data(nodes, node => node.id)
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
   dress(entered)
@@ -21,12 +23,35 @@ export function write(svg, marks, { at, px, drawn, moves, colours }) {
 
 // Attributes may glide; text and class change at once.
 function dress(target, plain = target) {
-  plain.text(node => node.text ?? null).attr("class", node => node.class ?? null)
+  plain.each(function (node) { spell(this, node) }).attr("class", node => node.class ?? null)
   const names = new Set(target.data?.().flatMap(node => Object.keys(node.set)) ?? plain.data().flatMap(node => Object.keys(node.set)))
   for (const name of names) target.attr(name, node => node.set[name] ?? null)
 }
 
-const colour = (name, colours) => name ? colours[name] ?? name : "none"
+// Writing of one line and one look is the element's own; else a part for each run.
+function spell(element, { words, align, set }) {
+  if (!Array.isArray(words)) {
+    if (element.textContent !== (words ?? "") || element.firstElementChild) element.textContent = words ?? ""
+    return
+  }
+  const made = words.flatMap((line, n) => line.map(([text, bold, fill], i) => {
+    const part = document.createElementNS(element.namespaceURI, "tspan")
+    part.textContent = text
+    if (bold) part.setAttribute("class", "bold")
+    if (fill) part.setAttribute("style", `fill: ${fill}`)
+    if (i === 0) {
+      const size = set["font-size"] * 1.25, first = { top: 0, middle: -(words.length - 1) / 2, bottom: 1 - words.length }[align ?? "middle"]
+      part.setAttribute("x", set.x)
+      part.setAttribute("dy", n ? size : first * size)
+    }
+    return part
+  }))
+  element.replaceChildren(...made)
+}
+
+export const colour = (name, colours) => name ? colours[name] ?? name : "none"
+const tinted = (words, colours) => Array.isArray(words)
+  ? words.map(line => line.map(([text, bold, fill]) => [text, bold, fill && colour(fill, colours)])) : words
 
 const DRAWN = {
   rect({ mark, at, px, colours }) {
@@ -44,33 +69,49 @@ const DRAWN = {
     }]
   },
   path({ mark, at, px, colours }) {
-    const [xs, ys] = [at(mark.x), at(mark.y)], count = xs.shape[0]
-    const points = Array.from({ length: count }, (_, i) => [
-      px([xs.values[2 * i], xs.values[2 * i + 1]]), px([ys.values[2 * i], ys.values[2 * i + 1]]),
-    ]).filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y))
-    const [[x0, y0], [x1, y1]] = [points[0] ?? [0, 0], points[points.length - 1] ?? [0, 0]], middle = (x0 + x1) / 2
-    const d = !points.length ? "" : at(mark.curve) === "link" ? `M${x0},${y0}C${middle},${y0} ${middle},${y1} ${x1},${y1}`
-      : `M${points.map(point => point.map(n => n.toFixed(1)).join(",")).join("L")}${at(mark.fill) ? "Z" : ""}`
+    const xs = along(at(mark.x), px), ys = along(at(mark.y), px)
+    const runs = unbroken(xs.map((x, i) => [x, ys[i]])), last = runs[runs.length - 1] ?? []
+    const stroke = colour(at(mark.stroke), colours), thick = at(mark.thick ?? 1.5), opacity = at(mark.opacity ?? 1), head = at(mark.head)
+    const [[x0, y0], [x1, y1]] = [runs[0]?.[0] ?? [0, 0], last[last.length - 1] ?? [0, 0]], middle = (x0 + x1) / 2
+    const before = last.findLast(([x, y]) => Math.hypot(x - x1, y - y1) > 1)
+    const tip = head && before ? arrowhead(before, [x1, y1], head) : null
+    if (tip) last.splice(-1, 1, tip.neck)
+    const d = !runs.length ? "" : at(mark.curve) === "link" ? `M${x0},${y0}C${middle},${y0} ${middle},${y1} ${x1},${y1}`
+      : runs.map(points => `M${points.map(point => point.map(n => n.toFixed(1)).join(",")).join("L")}${at(mark.fill) ? "Z" : ""}`).join("")
     return [{
       id: mark.id, tag: "path",
       set: {
-        d, fill: colour(at(mark.fill), colours), "fill-opacity": at(mark.opacity ?? 1),
-        stroke: colour(at(mark.stroke), colours), "stroke-width": at(mark.thick ?? 1.5),
-        "stroke-opacity": at(mark.opacity ?? 1), "stroke-dasharray": at(mark.dash ?? null),
-        "stroke-linejoin": "round",
+        d, fill: colour(at(mark.fill), colours), "fill-opacity": opacity, stroke, "stroke-width": thick,
+        "stroke-opacity": opacity, "stroke-dasharray": at(mark.dash ?? null), "stroke-linejoin": "round",
       },
-    }]
+    }, ...(tip ? [{ id: `${mark.id}.head`, tag: "path", set: { d: tip.d, fill: stroke, "fill-opacity": opacity } }] : [])]
   },
   text({ mark, at, px, colours }) {
     const [x, y] = [px(mark.x), px(mark.y)]
     return [{
-      id: mark.id, tag: "text", text: at(mark.text), class: at(mark.bold) ? "bold" : null,
+      id: mark.id, tag: "text", words: tinted(at(mark.text), colours), class: at(mark.bold) ? "bold" : null, align: at(mark.align),
       set: {
         x, y, "font-size": at(mark.size ?? 12), "text-anchor": at(mark.anchor ?? "start"), "dominant-baseline": "central",
         fill: colour(at(mark.fill ?? "ink"), colours), transform: at(mark.rotate) ? `rotate(${at(mark.rotate)} ${x} ${y})` : null,
+        "fill-opacity": at(mark.opacity ?? 1), "font-family": at(mark.mono) ? MONO : null,
       },
     }]
   },
+  texts({ mark, at, px, colours }) {
+    const xs = along(at(mark.x), px), ys = at(mark.y).values, size = at(mark.size ?? 12)
+    const rooms = mark.rooms && along(at(mark.rooms), px)
+    return at(mark.texts).flatMap((words, i) => {
+      if (!words.length || !Number.isFinite(xs[i]) || !Number.isFinite(ys[i]) || (rooms && wide(words, size) + 4 > rooms[i])) return []
+      return [{
+        id: `${mark.id}.${i}`, tag: "text", words: tinted(words, colours),
+        set: {
+          x: xs[i], y: ys[i], "font-size": size, "text-anchor": nth(at(mark.anchor ?? "middle"), i), "dominant-baseline": "central",
+          fill: colour(nth(at(mark.fill ?? "ink"), i), colours), "font-family": at(mark.mono) ? MONO : null,
+        },
+      }]
+    })
+  },
+  items,
   labels,
   // The numbers of cells that have room for them.
   cells({ mark: { id }, drawn, colours }) {
@@ -84,11 +125,11 @@ const DRAWN = {
     if (!texts) return []
     const nodes = []
     each(now, (value, x, y, w, h, r, c) => {
-      const share = Number.isFinite(value) ? Math.min(1, Math.abs(value) / now.top) : 0
+      const share = Number.isFinite(value) ? shareOf(now, value) : 0
       const inside = now.look !== "bars"
       const up = inside ? y + h / 2 : Math.max(y + 7, now.signed ? y + h / 2 - (h / 2) * (value > 0 ? share : 0) - 8 : y + h - h * share - 8)
       nodes.push({
-        id: `${id}.${r}.${c}`, tag: "text", text: texts[r * now.columns + c],
+        id: `${id}.${r}.${c}`, tag: "text", words: texts[r * now.columns + c],
         set: {
           x: x + w / 2, y: up, "font-size": 12, "text-anchor": "middle", "dominant-baseline": "central",
           fill: inside ? mixed(colours, colourOf(now, value), share) : colours.ink,
@@ -97,4 +138,23 @@ const DRAWN = {
     })
     return nodes
   },
+}
+
+// One value for all, or one for each.
+export const nth = (value, i) => Array.isArray(value) ? value[i] : value
+
+// Points -> runs of them without a gap.
+function unbroken(points) {
+  const runs = [[]]
+  for (const point of points) {
+    if (point.every(Number.isFinite)) runs[runs.length - 1].push(point)
+    else if (runs[runs.length - 1].length) runs.push([])
+  }
+  return runs.filter(run => run.length)
+}
+
+function arrowhead([x0, y0], [x1, y1], size) {
+  const far = Math.hypot(x1 - x0, y1 - y0), [ux, uy] = [(x1 - x0) / far, (y1 - y0) / far], [bx, by] = [x1 - ux * size, y1 - uy * size]
+  const side = n => `${(bx - n * uy * size * 0.45).toFixed(1)},${(by + n * ux * size * 0.45).toFixed(1)}`
+  return { neck: [x1 - ux * size * 0.7, y1 - uy * size * 0.7], d: `M${x1.toFixed(1)},${y1.toFixed(1)}L${side(1)}L${side(-1)}Z` }
 }

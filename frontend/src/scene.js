@@ -2,6 +2,8 @@
 import { interpolateNumber } from "d3-interpolate"
 import { caseOf, measure, resolve } from "./cases.js"
 import { paintCells } from "./cells.js"
+import { standing } from "./items.js"
+import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
 import { targets } from "./targets.js"
@@ -49,8 +51,9 @@ function build(root, id) {
   const flow = document.createElement("div")
   flow.className = "flow"
   flow.setAttribute("role", "group")
-  root.replaceChildren(flow)
-  return { id, flow, boxes: new Map(), at: value => value }
+  const over = document.createElement("div"), below = document.createElement("div")
+  root.replaceChildren(over, flow, below)
+  return { id, flow, over, below, boxes: new Map(), at: value => value }
 }
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was.
@@ -64,6 +67,7 @@ function draw(made, moves) {
   made.flow.setAttribute("aria-label", at(header.title))
   made.flow.setAttribute("aria-description", at(header.description))
   const colours = palette(header)
+  keys(made, colours)
   for (const panel of made.panels) {
     const present = at(panel.data.present ?? true)
     panel.box.style.display = present ? "" : "none"
@@ -114,7 +118,8 @@ function render(made, panel, { moves, colours, again }) {
   const marks = data.marks.filter(mark => at(mark.present ?? true))
   const cells = marks.filter(mark => mark.kind === "cells").map(mark => placed(mark, at, px))
   const from = panel.drawn
-  panel.drawn = new Map(cells.map(now => [now.id, now]))
+  const items = marks.filter(mark => mark.kind === "items").map(mark => standing(mark, at, px))
+  panel.drawn = new Map([...cells, ...items].map(now => [now.id, now]))
   cancelAnimationFrame(panel.gliding)
   if (moves && !resized && cells.some(now => from.has(now.id))) glide(panel, cells, from, colours)
   else paintCells(canvas, width, height, cells, colours)

@@ -1,17 +1,19 @@
 // What of a scene answers: to a pointer, to a touch (the first shows, the second acts), and to the keyboard, where all
 // of a scene is one stop of Tab and arrows walk in it. Screen readers meet buttons, and cells one by one.
 import { measure } from "./cases.js"
+import { nearest } from "./items.js"
 import { store } from "./store.js"
 import { whereIs } from "./where.js"
 import { minus } from "./writing.js"
 
-const digits = value => minus(value.toFixed(4))
+const digits = (value, count = 4) => minus(value.toFixed(count))
+const walked = mark => (mark.kind === "cells" || mark.kind === "items") && mark.walk !== false
 
 export function targets(made, panel) {
   const { over, data, tip, box } = panel
   const known = new Map((panel.targets ?? []).map(target => [target.id, target]))
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
-  const found = [...whole, ...data.marks.filter(mark => mark.act || (mark.kind === "cells" && mark.walk !== false))].map(mark => {
+  const found = [...whole, ...data.marks.filter(mark => mark.act || walked(mark))].map(mark => {
     const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
     target.element.dataset.mark = mark.id
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
@@ -25,17 +27,18 @@ export function targets(made, panel) {
     const { at } = made, px = length => measure(at(length), panel.width)
     for (const target of found) {
       const { element, mark } = target
-      const present = at(mark.present ?? true)
+      const items = mark.kind === "items" && panel.drawn.get(mark.id)
+      const present = at(mark.present ?? true) && (mark.kind !== "items" || !!items?.walk)
       element.style.display = present ? "" : "none"
       target.rect = null
       if (!present) continue
-      target.rect = { x: px(mark.x ?? 0), y: px(mark.y ?? 0), width: px(mark.width), height: px(mark.height) }
+      target.rect = items || { x: px(mark.x ?? 0), y: px(mark.y ?? 0), width: px(mark.width), height: px(mark.height) }
       const { x, y, width, height } = target.rect
       Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` })
       if (mark.act) {
         element.setAttribute("aria-label", at(mark.label ?? mark.name ?? ""))
         if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.selection)))
-      } else element.setAttribute("aria-label", at(mark.name ?? made.header.title))
+      } else element.setAttribute("aria-label", at(mark.name) || at(made.header.title))
     }
     if (target_of(panel)) show(made, panel, panel.looked)
     rove(made)
@@ -95,18 +98,27 @@ function describe(made, panel, target) {
   target.element.setAttribute("aria-rowcount", now.rows)
   target.element.setAttribute("aria-colcount", now.columns)
   target.cell.setAttribute("aria-label", told(made, now, row, column).join(", "))
+  const box = boxOf(now, row, column)
   Object.assign(target.cell.style, {
-    left: `${column / now.columns * 100}%`, top: `${row / now.rows * 100}%`,
-    width: `${100 / now.columns}%`, height: `${100 / now.rows}%`,
+    left: `${box.x - now.x}px`, top: `${box.y - now.y}px`, width: `${box.width}px`, height: `${box.height}px`,
   })
+}
+
+// Where one cell stands, or one item: of those, the row or the column is its number, and the other is 0.
+const boxOf = (now, row, column) => now.boxes ? now.boxes[row + column] : {
+  x: now.x + column * now.width / now.columns, y: now.y + row * now.height / now.rows,
+  width: now.width / now.columns, height: now.height / now.rows,
 }
 
 // What is said of a cell: its value, and the names of its row and column.
 function told(made, now, row, column) {
+  const given = now.labels?.[now.boxes ? row + column : row * now.columns + column]
+  if (now.boxes || given) return (given ?? "").split("\n").filter(Boolean)
   const value = now.values[row * now.columns + column], names = made.at(made.header.words)
   // What came rounded says so, until the exact number is here.
-  const said = Number.isFinite(value) ? (now.coarse ? `≈ ${minus(value.toFixed(2))}` : `${now.bound ?? ""}${digits(value)}`) : now.hidden ?? names.masked
+  const said = Number.isFinite(value) ? (now.coarse ? `≈ ${minus(value.toFixed(2))}` : `${now.bound ?? ""}${digits(value, now.digits)}`) : now.hidden ?? names.masked
   const { names_of_rows: rows, names_of_columns: columns } = now
+  if (now.told) return now.told.replaceAll("{value}", said).replaceAll("{row}", rows?.[row]).replaceAll("{column}", columns?.[column]).split("\n")
   const line = (axis, name) => [axis, name].filter(Boolean).join(" ")
   return [said, line(now.row_axis, rows?.[row]), line(now.column_axis, columns?.[column]), now.site ?? ""].filter(Boolean)
 }
@@ -114,13 +126,19 @@ function told(made, now, row, column) {
 function under(panel, event) {
   const box = panel.box.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top
   const inside = ({ rect }) => rect && x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height
-  const target = panel.targets.findLast(inside)
-  const cells = [...panel.drawn.values()].findLast(now => now.names_of_columns && inside({ rect: now }))
-  if (!cells) return target ? { id: target.id } : null
-  return {
-    id: cells.id, target: target?.id,
-    row: Math.floor((y - cells.y) / cells.height * cells.rows), column: Math.floor((x - cells.x) / cells.width * cells.columns),
+  const target = panel.targets.findLast(one => one.mark.act && inside(one))
+  // What is nearest, and of what is equally near, what lies on top.
+  let met = null
+  for (const now of panel.drawn.values()) {
+    if (now.boxes ? !now.walk : !now.names_of_columns) continue
+    const item = now.boxes ? nearest(now, x, y) : inside({ rect: now }) && { far: 0 }
+    if (item && (!met || item.far <= met.far)) met = { now, ...item }
   }
+  if (!met) return target ? { id: target.id } : null
+  const { now, index } = met
+  const [row, column] = !now.boxes ? [Math.floor((y - now.y) / now.height * now.rows), Math.floor((x - now.x) / now.width * now.columns)]
+    : now.columns === 1 ? [index, 0] : [0, index]
+  return { id: now.id, target: target?.id, row, column }
 }
 
 function show(made, panel, looked) {
@@ -136,14 +154,11 @@ function show(made, panel, looked) {
   if (!lines[0]) return void (tip.style.display = "none")
   tip.replaceChildren(...lines.map((text, i) => {
     const line = document.createElement("div")
-    line.className = hasCell && i === 0 ? "value" : ""
+    line.className = hasCell && i === 0 && !now.boxes && !now.labels && !now.told ? "value" : ""
     line.textContent = text
     return line
   }))
-  const rect = hasCell ? {
-    x: now.x + looked.column * now.width / now.columns, y: now.y + looked.row * now.height / now.rows,
-    width: now.width / now.columns, height: now.height / now.rows,
-  } : target.rect
+  const rect = hasCell ? boxOf(now, looked.row, looked.column) : target.rect
   const right = rect.x + rect.width + 10
   tip.style.left = right + tip.offsetWidth < panel.width ? `${right}px` : `${Math.max(0, rect.x - 10 - tip.offsetWidth)}px`
   tip.style.top = `${Math.max(0, Math.min(panel.height - tip.offsetHeight, rect.y + rect.height / 2 - tip.offsetHeight / 2))}px`
@@ -155,12 +170,13 @@ function asked(made, panel, looked) {
   const now = panel.drawn.get(looked.id)
   const where = now && looked.row !== undefined && now.where
   if (!where) return null
-  return whereIs(where, looked.row, looked.column)
+  // Of items the count is both.
+  return now.boxes ? whereIs(where, looked.row + looked.column, looked.row + looked.column) : whereIs(where, looked.row, looked.column)
 }
 
 const asks = (made, panel, looked) => {
   const target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
-  return !!target?.mark.act || !!panel.drawn.get(looked.id)?.choose || !!asked(made, panel, looked)
+  return !!target?.mark.act || !!panel.drawn.get(looked.id)?.choose || !!panel.drawn.get(looked.id)?.picks?.length || !!asked(made, panel, looked)
 }
 
 function click(made, panel, event) {
@@ -187,6 +203,8 @@ function act(made, panel, target, looked) {
     const token = (now.choose === "row" ? looked.row : looked.column) + (now.first ?? 0)
     if (token !== store.selection.token) return store.select({ token })
   }
+  const picked = now?.picks?.[looked.row + looked.column]
+  if (now?.boxes && picked !== undefined) return made.tell("picked", picked)
   const found = asked(made, panel, looked)
   if (found) made.tell("asked", found)
 }

@@ -28,6 +28,9 @@ export function palette(header) {
   return known
 }
 
+// The same of a colour that is no role.
+export const bytesOf = (colours, name) => colours.bytes[name] ??= channels(name)
+
 let watcher = null
 // Calls when the page turns from light to dark or back.
 export function watched(listener) {

@@ -1,4 +1,5 @@
 // How numbers and names are written.
+import { bytesOf } from "./theme.js"
 const pen = document.createElement("canvas").getContext("2d")
 
 export function ruler(text, size = 12) {
@@ -6,19 +7,26 @@ export function ruler(text, size = 12) {
   return pen.measureText(text).width
 }
 
+// Words are one line as it is, or lines of runs: [text, whether bold, colour].
+export const linesOf = words => Array.isArray(words) ? words : [[[words, false, ""]]]
+const said = line => line.map(([text]) => text).join("")
+export const plain = words => linesOf(words).map(said).join(" ")
+export const wide = (words, size = 12) => Math.max(...linesOf(words).map(line => ruler(said(line), size) * (line.some(([, bold]) => bold) ? 1.06 : 1)))
+
 export const minus = text => text.replace("-", "−")
 export const brief = (value, digits, hidden = "−∞") =>
   !Number.isFinite(value) ? hidden : value === 0 ? "0" : minus(value.toFixed(digits))
 
 // Names are cut in the middle, by whole characters.
 export function short(name, most = 14) {
+  if (Array.isArray(name)) return name
   const letters = [...name], half = most / 2
   return letters.length <= most ? name : letters.slice(0, half).join("") + "…" + letters.slice(1 - half).join("")
 }
 
 // Black or white, whichever can be read on a tint of a role over the page.
 export function mixed(colours, role, share) {
-  const [over, under] = [colours.bytes[role] ?? colours.bytes.ink, colours.bytes.paper]
+  const [over, under] = [bytesOf(colours, role), colours.bytes.paper]
   const linear = n => (n /= 255) <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4
   const [r, g, b] = [0, 1, 2].map(i => linear(over[i] * share + under[i] * (1 - share)))
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 import pytest
-from app_driver import open_page
+from app_driver import open_page, pictures, tell
 from socket_visitor import Visitor, server
 
 from viz_model.app import runs
+from viz_model.app.texts import Texts
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
@@ -23,11 +23,7 @@ def app() -> Iterator[str]:
         yield url
 
 
-CHANGES: dict[str, tuple[Callable[[Visitor], Any], str]] = {
-    "head": (lambda visitor: visitor.choose("sidebar.head", "3"), "3"),
-    "layer": (lambda visitor: visitor.choose("sidebar.layer", "2"), "2"),
-    "token": (lambda visitor: visitor.pick("frame.ribbon.decoder", 4), "4"),
-}
+CHANGES = {"head": 3, "layer": 2, "token": 4}
 
 
 # On "attribution", a visitor's choice of neuron stays with another token; the address does not hold it.
@@ -37,13 +33,13 @@ CHANGES: dict[str, tuple[Callable[[Visitor], Any], str]] = {
     [(page, field) for page in PAGES for field in CHANGES if (page, field) != ("attribution", "token")],
 )
 def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field: str) -> None:
-    change, value = CHANGES[field]
+    value = CHANGES[field]
     with Visitor(app, page, QUERY) as visitor:
         visitor.open()
         assert not visitor.ran
-        change(visitor)
+        visitor.select(**{field: value})
         assert visitor.ran and not visitor.errors
-        assert parse_qs(visitor.query)[field] == [value]
+        assert parse_qs(visitor.query)[field] == [str(value)]
         assert parse_qs(visitor.query)["text"] == [SENTENCE]
         shown, address = visitor.pictures(), parse_qs(visitor.query)
     with Visitor(app, page, {name: values[0] for name, values in address.items()}) as fresh:
@@ -52,17 +48,14 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
 
 
 @pytest.mark.server
-def test_a_head_that_is_picked_in_the_picture_is_chosen_in_the_sidebar(app: str) -> None:
+def test_a_head_that_is_picked_in_the_picture_is_named_in_the_sidebar(app: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
         visitor.open()
-        visitor.pick("attention.grid", 5)
+        visitor.select(head=5)
         assert visitor.ran and parse_qs(visitor.query)["head"] == ["5"]
-        (group,) = (
-            element.button_group
-            for element in visitor.elements.values()
-            if element.WhichOneof("type") == "button_group" and element.button_group.id.endswith("sidebar.head")
-        )
-        assert list(group.raw_values) == ["5"]
+        said = [e.markdown.body for e in visitor.elements.values() if e.WhichOneof("type") == "markdown"]
+        name = Texts("en")("common.head_name", layer=0, head=5, does="")
+        assert any(body.startswith(name) for body in said)
 
 
 @pytest.mark.server
@@ -79,11 +72,11 @@ def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: st
 def test_a_hidden_tab_is_not_drawn(app: str) -> None:
     """Without a browser there are no hidden tabs: the same page holds its code and its table then."""
     whole = open_page("attention", QUERY)
-    assert whole.main.code and whole.dataframe and whole.get("plotly_chart")
+    assert whole.main.code and whole.dataframe and pictures(whole)
     with Visitor(app, "attention", QUERY) as visitor:
         visitor.open()
         kinds = [e.WhichOneof("type") for place, e in visitor.elements.items() if place[0] == 0]
-        assert not {"code", "arrow_data_frame", "plotly_chart"} & set(kinds)
+        assert not {"code", "arrow_data_frame"} & set(kinds)
         assert "bidi_component" in kinds
 
 
@@ -115,9 +108,9 @@ def test_neither_layer_nor_head_nor_token_runs_a_model(monkeypatch: pytest.Monke
     app = open_page("attention", QUERY)
     ran: list[object] = []
     monkeypatch.setattr(runs, "run", lambda *asked: ran.append(asked))
-    for key in ("layer", "head"):
-        app.button_group(key=f"sidebar.{key}").set_value(1).run()
-        assert not app.exception and app.query_params[key] == "1"
+    for seq, key in enumerate(("layer", "head", "token"), start=1):
+        tell(app, "frame_selection", "selected", {key: 1, "seq": seq})
+        assert app.query_params[key] == "1"
     app.query_params["token"] = "3"
     app.run()
     assert not app.exception and not ran

@@ -42,7 +42,7 @@ def raw(sent: scenes.Sent) -> dict[str, Any]:
 
 def test_what_is_equal_is_sent_once_and_what_differs_by_case() -> None:
     shared, own = numbers(3, 4), [numbers(3, 4) for _ in range(3)]
-    drawn = {
+    drawn: dict[Case, Scene] = {
         (head,): scene(
             Cells(id="shared", values=shared.copy(), top=2.0),
             Cells(id="own", values=own[head], top=2.0, rows=("a", "b", "c")),
@@ -77,7 +77,9 @@ def test_every_case_is_what_would_be_sent_of_it_alone() -> None:
             panels.append(Panel(id="odd", marks=[Text(id="name", text="odd")], height=20))
         return Scene(id="picture", panels=panels, title="title", description=f"of layer {layer}")
 
-    cases = {(layer, head): drawn(layer, head) for layer, head in itertools.product(range(2), range(3))}
+    cases: dict[Case, Scene] = {
+        (layer, head): drawn(layer, head) for layer, head in itertools.product(range(2), range(3))
+    }
     _, sent = of(cases, (1, 1), ("layer", "head"))
     for case, n in sent.cases.items():
         alone = scenes.sent(cases[case])
@@ -128,7 +130,9 @@ def strict(text: str) -> Any:
 def test_the_header_is_json_whatever_the_numbers_are(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", budget)
     odd = np.array([[np.nan, np.inf], [-np.inf, 0.0]])
-    drawn = {(n,): scene(Cells(id="cells", values=odd * (n + 1), top=1.0), title="“quotes”\n\\ 小猫") for n in range(2)}
+    drawn: dict[Case, Scene] = {
+        (n,): scene(Cells(id="cells", values=odd * (n + 1), top=1.0), title="“quotes”\n\\ 小猫") for n in range(2)
+    }
     data = merged(("head",), drawn, (0,)).data
     length = int.from_bytes(data[:4], "little")
     assert strict(data[4 : 4 + length].decode())["title"] == "“quotes”\n\\ 小猫"
@@ -162,7 +166,7 @@ def test_beyond_the_budget_others_are_rounded_within_half_a_step_and_the_present
 def test_places_stay_exact_where_numbers_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 9_000)
     places = numbers(50)
-    drawn = {
+    drawn: dict[Case, Scene] = {
         (n,): scene(
             Cells(id="cells", values=numbers(30, 30), top=1.0),
             Path(id="line", x=along(places, share=1), y=along(places * n, pixels=10)),
@@ -197,7 +201,9 @@ def test_the_present_selection_is_sent_whatever_it_takes(monkeypatch: pytest.Mon
 
 def test_a_picture_without_a_number_in_it_can_be_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 700)
-    blank = {(n,): scene(Cells(id="cells", values=np.full((4, 4), -np.inf if n else 0.0), top=1.0)) for n in range(2)}
+    blank: dict[Case, Scene] = {
+        (n,): scene(Cells(id="cells", values=np.full((4, 4), -np.inf if n else 0.0), top=1.0)) for n in range(2)
+    }
     _, sent = of(blank, (0,))
     for case in sent.cases.values():
         assert not np.isfinite(sent.mark("cells", case)["values"]).all() or case == 0

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.cells import Cells
@@ -99,9 +98,9 @@ def spans(names: Sequence[str], pool: int) -> tuple[str, ...]:
     return tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups)
 
 
-def draw(view: HeatmapView, **look: Any) -> go.Figure:
+def draw(view: HeatmapView, **look: Any) -> sheet.Sheet:
     """Every cell with its row, column and value on hover; ``look`` is as for :func:`on_sheet`."""
-    return on_sheet(view, **look).drawn()
+    return on_sheet(view, **look)
 
 
 def on_sheet(
@@ -180,7 +179,7 @@ def on_sheet(
 
 def aligned(
     views: Sequence[HeatmapView], names: Sequence[str], axis: str, *, row_height: int, frames: Sequence[Span] = ()
-) -> go.Figure:
+) -> sheet.Sheet:
     """Matrices of the same columns below each other, each with its name above, on one colour scale.
 
     A matrix with a single row is called by its name alone. ``axis`` names the columns, ``frames`` are first and last

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing.sheet import Sheet
 
@@ -199,7 +198,7 @@ def finished(
     margin: dict[str, int] | None = None,
     legend: Legend = None,
     fixed: bool = True,
-) -> go.Figure:
+) -> Sheet:
     """The figure, with the look that all share beneath what has been set, and a legend of what has a name.
 
     On a ``fixed`` picture nothing can be dragged out of sight.
@@ -214,7 +213,7 @@ def finished(
         legend_above(figure)
     elif legend == "below":
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
-    return figure.drawn()
+    return figure
 
 
 def layout(figure: Sheet, *, height: int, title: str = "", margin: dict[str, int] | None = None) -> Sheet:

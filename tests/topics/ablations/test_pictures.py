@@ -40,7 +40,7 @@ def test_guesses_hold_the_first_of_both_runs(pair: tuple[Trace, Trace]) -> None:
         assert probs[best] == pytest.approx(top[0][1], abs=1e-6)
     assert (np.diff(view.before) <= 0).all()
     assert view.outcome == ("stays" if view.best[0] == view.best[1] else "changes")
-    bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).data}
+    bars = {bar.name: bar.x for bar in draw_guesses(view, NAMES).drawn().data}
     np.testing.assert_array_equal(bars["before"], view.before)
     np.testing.assert_array_equal(bars["after"], view.after)
     assert views.guesses_view(before, before, 1).outcome == "same"
@@ -54,7 +54,7 @@ def test_every_position_has_its_own_change(pair: tuple[Trace, Trace]) -> None:
     expected = analysis.divergences(before, after) if "probs" in before else 1 - vectors.cosines
     np.testing.assert_array_equal(view.values, expected)
     np.testing.assert_array_equal(view.lengths, [vectors.before, vectors.after])
-    np.testing.assert_allclose(draw_places(view, "title").data[0].y, expected, rtol=1e-6)
+    np.testing.assert_allclose(draw_places(view, "title").drawn().data[0].y, expected, rtol=1e-6)
     assert view.facts()["n_changed"] == str(int((expected > UNCHANGED).sum()))
     assert views.places_view(before, before, 1).facts()["n_changed"] == "0"
 
@@ -71,5 +71,5 @@ def test_heads_that_are_off_have_no_bar(pair: tuple[Trace, Trace]) -> None:
     before, after = pair
     view = views.written_view(before, after, 0, 1)
     assert (view.after[:2] == 0).all() and (view.before > 0).all()
-    bars = {bar.name: bar.y for bar in draw_written(view, NAMES, 0).data}
+    bars = {bar.name: bar.y for bar in draw_written(view, NAMES, 0).drawn().data}
     np.testing.assert_array_equal(bars["after"], view.after)

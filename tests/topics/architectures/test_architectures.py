@@ -108,12 +108,12 @@ def test_bars_hold_the_counts_of_the_model(config: ModelConfig) -> None:
         ffn = sum(weight.numel() for weight in block.ffn.parameters())
         assert blocks.share(row, "ffn") == pytest.approx(ffn / blocks.counts[row].sum())
     np.testing.assert_allclose(whole.shares.sum(1), 1)
-    drawn = where.draw_where(whole, words)
+    drawn = where.draw_where(whole, words).drawn()
     np.testing.assert_allclose(sum(bar.x for bar in drawn.data), 1)
     labels = drawn.layout.yaxis.ticktext
     assert ["◇" in label for label in labels] == [not here for here in whole.loaded]
     assert all(common.short(int(n)) in label for label, n in zip(labels, whole.counts.sum(1), strict=True))
-    labels = where.draw_where(blocks, words).layout.yaxis.ticktext
+    labels = where.draw_where(blocks, words).drawn().layout.yaxis.ticktext
     assert all((side or "") in label for label, side in zip(labels, blocks.stacks, strict=True))
 
 
@@ -142,7 +142,7 @@ def test_the_cache_is_drawn_for_models_that_write(config: ModelConfig) -> None:
         assert facts["own"] == f"{own:,}"
     for t in SPEAK.values():
         assert "{{" not in t.prose(f"architectures.{section}", model="`tiny`", **facts)
-    drawn = cache.draw_cache(view, words)
+    drawn = cache.draw_cache(view, words).drawn()
     assert len(drawn.data) == 3
 
 
@@ -176,7 +176,7 @@ def test_sight_is_what_the_model_s_masks_allow(config: ModelConfig) -> None:
 def test_a_mask_s_picture_has_a_sign_in_every_cell_that_is_seen() -> None:
     view = sight.SightView.of("encoder_decoder", ["a", "<b>", "$"], ["x"] * 20)
     assert view.split == 3 and len(view.labels) == 3 + sight.SIGHT_TOKENS
-    drawn = sight.draw_sight(view, words)
+    drawn = sight.draw_sight(view, words).drawn()
     assert [*map(bool, drawn.data[1].text)] == (view.cells > 0).ravel().tolist()
     assert "<b>" not in str(drawn.to_dict()["layout"]) and "&lt;b&gt;" in str(drawn.to_dict()["layout"])
 
@@ -198,17 +198,17 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         token = len(trace) - 1
         best = views.most_looked_at(trace, 1, 1, token)
         assert best.weight == pytest.approx(float(np.nanmax(pattern[token])))
-        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k")))
+        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k"))).drawn()
         np.testing.assert_allclose(drawn.data[0].z, pattern, atol=1e-6)
         depth = views.depth_view(("a", "b"), (trace, trace))
         assert depth.share[0][0] == 0 and depth.share[0][-1] == 1
         np.testing.assert_allclose(depth.mean[0], depths.lengths.mean(1))
-        assert len(draw_depth(depth, words).data) == 2
+        assert len(draw_depth(depth, words).drawn().data) == 2
     if config.has_logits:
         trace = run.at(config.sides[-1])
         choices = views.choices_view(trace, 0, 4)
         np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
-        assert list(draw_choices(choices, 1).data[0].x) == list(choices.probs)
+        assert list(draw_choices(choices, 1).drawn().data[0].x) == list(choices.probs)
         own = trace["probs"][0, trace.tokens[0].id].item()
         assert views.own_probability(trace, 0) == pytest.approx(own)
 

@@ -136,7 +136,7 @@ def test_the_largest_published_model_as_its_paper_states_it() -> None:
     assert claims.VOCABULARY.of(claims.Vocabulary(*view.vocabulary())).name == "falls"
     scale = views.scale_view(vm.load("story-pre-ln"), vm.load("translate-t5"))
     assert scale.parameters[0] == view.counts[0].sum() and scale.blocks[scale.names.index("GPT-2 small (2019)")] == 12
-    drawn = draw_scale(scale, lambda key, **values: key)
+    drawn = draw_scale(scale, lambda key, **values: key).drawn()
     assert [*drawn.data[0].x] == scale.parameters.tolist() and len(drawn.data[0].text) == len(scale.names)
 
 

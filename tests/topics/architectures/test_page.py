@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import mounts, offer, open_page, run_code
+from app_driver import figures, mounts, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiny_models import describe, language_model, variants
 
@@ -80,7 +79,7 @@ def test_the_numbers_drawn_are_those_of_both_runs(opened: Open) -> None:
     decoder = language_model(dataclasses.replace(CONFIGS[0], head=choices.LanguageHead(), kind="decoder", n_segments=0))
     other = language_model(dataclasses.replace(decoder.config, norm_at="post"), seed=1)
     app = opened(decoder, other)
-    specs = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    specs = figures(app)
     lines = next(spec["data"] for spec in specs if [d.get("name") for d in spec["data"]] == ["m0", "m1"])
     for line, lm in zip(lines, (decoder, other), strict=True):
         trace = lm.trace(TEXT)

@@ -96,7 +96,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
         assert all(low < high for low, high in heights)
         assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
         for which, view in enumerate((left, right)):
-            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label)
+            drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label).drawn()
             told = [note.text for note in drawn.layout.annotations]
             missing = [sub for sub in ("cross",) if f"{sub}.add" in view.slots and f"{sub}.add" not in view.elements]
             whole = {slot for sub in missing for slot in view.slots if slot.startswith(f"{sub}.")}
@@ -119,7 +119,7 @@ def test_blocks_that_differ_say_which_they_are() -> None:
     for layer in (0, 2):
         stack = diagram.Stack(config, "decoder", layer)
         view, _ = diagram.DiagramView.pair(stack, stack)
-        figure = diagram.draw_diagram(view, words, "m", 0, SPEAK["en"].site_label)
+        figure = diagram.draw_diagram(view, words, "m", 0, SPEAK["en"].site_label).drawn()
         drawn.append(" ".join(note.text for note in figure.layout.annotations))
     assert "0–1, 3 of 4" in drawn[0] and "windows of the past" in drawn[0]
     assert "2 of 4" in drawn[1] and "windows" not in drawn[1]

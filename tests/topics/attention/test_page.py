@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from app_driver import figures, offer, open_page, pictures, run_code
+from app_driver import figures, offer, open_page, pictures, run_code, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, name, some
 from tiny_models import describe, language_model, variants
@@ -131,8 +131,7 @@ def test_heads_are_switched_off_in_the_layer_that_is_shown(kind: str, opened: Op
     (title,) = (part.value for part in app.markdown if re.match(r"\*\*(The first guess|.*the first guess)", part.value))
     assert f"`{before.label}`" in title and (f"`{token.label}`" in title)
     # Another layer has its own choice: nothing is off there.
-    app.query_params["layer"] = "0"
-    app.run()
+    tell(app, "frame_selection", "selected", {"layer": 0, "seq": 1})
     assert not any("length of what it writes" in json.dumps(chart["layout"]) for chart in figures(app))
     assert app.query_params["edits"] == "head-off.1.0~head-off.1.2"
 

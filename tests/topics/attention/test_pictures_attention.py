@@ -210,7 +210,7 @@ def test_the_large_head_is_one_of_the_four_matrices(matrix: str, trace: vm.Trace
 
 def test_masked_cells_are_drawn_as_masked_not_as_zero(trace: vm.Trace) -> None:
     view = views.head_view(trace, LAYER, HEAD, 3, ("from", "to", "dimension"), "masked")
-    values, mask = heatmap.draw(view).data
+    values, mask = heatmap.draw(view).drawn().data
     future = np.triu(np.ones_like(view.values, dtype=bool), k=1)
     assert np.isnan(values.z[future]).all() and np.isfinite(values.z[~future]).all()
     assert (mask.z[future] == 1).all() and np.isnan(mask.z[~future]).all()

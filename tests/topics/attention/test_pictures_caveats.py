@@ -32,7 +32,7 @@ def test_a_row_has_the_largest_keys_in_the_order_of_the_text() -> None:
     assert row.keys == (1, 2, 3) and row.labels == ("b", "c", "d") and row.n_seen == 4
     whole = RowView.of(found, tuple("abcd"), 0, 3)
     assert whole.furthest == 0 and whole.weights.sum() == pytest.approx(1) == whole.shares.sum()
-    weight, share = draw_row(whole, WORDS).data
+    weight, share = draw_row(whole, WORDS).drawn().data
     np.testing.assert_allclose(weight.x, 0.25)
     assert share.x[0] == pytest.approx(0.1 / 3.1)
 
@@ -41,14 +41,14 @@ def test_pairs_leave_out_a_query_without_a_choice() -> None:
     pairs = PairsView.of(arriving(), tuple("abcd"), 0)
     assert pairs.n_pairs == 9 and 0 not in pairs.queries
     assert (pairs.weights > 0).all()
-    _, others, first = draw_pairs(pairs, WORDS, 2).data
+    _, others, first = draw_pairs(pairs, WORDS, 2).drawn().data
     assert len(first.x) == 3 and len(others.x) == 6
     assert PairsView.of(arriving(), tuple("abcd"), 0, most=2).n_pairs == 9
 
 
 def test_every_head_is_a_cell_that_a_click_finds() -> None:
     values = np.array([[0.5, -0.25, np.nan], [1.0, 0.0, 0.75]])
-    heat, points = draw_heads(HeadsView(values, (1, 2)), WORDS, "rank").data
+    heat, points = draw_heads(HeadsView(values, (1, 2)), WORDS, "rank").drawn().data
     np.testing.assert_array_equal(np.asarray(heat.z), values.astype(np.float32))
     at = [list(found) for found in points.customdata]
     assert at == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]

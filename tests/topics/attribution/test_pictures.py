@@ -48,7 +48,7 @@ def test_the_waterfall_ends_at_the_total(config: ModelConfig) -> None:
     assert starts[-1] == 0 and lengths[-1] == found.total
     assert (starts + lengths)[4] == pytest.approx(found.total, abs=1e-4)
     assert list(np.abs(view.values)) == sorted(np.abs(found.values), reverse=True)[:4]
-    drawn = draw_sum(view, ["a<b", "b", "c", "d"], WORDS, view.shown[0])
+    drawn = draw_sum(view, ["a<b", "b", "c", "d"], WORDS, view.shown[0]).drawn()
     assert list(drawn.data[0].x) == list(lengths)
     assert drawn.layout.yaxis.ticktext[0] == "<b>a&lt;b</b>"
     whole = views.sum_view(found, 10_000)
@@ -65,10 +65,10 @@ def test_the_grid_holds_every_head_and_layer(config: ModelConfig) -> None:
     assert view.values[0, config.n_heads - 1] == found.of(Part("head", 0, config.n_heads - 1, "attn"))
     groups = found.by_kind()
     assert view.values.sum() == pytest.approx(groups["attention"] + groups["ffn"])
-    points = draw_grid(view, WORDS, (1, "attn", 0)).data[1]
+    points = draw_grid(view, WORDS, (1, "attn", 0)).drawn().data[1]
     row = list(zip(points.y, points.x, strict=True)).index((1, view.values.shape[1] - 1))
     assert list(points.customdata[row]) == [1, "ffn", None]
-    named = draw_grid(view, WORDS, None).layout.xaxis.ticktext
+    named = draw_grid(view, WORDS, None).drawn().layout.xaxis.ticktext
     assert named[0] == "0" and named[-1] == "ffn"
 
 
@@ -80,7 +80,7 @@ def test_pushes_are_the_extremes() -> None:
         assert [label for label, _ in found] == [trace.tokenizer.token(n).label for n in ids]
         np.testing.assert_allclose([value for _, value in found], pushed[list(ids)])
     assert view.rank == 3 and view.facts() == {"push": "+0.96", "rank": "3"}
-    assert list(draw_pushes(view, WORDS).data[0].x) == [value for _, value in (*view.up, *view.down)]
+    assert list(draw_pushes(view, WORDS).drawn().data[0].x) == [value for _, value in (*view.up, *view.down)]
 
 
 @every
@@ -95,7 +95,7 @@ def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> No
     decided = view.seen.decided
     assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
     assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
-    drawn = draw_lens(view, [str(depth) for depth in view.depths], WORDS)
+    drawn = draw_lens(view, [str(depth) for depth in view.depths], WORDS).drawn()
     np.testing.assert_allclose(drawn.data[0].z, seen.probs.T, atol=1e-6)
     assert sum(text.startswith("<b>") for text in drawn.data[1].text) == view.final.sum()
 
@@ -113,7 +113,7 @@ def test_paths_end_in_the_models_own_ranks() -> None:
     top = int(trace["logits"][3].argmax())
     view = views.paths_view(trace, 3, [top, 7])
     assert view.facts()["rank_last"] == "1" and view.settled is not None
-    drawn = draw_paths(view, ["0", "1", "2"], ["a", "b"], WORDS)
+    drawn = draw_paths(view, ["0", "1", "2"], ["a", "b"], WORDS).drawn()
     assert [list(line.y) for line in drawn.data] == view.ranks.T.tolist()
 
 
@@ -122,7 +122,7 @@ def test_a_head_shows_its_largest_keys_in_order() -> None:
     view = views.reads_view(("a", "b", "c"), reads, 2)
     assert view.labels == ("a", "b") and view.n_keys == 3
     np.testing.assert_allclose(view.shares, [0.1, 0.7])
-    drawn = draw_reads(view, WORDS)
+    drawn = draw_reads(view, WORDS).drawn()
     assert [list(bars.x) for bars in drawn.data] == [[0.5, 0.1], list(view.shares)]
 
 
@@ -130,7 +130,7 @@ def test_neurons_are_ranked_over_all_layers() -> None:
     added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, -0.2]])
     view = views.neurons_view(added, 3)
     assert list(zip(view.layers, view.numbers, strict=True)) == [(0, 1), (1, 0), (1, 1)]
-    drawn = draw_neurons(view, lambda layer, number: f"{layer}.{number}", 1, "added")
+    drawn = draw_neurons(view, lambda layer, number: f"{layer}.{number}", 1, "added").drawn()
     assert list(drawn.data[0].x) == [-3.0, 2.0, 0.5] and drawn.layout.yaxis.ticktext == ("0.1", "<b>1.0</b>", "1.1")
 
 
@@ -142,7 +142,7 @@ def test_a_neuron_is_shown_where_it_is_strongest_and_where_it_is_asked_about() -
     assert len(view.values) == 3 and view.positions[view.selected] == weakest
     assert view.positions[view.most] == np.abs(act).argmax() and view.length == len(trace)
     np.testing.assert_array_equal(view.values, act[view.positions])
-    assert list(draw_firing(view, "value").data[0].x) == list(view.values)
+    assert list(draw_firing(view, "value").drawn().data[0].x) == list(view.values)
 
 
 def test_by_hand_the_numbers_are_those_of_the_sum() -> None:

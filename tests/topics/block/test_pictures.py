@@ -144,7 +144,7 @@ def test_lengths_are_those_of_every_addition_and_token(config_: ModelConfig) -> 
         assert view.lengths.shape == (1 + per_block * trace.n_layers, len(trace))
         for site, found in zip(view.sites, view.lengths, strict=True):
             assert np.allclose(found, np.linalg.norm(trace[site].numpy(), axis=-1), atol=1e-4)
-        figure = lengths.draw_lengths(view, LENGTH_WORDS)
+        figure = lengths.draw_lengths(view, LENGTH_WORDS).drawn()
         shade = next(shape for shape in figure.layout.shapes if shape.fillcolor)
         inside = [site for n, site in enumerate(view.sites) if shade.x0 < n < shade.x1]
         assert inside == [site for site in view.sites if site.startswith("blocks.1.")]
@@ -172,9 +172,9 @@ def test_one_giant_moves_neither_the_trend_nor_the_other_lines() -> None:
     view = seen([[1.0, 1.0, 1.0], [900.0, 1.0, 1.0], [800.0, 1.1, 1.0]])
     assert TREND.of(view) is TREND.plain and view.facts["last"] == "1.1"
     assert view.outlier is not None and (view.outlier.token, view.outlier.site) == (0, "blocks.0.resid.out")
-    assert lengths.draw_lengths(view, LENGTH_WORDS).layout.yaxis.type == "log"
+    assert lengths.draw_lengths(view, LENGTH_WORDS).drawn().layout.yaxis.type == "log"
     level = seen([[1.0, 1.2, 0.9], [2.0, 2.0, 2.4]])
-    assert level.outlier is None and lengths.draw_lengths(level, LENGTH_WORDS).layout.yaxis.type is None
+    assert level.outlier is None and lengths.draw_lengths(level, LENGTH_WORDS).drawn().layout.yaxis.type is None
 
 
 def test_many_lines_are_thinned_but_never_the_selected_one() -> None:
@@ -375,7 +375,7 @@ def test_a_token_on_which_nothing_fires() -> None:
     view, way = views.neurons_view(trace, 0, 1), views.strips_view(trace, 0, 1)
     assert view.strongest == () and view.active.tolist() == [0, 0] and view.by_hand == "none"
     assert neurons.neuron_by_hand(view, way, 0) == {}
-    assert len(neurons.draw_neurons(view, NEURON_WORDS).data[0].x) == 0
+    assert len(neurons.draw_neurons(view, NEURON_WORDS).drawn().data[0].x) == 0
 
 
 def last_number(said: str) -> float:
@@ -431,7 +431,7 @@ def test_weights_are_counted_on_the_module(config_: ModelConfig) -> None:
         assert view.groups["ffn"] == sum(parameter.numel() for parameter in module.ffn.parameters())
         assert ("cross" in view.groups) == views.strips_view(trace, 1, 0).crosses
         assert sum(view.groups.values()) == view.total
-        figure = weights.draw_weights(view, WEIGHT_WORDS)
+        figure = weights.draw_weights(view, WEIGHT_WORDS).drawn()
         assert sum(float(bar.x[0]) for bar in figure.data) == view.total
 
 
@@ -441,17 +441,17 @@ def test_everything_is_drawn_for_every_kind(config_: ModelConfig) -> None:
         way = views.strips_view(trace, 1, 2)
         view, curve = views.neurons_view(trace, 1, 2), views.curve_view(trace, 1, 2)
         assert curve is not None
-        figure = strips.draw_strips(way, 3, "dimension", "length")
+        figure = strips.draw_strips(way, 3, "dimension", "length").drawn()
         assert sum(part.type == "heatmap" for part in figure.data) == len(way.steps)
-        assert len(norm.draw_parameters(views.norm_view(trace, 1, "attn", 2), 3, "dimension").data) == (
+        assert len(norm.draw_parameters(views.norm_view(trace, 1, "attn", 2), 3, "dimension").drawn().data) == (
             1 if isinstance(config_.norm, config.RMSNorm) else 2
         )
-        assert len(norm.draw_norm(views.norm_view(trace, 1, "ffn", 2), NORM_WORDS).data) == 8
-        bars = neurons.draw_neurons(view, NEURON_WORDS).data[0]
+        assert len(norm.draw_norm(views.norm_view(trace, 1, "ffn", 2), NORM_WORDS).drawn().data) == 8
+        bars = neurons.draw_neurons(view, NEURON_WORDS).drawn().data[0]
         assert list(bars.x) == [neuron.act for neuron in view.strongest]
-        assert len(neurons.draw_curve(curve, CURVE_WORDS).data) == 3
+        assert len(neurons.draw_curve(curve, CURVE_WORDS).drawn().data) == 3
         if view.gated:
-            columns = [list(bars.x) for bars in neurons.draw_gates(view, GATE_WORDS).data]
+            columns = [list(bars.x) for bars in neurons.draw_gates(view, GATE_WORDS).drawn().data]
             np.testing.assert_allclose(np.multiply(columns[1], columns[2]), columns[3], atol=1e-5)
 
 
@@ -463,14 +463,14 @@ def test_labels_are_escaped(text: str, bundled: vm.LanguageModel) -> None:
     found, curve = views.neurons_view(trace, 1, token), views.curve_view(trace, 1, token)
     assert curve is not None
     figures = [
-        strips.draw_strips(views.strips_view(trace, 1, token), 191, "<i>w</i>", "<i>w</i>"),
-        lengths.draw_lengths(views.lengths_view(trace, 1, token), LENGTH_WORDS),
-        norm.draw_norm(view, NORM_WORDS),
-        norm.draw_parameters(view, 191, "<i>w</i>"),
-        neurons.draw_active(found, ("<i>w</i>", "<i>w</i>")),
-        neurons.draw_neurons(found, NEURON_WORDS),
-        neurons.draw_curve(curve, CURVE_WORDS),
-        weights.draw_weights(views.weights_view(trace, 1), WEIGHT_WORDS),
+        strips.draw_strips(views.strips_view(trace, 1, token), 191, "<i>w</i>", "<i>w</i>").drawn(),
+        lengths.draw_lengths(views.lengths_view(trace, 1, token), LENGTH_WORDS).drawn(),
+        norm.draw_norm(view, NORM_WORDS).drawn(),
+        norm.draw_parameters(view, 191, "<i>w</i>").drawn(),
+        neurons.draw_active(found, ("<i>w</i>", "<i>w</i>")).drawn(),
+        neurons.draw_neurons(found, NEURON_WORDS).drawn(),
+        neurons.draw_curve(curve, CURVE_WORDS).drawn(),
+        weights.draw_weights(views.weights_view(trace, 1), WEIGHT_WORDS).drawn(),
     ]
     for figure in figures:
         drawn = figure.to_json()

@@ -48,7 +48,7 @@ def test_shares_are_parts_of_the_count() -> None:
     assert view.total.tolist() == [counted.count(CONFIG, "decoder", n).total for n in view.lengths]
     assert view.parts["pairs"][2] == 10_000 * view.parts["pairs"][0]
     assert view.parts["ffn"][2] == 100 * view.parts["ffn"][0]
-    figure = draw_shares(view, WORDS)
+    figure = draw_shares(view, WORDS).drawn()
     np.testing.assert_allclose(np.sum([bar.x for bar in figure.data], axis=0), 100)
 
 
@@ -57,13 +57,13 @@ def test_the_lines_meet_where_the_diamond_stands() -> None:
     assert view.passes == 4 * CONFIG.d_model
     at = [np.exp(np.interp(np.log(view.passes), np.log(view.lengths), np.log(view.parts[p]))) for p in ("pairs", "ffn")]
     assert at[0] == pytest.approx(at[1], rel=0.02)
-    figure = draw_curves(view, WORDS)
+    figure = draw_curves(view, WORDS).drawn()
     diamond = next(trace for trace in figure.data if trace.marker.symbol == "diamond")
     assert diamond.y[0] == pytest.approx(at[1])
     names = [trace.name for trace in figure.data]
     assert "visible" in names and (view.visible <= view.parts["pairs"]).all()
     encoder = tiny_config(kind="encoder")
-    figure = draw_curves(CurvesView.of(encoder, "encoder", 7), WORDS)
+    figure = draw_curves(CurvesView.of(encoder, "encoder", 7), WORDS).drawn()
     assert "visible" not in [trace.name for trace in figure.data]  # it hides nothing
 
 
@@ -78,7 +78,7 @@ def test_the_cache_saves_nothing_on_the_first_token_and_more_on_every_other() ->
     view = GeneratedView.of(CONFIG, 9)
     ratio = view.uncached / view.cached
     assert ratio[0] == 1 and (np.diff(ratio) > 0).all()
-    assert len(draw_generated(view, WORDS).data) == 2
+    assert len(draw_generated(view, WORDS).drawn().data) == 2
 
 
 def test_times_are_the_readings_and_their_fits() -> None:
@@ -94,10 +94,10 @@ def test_times_are_the_readings_and_their_fits() -> None:
     assert view.facts()["ffn_time"] == duration(4e-6 * 256)
     columns = view.columns(WORDS)
     assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2
-    for figure in (draw_times(view, WORDS), draw_recurrent(view, WORDS)):
+    for figure in (draw_times(view, WORDS).drawn(), draw_recurrent(view, WORDS).drawn()):
         points = {trace.name: list(trace.y) for trace in figure.data if trace.name}
         assert all(len(values) == 5 for values in points.values())
-    assert list(draw_times(view, WORDS).data[0].y) == list(view.seconds["textbook"])
+    assert list(draw_times(view, WORDS).drawn().data[0].y) == list(view.seconds["textbook"])
 
 
 def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
@@ -108,13 +108,17 @@ def test_a_length_that_was_not_measured_to_the_end_is_left_out() -> None:
 def test_a_single_length_can_be_drawn() -> None:
     view = TimesView.of(readings(1), CONFIG)
     assert view.fits["ffn"] is None and view.facts()["ffn_p"] == "–"
-    for figure in (draw_times(view, WORDS), draw_recurrent(view, WORDS), draw_memory(view, WORDS, str)):
+    for figure in (
+        draw_times(view, WORDS).drawn(),
+        draw_recurrent(view, WORDS).drawn(),
+        draw_memory(view, WORDS, str).drawn(),
+    ):
         assert figure.data
 
 
 def test_memory_shows_what_was_counted_beside_what_was_computed() -> None:
     view = TimesView.of(readings(), CONFIG)
-    computed, textbook, _ = draw_memory(view, WORDS, str).data
+    computed, textbook, _ = draw_memory(view, WORDS, str).drawn().data
     assert list(computed.y) == [4 * 4 * CONFIG.n_heads * n * n for n in view.lengths.tolist()]
     assert list(textbook.y) == [100 * n for n in view.lengths.tolist()]
 
@@ -126,7 +130,7 @@ def test_every_head_is_in_one_bar() -> None:
     view = KindsView.of(names, [[head.entropy for head in layer] for layer in summaries], tuple(HEAD.labels("en")))
     assert np.sum(list(view.counts.values()), axis=0).tolist() == [config.n_heads] * 3
     assert view.total().total() == 9
-    figure = draw_kinds(view, {kind: kind for kind in view.counts}, WORDS)
+    figure = draw_kinds(view, {kind: kind for kind in view.counts}, WORDS).drawn()
     np.testing.assert_array_equal(np.sum([bar.x for bar in figure.data], axis=0), [config.n_heads] * 3)
 
 

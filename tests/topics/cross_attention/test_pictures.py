@@ -147,7 +147,7 @@ def test_of_a_long_source_the_keys_of_most_weight_are_shown(n_padding: int) -> N
 
 def test_bars_of_the_heads_are_the_lengths_of_what_they_write(trace: vm.Trace) -> None:
     lengths = np.linalg.norm(cross.written(trace, LAYER, QUERY).heads, axis=-1)
-    heads = draw_heads(lengths, HEAD, {"head": "head", "length": "length"}).data[0]
+    heads = draw_heads(lengths, HEAD, {"head": "head", "length": "length"}).drawn().data[0]
     np.testing.assert_allclose(heads.y, lengths, rtol=1e-5)
 
 
@@ -160,11 +160,11 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
     for before, after in zip(view.steps, view.steps[1:], strict=False):
         assert before.came == after.reads
     assert view.own == tuple(own[i] if i < 2 else None for i in range(view.first, view.first + 4))
-    drawn = decoding.draw_decoding(view, words(decoding.COLUMNS))
+    drawn = decoding.draw_decoding(view, words(decoding.COLUMNS)).drawn()
     assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
     assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
     assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
-        round(float(x), 6) for x in draw_guesses(steps[QUERY], QUERY).data[0].x
+        round(float(x), 6) for x in draw_guesses(steps[QUERY], QUERY).drawn().data[0].x
     ]
 
 
@@ -176,7 +176,7 @@ def test_the_wiring_reaches_every_block_that_is_drawn(depth: int) -> None:
         blocks = [block for block in view.decoder if block is not None]
         assert layer in blocks and blocks[0] == 0 and blocks[-1] == depth - 1
         assert view.encoder[-1] == 6 and None in view.encoder
-        drawn = wiring.draw_wiring(view, words(wiring.WORDS))
+        drawn = wiring.draw_wiring(view, words(wiring.WORDS)).drawn()
         arrows = [a for a in drawn.layout.annotations if a.showarrow]
         for role in ("key", "value"):
             assert sum(a.arrowcolor == theme.ROLES[role] for a in arrows) == len(blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import open_page
+from app_driver import figures, open_page
 
 
 @pytest.mark.parametrize(("model", "lang"), [("story-pre-ln", "en"), ("story-bert", "zh"), ("translate-2017", "en")])
@@ -20,4 +20,4 @@ def test_a_word_in_two_sentences(model: str, lang: str) -> None:
     words = "\n".join(str(part.value) for part in app.markdown)
     assert not app.exception and ("share a token" in words or "共有一个词元" in words)
     app.text_input(key="embedding.other").set_value("the small dog ran").run()
-    assert not app.exception and len(app.get("plotly_chart")) == 7
+    assert not app.exception and len(figures(app)) == 7

@@ -75,11 +75,11 @@ def test_every_picture_can_be_drawn(bundled: vm.LanguageModel, text: str) -> Non
         view = views.map_view(trace, shape, token, near)
         picked = views.lookup_view(trace, shape, token)
         for figure in (
-            lookup.draw_lookup(picked, LOOKUP),
-            matrix.draw_matrix(views.matrix_view(trace, token, ("token", "dimension"))),
-            vector.draw_vector(views.vector_view(trace, token), "dimension"),
-            neighbours.draw_neighbours(near, {"cosine": "cosine", "id": "id"}),
-            plane.draw_map(view, PLANE),
+            lookup.draw_lookup(picked, LOOKUP).drawn(),
+            matrix.draw_matrix(views.matrix_view(trace, token, ("token", "dimension"))).drawn(),
+            vector.draw_vector(views.vector_view(trace, token), "dimension").drawn(),
+            neighbours.draw_neighbours(near, {"cosine": "cosine", "id": "id"}).drawn(),
+            plane.draw_map(view, PLANE).drawn(),
         ):
             drawn = figure.to_json()
             assert "<b>我爱" not in drawn and "\ufffd" not in drawn

@@ -48,13 +48,13 @@ def test_the_frame_stands_still_for_ten_tokens() -> None:
 def test_keys_and_values_lie_in_rows_of_their_own() -> None:
     trace = run_both(language_model(tiny_config(n_context=64)))
     found = view(trace)
-    maps = [part for part in cache.draw_cache(found, NAMES, str).data if part.type == "heatmap"]
+    maps = [part for part in cache.draw_cache(found, NAMES, str).drawn().data if part.type == "heatmap"]
     keys, values, empty = maps
     np.testing.assert_allclose(np.asarray(keys.customdata)[0::2], found.held.keys, rtol=1e-5)
     np.testing.assert_allclose(np.asarray(values.customdata)[1::2], found.held.values, rtol=1e-5)
     assert np.isnan(np.asarray(keys.z)[1::2]).all() and np.nanmax(keys.z) == pytest.approx(1)
     assert np.asarray(empty.z).shape[1] == found.places - len(trace)
-    bars = [part for part in cache.draw_cache(found, NAMES, str).data if part.type == "bar"]
+    bars = [part for part in cache.draw_cache(found, NAMES, str).drawn().data if part.type == "bar"]
     held = sum(float(bar.y[len(trace) - 1]) for bar in bars)
     assert held == found.held.n_bytes
 
@@ -63,9 +63,9 @@ def test_the_source_is_a_part_that_never_grows() -> None:
     config = tiny_config(kind="encoder_decoder", start_id=0)
     trace = run_both(language_model(config)).at("decoder")
     found = view(trace)
-    (source,) = [bar for bar in cache.draw_cache(found, NAMES, str).data if bar.name == "&lt;source&gt;"]
+    (source,) = [bar for bar in cache.draw_cache(found, NAMES, str).drawn().data if bar.name == "&lt;source&gt;"]
     assert set(np.asarray(source.y).tolist()) == {found.held.n_source_bytes} == {kv_cache.bytes_of(config, 7)}
-    key, value = cache.draw_source(found, NAMES).data
+    key, value = cache.draw_source(found, NAMES).drawn().data
     np.testing.assert_allclose(np.asarray(key.customdata)[0::2], found.held.source_keys, rtol=1e-5)
     assert len(value.x) == 7
 
@@ -76,7 +76,7 @@ def test_the_staircases_count_what_the_steps_compute() -> None:
     assert (found.cached == 2).sum() == found.with_cache and (found.fresh == 2).sum() == found.without_cache
     assert found.cached[-1].tolist() == [1] * 7 + [2]
     assert found.facts()["saved"] == "69.2%"
-    assert len(draw_work(found, NAMES).data) == 2
+    assert len(draw_work(found, NAMES).drawn().data) == 2
 
 
 def test_forgotten_tokens_are_in_no_step() -> None:
@@ -90,5 +90,5 @@ def test_times_and_their_sum() -> None:
     assert found.ratio == pytest.approx(8) and found.runs == (3, 5)
     assert found.total(found.fresh) == pytest.approx(0.002 + 0.004 + 0.006 + 0.008)
     assert found.facts()["fresh_total"] == "20 ms" and found.facts()["cached"] == "1 ms"
-    slow, fast = draw_times(found, NAMES).data
+    slow, fast = draw_times(found, NAMES).drawn().data
     assert list(slow.y) == pytest.approx([2, 4, 8]) and list(fast.x) == [8, 9, 11]

@@ -87,7 +87,7 @@ def test_arrivals_of_a_single_token_are_none(lm: vm.LanguageModel) -> None:
 
 def test_the_bars_are_the_first_twenty(trace: vm.Trace) -> None:
     view = choice_view(trace, -1, vm.Sampling(top_k=5))
-    drawn = np.concatenate([np.asarray(bar.x, dtype=float) for bar in draw_choice(view, NAMES).data])
+    drawn = np.concatenate([np.asarray(bar.x, dtype=float) for bar in draw_choice(view, NAMES).drawn().data])
     for probability in (*view.probs[:20], *view.final[:5]):
         assert np.isclose(drawn, probability, rtol=1e-4).any()
 
@@ -160,7 +160,7 @@ def test_every_decoder_s_arrivals_are_its_own_tokens_shifted_by_one(config_: Mod
     assert view.positions.tolist() == list(range(1, len(ids)))
     expected = trace["probs"][range(len(ids) - 1), ids[1:]]
     np.testing.assert_allclose(view.probs, expected, rtol=1e-4)
-    figure = draw_arrivals(view, ASKED, selected=2)
+    figure = draw_arrivals(view, ASKED, selected=2).drawn()
     np.testing.assert_allclose(figure.data[0].z[0], view.probs, atol=1e-6)
     np.testing.assert_allclose(figure.data[1].y, view.bits)
     assert figure.layout.shapes[1].x0 == 0.5  # the second column is the token at position 2
@@ -172,7 +172,7 @@ def test_covered_tokens_are_drawn_over_what_is_visible() -> None:
     found = masked.cover(trace, range(2, 6), 100)
     view = covered_view(trace, found)
     assert view.labels == tuple(trace.tokens[n].label for n in range(2, 6)) and view.before is None
-    figure = draw_arrivals(view, ASKED, selected=3)
+    figure = draw_arrivals(view, ASKED, selected=3).drawn()
     np.testing.assert_allclose(figure.data[0].z, [found.visible, np.exp(-found.nats)], atol=1e-6)
     np.testing.assert_allclose(figure.data[1].y, found.nats / np.log(2))
     assert figure.layout.shapes[1].x0 == 0.5
@@ -185,7 +185,7 @@ def test_a_marked_token_is_drawn_wherever_it_ranks(trace: vm.Trace) -> None:
     for rank in (0, 5, SHOWN, 900):
         view = choice_view(trace, 2, vm.Sampling(top_p=0.5), marked_id=int(plain.order[rank]))
         assert view.marked == rank
-        figure = draw_choice(view, NAMES)
+        figure = draw_choice(view, NAMES).drawn()
         pointed = [note.text for note in figure.layout.annotations if "marked" in note.text]
         share = view.final[rank] if view.kept[rank] else view.probs[rank]
         assert len(pointed) == 1 and percent(share) in html.unescape(pointed[0])
@@ -196,7 +196,7 @@ def test_a_marked_token_is_drawn_wherever_it_ranks(trace: vm.Trace) -> None:
 
 def test_guesses_are_bars_of_their_probabilities(trace: vm.Trace) -> None:
     guesses = trace.next_tokens(2, 5)
-    figure = draw_guesses(guesses, guesses[3][0].id)
+    figure = draw_guesses(guesses, guesses[3][0].id).drawn()
     assert list(figure.data[0].x) == [p for _, p in guesses]
     assert [text.startswith("<b>") for text in figure.layout.yaxis.ticktext] == [n == 3 for n in range(5)]
 

@@ -74,7 +74,7 @@ def test_half_of_the_probability_lies_in_fewer_tokens_when_it_is_cold(trace: vm.
 @pytest.mark.parametrize("asked", SAMPLINGS)
 def test_the_curves_hold_what_is_kept_and_what_is_dropped(asked: vm.Sampling, trace: vm.Trace) -> None:
     view = tail(trace, asked)
-    figure = draw_tail(view, TAIL)
+    figure = draw_tail(view, TAIL).drawn()
     (kept,) = [part for part in figure.data if part.name == "kept" and part.yaxis == "y"]
     assert list(kept.x) == [rank for rank in view.ranks if rank <= view.n_kept]
     np.testing.assert_allclose(kept.y, 10 ** view.probs[view.ranks <= view.n_kept])
@@ -127,7 +127,7 @@ def test_the_bars_are_the_intervals_and_the_marks_the_numbers() -> None:
         view = draws.DrawsView.of(found, picked, 3)
         assert len(view.steps) == draws.ROWS_DRAWN and view.steps[view.picked] == found[picked]
         assert view.position == view.first - 1 + 3
-        intervals, hit, marks = draws.draw_draws(view, FELL).data
+        intervals, hit, marks = draws.draw_draws(view, FELL).drawn().data
         assert list(marks.x) == [step.drawn for step in view.steps]
         np.testing.assert_allclose(hit.base, [step.start for step in view.steps])
         np.testing.assert_allclose(np.add(hit.base, hit.x), [step.stop for step in view.steps])
@@ -149,7 +149,7 @@ def test_bars_are_in_the_colour_of_how_often_their_run_stood_there() -> None:
     found = [one._replace(probability=0.1 + n / 100) for n in range(9)]  # the same token nine times
     view = repetition.RepetitionView.of([], found)
     names = {name: name for name in ("p", "draw", "time", *repetition.TIMES)}
-    first, second, more = repetition.draw_repetition(view, names).data
+    first, second, more = repetition.draw_repetition(view, names).drawn().data
     assert (first.name, second.name, more.name) == ("first", "second", "more")
     assert [list(bars.x) for bars in (first, second, more)] == [[1, 2, 3, 4], [5], [6, 7, 8, 9]]
     for bars in (first, second, more):

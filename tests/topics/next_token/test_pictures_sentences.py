@@ -27,7 +27,7 @@ def test_sentences_are_compared_by_the_cosine_of_their_means(config_: ModelConfi
         expected = torch.cosine_similarity(trace[site].mean(0), other[site].mean(0), dim=0)
         assert cosine == pytest.approx(float(expected), abs=1e-5)
     assert view.cosines[2] == pytest.approx(1.0)
-    drawn = sentences.draw_sentences(view)
+    drawn = sentences.draw_sentences(view).drawn()
     np.testing.assert_array_equal(drawn.data[0].x, view.cosines)
     low, high = drawn.layout.xaxis.range
     assert low <= min(0, *view.cosines) and high >= 1
@@ -43,7 +43,7 @@ def test_tokens_against_each_other(config_: ModelConfig) -> None:
     np.testing.assert_allclose(view.matrix[-1, :-1], torch.cosine_similarity(x, x.mean(0)[None]), atol=1e-5)
     assert view.n_hidden == 0 and view.like != 2
     assert expected[2, view.like] == pytest.approx(float(expected[2][torch.arange(7) != 2].max()))
-    np.testing.assert_allclose(draw_similarity(view, "s", "c").data[0].z, view.matrix, atol=1e-6)
+    np.testing.assert_allclose(draw_similarity(view, "s", "c").drawn().data[0].z, view.matrix, atol=1e-6)
 
 
 def test_a_long_sentence_is_shown_around_the_selected_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,5 +83,5 @@ def test_a_vector_of_noughts_has_no_direction() -> None:
 def test_a_long_sentence_is_cut_over_its_bar_and_hides_nothing() -> None:
     view = sentences.SentencesView(("a" * 100, sentences.one_line("<b>\u202ex y</b>")), np.array([0.5, 0.2]))
     assert len(view.nearest) == sentences.LINE
-    written = [note.text for note in sentences.draw_sentences(view).layout.annotations]
+    written = [note.text for note in sentences.draw_sentences(view).drawn().layout.annotations]
     assert "&lt;b&gt;U+202Ex y&lt;/b&gt;" in written

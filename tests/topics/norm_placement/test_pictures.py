@@ -32,7 +32,7 @@ def test_a_model_alone_is_drawn_as_itself(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_)).at(config_.sides[-1])
     found = readings(trace)
     view = DepthView({config_.norm_at: found}, {}, 2, trace.config.d_model**0.5)
-    lines = depth.draw_lengths(view, "length", {"after": "read"}, "a").data
+    lines = depth.draw_lengths(view, "length", {"after": "read"}, "a").drawn().data
     np.testing.assert_allclose(lines[0].y, np.median(found.before, 1))
     np.testing.assert_allclose(lines[1].y, np.median(found.after, 1))
     np.testing.assert_allclose(lines[2].y, found.before[:, 2])
@@ -49,10 +49,10 @@ def test_by_depth_both_models_and_their_untrained_ones(traces: dict[str, vm.Trac
     found = {side: readings(trace) for side, trace in traces.items()}
     fresh = {side: one._replace(alike=one.alike / 2) for side, one in found.items()}
     view = DepthView(found, fresh, 2, None)
-    lines = depth.draw_similarity(view, "cosine", {"untrained": "untrained"}).data
+    lines = depth.draw_similarity(view, "cosine", {"untrained": "untrained"}).drawn().data
     assert [line.line.dash for line in lines] == ["solid", "solid", "dot", "dot"] and all(line.name for line in lines)
     np.testing.assert_allclose(lines[3].y, found["post"].alike / 2)
-    shares = depth.draw_shares(view, "share").data
+    shares = depth.draw_shares(view, "share").drawn().data
     np.testing.assert_allclose(shares[1].y, np.median(found["post"].share, 1))
     assert view.facts("pre")["alike_fresh"] == f"{found['pre'].alike[-1] / 2:.2f}" and len(view.table()) == 14
 
@@ -60,7 +60,7 @@ def test_by_depth_both_models_and_their_untrained_ones(traces: dict[str, vm.Trac
 def test_the_last_norm_is_drawn_for_the_token(traces: dict[str, vm.Trace]) -> None:
     found = {side: last_norm(trace) for side, trace in traces.items()}
     drawn = {side: views.last_norm_view(traces[side], one, 3) for side, one in found.items()}
-    bars = last_norm_picture.draw_last_norm(drawn, [*VARIANTS], "p").data
+    bars = last_norm_picture.draw_last_norm(drawn, [*VARIANTS], "p").drawn().data
     for bar, (side, one) in zip(bars, found.items(), strict=True):
         assert one.p is not None
         np.testing.assert_allclose(bar.x, one.p[:, 3])
@@ -70,7 +70,7 @@ def test_the_last_norm_is_drawn_for_the_token(traces: dict[str, vm.Trace]) -> No
 
 def test_gradients_are_those_of_the_sentence(traces: dict[str, vm.Trace]) -> None:
     found = {side: stream_gradients(trace) for side, trace in traces.items()}
-    bars = gradients.draw_gradients(found, "gradient").data
+    bars = gradients.draw_gradients(found, "gradient").drawn().data
     for bar, one in zip(bars, found.values(), strict=True):
         np.testing.assert_allclose(bar.y, one.norms)
         facts = gradients.facts(one)
@@ -101,7 +101,7 @@ def test_lengths_through_a_block(config_: ModelConfig) -> None:
 def test_one_column_for_a_model_alone(kind: Literal["decoder", "encoder_decoder"]) -> None:
     trace = run_both(language_model(tiny_config(kind=kind, start_id=0))).at("decoder")
     names = {name: name for name in ("norm", "attn", "cross", "ffn")}
-    figure = blocks.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre")
+    figure = blocks.draw_blocks({"pre": views.block_view(trace, 0, 1)}, names, "pre").drawn()
     said = [note.text for note in figure.layout.annotations]
     assert said.count("norm") == (3 if kind == "encoder_decoder" else 2)
     assert ("cross" in said) == (kind == "encoder_decoder") and not any("●" in text for text in said)
@@ -121,7 +121,7 @@ def test_predictions_are_probabilities_over_the_full_vocabulary(traces: dict[str
 @pytest.mark.parametrize("side", ["pre", "post"])
 def test_the_chosen_twin_is_marked(side: str, traces: dict[str, vm.Trace]) -> None:
     lengths = {name: views.block_view(trace, 0, 0) for name, trace in traces.items()}
-    figure = blocks.draw_blocks(lengths, {"norm": "norm", "attn": "a", "ffn": "f"}, side)
+    figure = blocks.draw_blocks(lengths, {"norm": "norm", "attn": "a", "ffn": "f"}, side).drawn()
     marked = [note.text for note in figure.layout.annotations if "●" in note.text]
     assert marked == [f"<b>● {look.NAMES[side]}</b>"]
 

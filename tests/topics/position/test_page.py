@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from app_driver import offer, open_page, run_code
+from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import crossed, few
 from tiny_models import describe, language_model, tiny_config, variants
 
 from viz_model import config
@@ -61,13 +61,13 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
 
 
-@pytest.mark.parametrize("config_", variants(), ids=describe)
+@pytest.mark.parametrize("config_", few(variants()), ids=describe)
 def test_every_variant_names_its_own_scheme_and_its_code_agrees(config_: ModelConfig, opened: Opened) -> None:
     app = opened(wide(config_), layer="1", head="2", token="2")
     table = next(part.value for part in app.markdown if "|---|" in part.value)
     marked = [line for line in table.splitlines() if "▶" in line]
     assert len(marked) == 1 and f"**{SCHEMES[type(config_.position)]}**" in marked[0]
-    assert len(app.get("plotly_chart")) >= 1
+    assert len(figures(app)) >= 1
     words = run_code(app)
     assert "True" in words and "False" not in words
 
@@ -128,7 +128,7 @@ def test_a_scheme_without_a_view_of_its_own_shows_what_it_declares(
     parts = " ".join(part for part in said(app).split("\n") if "|" not in part).lower()
     for word in ("adds waves", "trained row", "slope", "buckets", "arrow", "加上波", "斜率", "分桶", "箭头"):
         assert word not in parts
-    assert position.acts_on == "nothing" or app.get("plotly_chart")
+    assert position.acts_on == "nothing" or figures(app)
     assert "False" not in run_code(app)
 
 
@@ -152,10 +152,10 @@ def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(opened: Ope
     longer = tiny_config(position=config.Alibi(), n_vocab=8192, n_context=64)
     app = opened(longer)
     assert "Longer than the training" in said(app) and "nats for a token beyond" not in said(app)
-    n_before = len(app.get("plotly_chart"))
+    n_before = len(figures(app))
     app.toggle(key="position.beyond").set_value(True).run()
     assert not app.exception and app.query_params["beyond"] == "1"
-    assert len(app.get("plotly_chart")) == n_before + 1
+    assert len(figures(app)) == n_before + 1
     assert "**`tiny`** (ALiBi)" in said(app) and "{{" not in said(app)
     app.text_area(key="position.beyond_text").set_value("too short").run()
     assert not app.exception and any("more than 64 tokens" in part.value for part in app.info)

@@ -42,7 +42,7 @@ def test_curves_hold_the_recorded_bias_of_every_head(config_: ModelConfig) -> No
             visible = trace.stack.visible(1, len(trace), len(trace))[2].numpy()
             assert np.array_equal(view.keys, np.nonzero(visible)[0] - 2)
             assert np.array_equal(view.dots, recorded[2, 2][visible])
-            drawn = curves.draw_curves(view, WORDS)
+            drawn = curves.draw_curves(view, WORDS).drawn()
             assert "<i>" not in drawn.to_json()
 
 
@@ -72,7 +72,7 @@ def test_scores_and_bias_are_what_the_softmax_reads(config_: ModelConfig) -> Non
 def test_a_row_shows_its_visible_keys_with_and_without_the_bias() -> None:
     (trace,) = sides(tiny_config(position=config.Alibi()))
     view = views.added_view(trace, 0, 0, 4)
-    drawn = row.draw_row(view, WORDS)
+    drawn = row.draw_row(view, WORDS).drawn()
     assert [len(part.x) for part in drawn.data] == [5, 5]
     for part in drawn.data:
         assert sum(part.y) == pytest.approx(1, abs=1e-5)
@@ -86,7 +86,7 @@ def test_long_texts_are_thinned_out() -> None:
     view = views.added_view(trace, 0, 0, 599)
     matrix = view.matrix("bias", "bias", ("q", "k"))
     assert matrix.values.shape == (150, 150) and len(matrix.rows) == 150 and matrix.selected_row == 149
-    assert len(row.draw_row(view, WORDS).data[0].x) == 2 * row.AROUND
+    assert len(row.draw_row(view, WORDS).drawn().data[0].x) == 2 * row.AROUND
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
@@ -112,6 +112,6 @@ def test_a_bucket_worked_by_hand_is_the_one_the_model_uses(kind: config.Kind, po
 
 def test_slopes_are_drawn_for_every_head() -> None:
     (trace,) = sides(tiny_config(position=config.Alibi(), n_heads=6))
-    drawn = slopes.draw_slopes(analysis.slopes(trace, 0), 2, WORDS)
+    drawn = slopes.draw_slopes(analysis.slopes(trace, 0), 2, WORDS).drawn()
     np.testing.assert_allclose(drawn.data[0].y, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
     assert "<i>" not in drawn.to_json()

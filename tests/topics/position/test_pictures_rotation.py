@@ -98,7 +98,7 @@ def test_wave_lengths_are_those_of_the_formula_and_longer_when_scaled(config_: M
         assert view.unscaled is not None
         np.testing.assert_allclose(view.unscaled, formula)
         assert (view.used >= view.unscaled * (1 - 1e-9)).all() and view.used[-1] > view.unscaled[-1]
-    drawn = wavelengths.draw_wavelengths(view, WORDS)
+    drawn = wavelengths.draw_wavelengths(view, WORDS).drawn()
     assert ("<i>" not in drawn.to_json()) and len(drawn.data) == (1 if position.scaling is None else 2)
 
 
@@ -128,9 +128,9 @@ def test_planes_draw_few_tokens_and_no_markup() -> None:
     for token in (0, 20, len(trace) - 1):
         view = views.plane_view(trace, 0, 0, token, 1, "query")
         assert len(view.labels) == views.WINDOW and view.start <= token < view.start + views.WINDOW
-        assert "<i>" not in plane.draw_plane(view, WORDS).to_json()
+        assert "<i>" not in plane.draw_plane(view, WORDS).drawn().to_json()
         angles = views.angles_view(trace, 1, token, ("token", "pair"))
         assert angles.values.shape == (len(trace), 4) and (angles.values[0] == 1).all()
     proof, curve = views.shift_view(trace, 0, 0, 9, 2, 0, 7), views.offsets_view(trace, 0, 0, 9, 2, 0.5)
-    for figure in (shift.draw_shift(proof, WORDS), lines.draw_offsets(curve, WORDS)):
+    for figure in (shift.draw_shift(proof, WORDS).drawn(), lines.draw_offsets(curve, WORDS).drawn()):
         assert "<i>" not in figure.to_json()

@@ -83,7 +83,7 @@ def test_strips_add_up_to_what_the_first_block_or_its_norm_reads(variant: ModelC
         assert (view.normed is not None) == variant.embedding_norm
         matrices = views.sum_views(trace, 2, ("token", "dimension"))
         assert all(np.array_equal(m.values[2], row) for m, row in zip(matrices, view.strips, strict=True))
-        figure = draw_sum(view, tuple("abcd"[: len(view.sites)]), "dimension", (0, 1))
+        figure = draw_sum(view, tuple("abcd"[: len(view.sites)]), "dimension", (0, 1)).drawn()
         assert sum(part.type == "heatmap" for part in figure.data) == len(view.sites)
 
 
@@ -181,13 +181,13 @@ def test_everything_is_drawn_and_labels_are_escaped(text: str, bundled: vm.Langu
     similarity = views.similarity_view(trace, token)
     matrix = views.matrix_view(trace, "embed.position", token, axes, limit=1.0)
     figures = [
-        *(draw_waves(views.waves_view(trace, token, 7, whole_context=w), WORDS) for w in (False, True)),
-        draw_matrix(matrix, (14, 15)),
-        draw_similarity(similarity, axes),
-        draw_by_distance(similarity, axes),
-        draw_by_distance(similarity, axes, ("a", "b", "c")),
-        draw_sum(views.sum_view(trace, token), ("a", "b", "c"), "dimension", (14, 15)),
-        draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", (3, 70)),
+        *(draw_waves(views.waves_view(trace, token, 7, whole_context=w), WORDS).drawn() for w in (False, True)),
+        draw_matrix(matrix, (14, 15)).drawn(),
+        draw_similarity(similarity, axes).drawn(),
+        draw_by_distance(similarity, axes).drawn(),
+        draw_by_distance(similarity, axes, ("a", "b", "c")).drawn(),
+        draw_sum(views.sum_view(trace, token), ("a", "b", "c"), "dimension", (14, 15)).drawn(),
+        draw_sums((matrix,) * 3, ("a", "b", "c"), "dimension", (3, 70)).drawn(),
     ]
     for figure in figures:
         drawn = figure.to_json()
@@ -198,7 +198,7 @@ def test_one_frame_round_neighbours_and_one_each_round_columns_apart(trace: Trac
     matrix = views.matrix_view(trace, "embed.position", 1, ("token", "dimension"))
 
     def frames(columns: tuple[int, ...]) -> list[tuple[float, float]]:
-        shapes = draw_matrix(matrix, columns).layout.shapes
+        shapes = draw_matrix(matrix, columns).drawn().layout.shapes
         return [(shape.x0, shape.x1) for shape in shapes[1:]]  # the first is round the chosen row
 
     assert frames((4, 5)) == [(3.5, 5.5)]

@@ -93,20 +93,20 @@ def test_every_token_has_room_for_its_label(text: str) -> None:
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_can_be_drawn(text: str) -> None:
     view = cuts(text, selected=0)
-    figure = draw_cuts(view, WORDS)
+    figure = draw_cuts(view, WORDS).drawn()
     assert float((view.x + view.width).max()) <= LINE + 1e-9
     assert "\ufffd" not in figure.to_json()
 
 
 def test_typed_markup_is_escaped() -> None:
-    figure = draw_cuts(cuts("<b>a</b>"), WORDS)
+    figure = draw_cuts(cuts("<b>a</b>"), WORDS).drawn()
     written = [text for trace in figure.data if trace.type == "scatter" for text in trace.text]
     assert "<" not in "".join(written) and "&lt;" in "".join(written)
 
 
 def test_ids_stand_in_the_figure_once_for_each_token() -> None:
     view = cuts("Tom says 你好 " * 20)
-    figure = draw_cuts(view, WORDS)
+    figure = draw_cuts(view, WORDS).drawn()
     for n, cut in enumerate((view.upper, view.lower)):
         assert list(figure.data[3 * n + 2].text) == [str(token.id) for token in cut.tokens]
 
@@ -124,7 +124,7 @@ def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> Non
     assert b"".join(token.bytes for token in theirs) == b"ok "
     view = CutsView.of(ours, theirs, NAMES)
     assert not view.over(len(ours) - 1)
-    draw_cuts(view, WORDS)
+    draw_cuts(view, WORDS).drawn()
     assert not CutsView.of(ours[-1:], (), NAMES).n_shared
 
 
@@ -161,7 +161,7 @@ def test_the_merges_view_holds_the_steps() -> None:
     steps = cutting.merges(cutting.ranks(story), token.bytes)
     assert view.parts == (tuple(bytes([byte]) for byte in token.bytes), *(step.parts for step in steps))
     assert view.ranks[-1] == token.id
-    figure = draw_merges(view, STEPS)
+    figure = draw_merges(view, STEPS).drawn()
     assert len(figure.data[0].base) == sum(len(parts) for parts in view.parts)
 
 
@@ -170,7 +170,7 @@ def test_the_control_token_has_no_merges_of_its_own() -> None:
     assert story.end_of_text is not None
     view = MergesView.of(cutting.ranks(story), story.token(story.end_of_text), 0)
     assert len(view.parts[-1]) > 1
-    draw_merges(view, STEPS)
+    draw_merges(view, STEPS).drawn()
 
 
 @pytest.mark.parametrize(
@@ -228,19 +228,19 @@ def test_the_bars_are_shares_of_all_rows() -> None:
     uses = [cutting.TEXTBOOK, *(cutting.use(cutting.TUTORIAL, one) for one in (cl100k, story))]
     assert uses[1].largest == 26072 and uses[1].tokens == 10
     view = [Used("<yours>", "", use) for use in uses]
-    used, idle = draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).data
+    used, idle = draw_use(view, {"used": "used", "idle": "idle", "axis": "rows"}).drawn().data
     np.testing.assert_allclose(used.x, [100 * one.distinct / (one.largest + 1) for one in uses])
     np.testing.assert_allclose(np.add(used.x, idle.x), 100)
     assert [one.written(64)["characters"] for one in uses] == ["460,319", "41", "41"]
     assert uses[0].written(64)["full"] == "6,404,480"
-    assert "<yours>" not in draw_use(view, {"used": "", "idle": "", "axis": ""}).to_json()
+    assert "<yours>" not in draw_use(view, {"used": "", "idle": "", "axis": ""}).drawn().to_json()
 
 
 def test_a_word_is_drawn_step_by_step_and_what_comes_later_is_pale() -> None:
     (split,) = splitting.splits(story_tokenizer(), "unbelievable")
     view = MergesView.joined("unbelievable", split.start, split.joins, 0)
     assert view.parts == (split.start, *(join.parts for join in split.joins))
-    whole, early = draw_merges(view, STEPS), draw_merges(view, STEPS, now=1)
+    whole, early = draw_merges(view, STEPS).drawn(), draw_merges(view, STEPS, now=1).drawn()
     shown = sum(map(len, view.parts[:2]))
     assert early.data[0].marker.color[:shown] == whole.data[0].marker.color[:shown]
     later = zip(early.data[0].marker.color[shown:], whole.data[0].marker.color[shown:], strict=True)
@@ -261,7 +261,7 @@ def test_the_bars_of_odd_splits_are_shares_of_each_kind() -> None:
     found = [splitting.Surveyed(one.name, splitting.survey(one, words)) for one in (story, cl100k_base())]
     names = [kind.kind for kind in found[0].kinds]
     parts = [*(f"tokens_{n}" for n in range(1, splitting.LONG + 1)), "unknown"]
-    figure = draw_survey(found, {name: name for name in (*names, *parts)})
+    figure = draw_survey(found, {name: name for name in (*names, *parts)}).drawn()
     for n, one in enumerate(found):
         bars = figure.data[n * len(parts) : (n + 1) * len(parts)]
         np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), 100)

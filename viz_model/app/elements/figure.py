@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import components, derivation, pictures
@@ -13,18 +13,22 @@ from viz_model.app.elements.formula import shape
 from viz_model.app.page import Page
 from viz_model.app.pictures import DIMENSIONS, Dimension
 from viz_model.app.texts import literal
-from viz_model.drawing import cells as cells_of
+from viz_model.drawing import plot
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.strips import scene as strips_scene
 from viz_model.model import sites
 
+_NOTES = {"part": "tokens_part", "pool": "pooled"}
+"""What the ``meta`` of a sheet notes -> the text that says it under the picture."""
+
 
 def figure(
     page: Page,
-    draw: go.Figure | Callable[[Page], go.Figure | None],
+    draw: Sheet | Callable[[Page], Sheet | None],
     key: str,
     alt: str | Callable[[Page], str],
     *,
@@ -34,34 +38,27 @@ def figure(
 ) -> None:
     """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
-    A click on a cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the
-    derivation of that number. Without ``own`` the figure is of another run than the page's. ``on_pick``
-    is called with the ``customdata`` of a point that is clicked.
+    A sheet that is given as it is belongs to this selection alone; a function makes the one of any. A click on a
+    cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the derivation of that number.
+    Without ``own`` the figure is of another run than the page's. ``on_pick`` is called with the ``customdata`` of
+    a mark that is clicked.
     """
-    key = f"{page.text_key}.{key}"
-    figure = draw(page) if callable(draw) else draw
-    assert figure is not None
-    told = alt(page) if callable(alt) else alt
-    for part in figure.data:
-        cells = _known(page, cells_of.read(part.meta))
-        if cells is not None and own:
-            part.meta = cells.meta
-        elif cells is not None:
-            part.meta = None
-            part.hoverinfo = "skip" if part.hoverinfo == "none" else part.hoverinfo
 
-    def picked() -> None:
-        points = st.session_state[key]["selection"]["points"]
-        if on_pick is not None and points and "customdata" in points[0]:
-            on_pick(points[0]["customdata"])
+    def known(cells: Cells) -> Cells | None:
+        return _known(page, cells) if own else None
 
-    select: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if on_pick else {}
-    st.plotly_chart(figure, key=key, alt=told, config={"displayModeBar": False}, **select)
-    notes = figure.layout.meta or {}
-    if part := notes.get("part"):
-        st.caption(page.t("common.tokens_part", **part))
-    if pool := notes.get("pool"):
-        st.caption(page.t("common.pooled", **pool))
+    def scene(page: Page) -> Scene | None:
+        sheet = draw(page) if callable(draw) else draw
+        if sheet is None:
+            return None
+        told = alt(page) if callable(alt) else alt
+        words = {"masked": page.t("common.masked")}
+        made = plot.scene(sheet, key, told, words=words, known=known, has_picks=on_pick is not None)
+        notes = sheet.layout.get("meta") or {}
+        said = [page.t(f"common.{_NOTES[name]}", **values) for name, values in notes.items()]
+        return replace(made, note=" ".join(said))
+
+    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick)
 
 
 def picture(
@@ -105,12 +102,11 @@ def heat_rows(
         rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in drawn.strips)
         words = {"masked": page.t("common.masked")}
         told = alt(page) if callable(alt) else alt
-        return strips_scene(drawn._replace(strips=rows), key, told, words)
+        made = strips_scene(drawn._replace(strips=rows), key, told, words)
+        pooled = drawn.pool != Pool()
+        return replace(made, note=page.t("common.pooled", **drawn.pool._asdict()) if pooled else "")
 
     picture(page, draw, key, by=by if callable(view) else ())
-    drawn = view(page) if callable(view) else view
-    if drawn is not None and drawn.pool != Pool():
-        st.caption(page.t("common.pooled", **drawn.pool._asdict()))
 
 
 def source(page: Page, *names: str) -> None:

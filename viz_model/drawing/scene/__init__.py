@@ -6,6 +6,8 @@ Import from here; :mod:`.marks` says what there is.
 from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged
 from viz_model.drawing.scene.marks import (
     Cells,
+    Items,
+    Key,
     Labels,
     Length,
     Mark,
@@ -13,15 +15,20 @@ from viz_model.drawing.scene.marks import (
     Path,
     Pick,
     Rect,
+    Run,
     Scene,
     Select,
     Text,
+    Texts,
+    Words,
     points,
 )
 
 __all__ = [
     "Case",
     "Cells",
+    "Items",
+    "Key",
     "Labels",
     "Length",
     "Mark",
@@ -30,9 +37,12 @@ __all__ = [
     "Path",
     "Pick",
     "Rect",
+    "Run",
     "Scene",
     "Select",
     "Text",
+    "Texts",
+    "Words",
     "encode",
     "framed",
     "merged",

@@ -17,12 +17,20 @@ import numpy as np
 
 from viz_model.drawing import palettes
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.scene.marks import Cells, Labels, Panel, Path, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
 
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more."""
 
-_KINDS = {Cells: "cells", Labels: "labels", Text: "text", Rect: "rect", Path: "path"}
+_KINDS = {
+    Cells: "cells",
+    Items: "items",
+    Labels: "labels",
+    Text: "text",
+    Texts: "texts",
+    Rect: "rect",
+    Path: "path",
+}
 # "rows" and "columns" are the counts of cells when they are drawn.
 _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
@@ -109,7 +117,7 @@ def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Ca
         "by": list(by),
         "even": first.even,
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
-        **_together(of_all, ("title", "description", "words")),
+        **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
         "panels": _merged_by_id([scene["panels"] for scene in of_all]),
     }
     return framed(header, arrays)
@@ -146,7 +154,10 @@ def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
 
 def _plain_scene(scene: Scene, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
     panels = [_panel(panel, arrays, is_coarse) for panel in scene.panels]
-    return {"title": scene.title, "description": scene.description, "words": dict(scene.words), "panels": panels}
+    keys = [{"name": key.name, "marks": [_mark(mark, arrays, False) for mark in key.marks]} for key in scene.keys]
+    said = {"title": scene.title, "description": scene.description, "words": dict(scene.words)}
+    legend = {"keys": keys, "keys_at": scene.keys_at} if keys else {}
+    return {**said, **legend, "heading": scene.heading or None, "note": scene.note or None, "panels": panels}
 
 
 def _panel(panel: Panel, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:

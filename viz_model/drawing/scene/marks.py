@@ -11,13 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from viz_model.drawing.cells import Cells as Where
 
 Length: TypeAlias = "float | tuple[float, float]"
+
+
+class Run(NamedTuple):
+    """A part of a line of writing; ``fill`` where it has a colour of its own."""
+
+    text: str
+    bold: bool = False
+    fill: str = ""
+
+
+Words: TypeAlias = str | tuple[tuple[Run, ...], ...]
+"""One line as it is, or lines of runs."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,8 @@ class Cells(Answering):
     Attributes:
         values: [R, C], or [C] for one row; what is not finite is masked.
         look: "signed" is coloured symmetrically about 0, "share" from 0 on in the hue of ``role``; "bars" stand
-            up from the lower edge, or where ``signed``, from the middle; "blank" are only told, not drawn.
+            up from the lower edge, or where ``signed``, from the middle; "stops" goes from stop
+            to stop, "blank" are only told, not drawn.
         top: the magnitude of full colour, or full height.
         rows, columns: their names, for what is said of a cell; none where they are not worth naming.
         written: whether cells hold their numbers, where there is room; ``hidden`` in those that are masked.
@@ -63,6 +76,11 @@ class Cells(Answering):
         choose: whether a click selects the token of its row or column, counted from ``first``.
         walk: whether the keyboard walks from cell to cell.
         bound: written before a value that stands for several, such as "≤ ".
+        stops: (value, role, opacity) from the smallest value on.
+        told: what is said of a cell, in lines, with ``{value}``, ``{row}`` and ``{column}``; or ``labels``, one for
+            each cell, row after row.
+        digits: behind the point, of a value that is said.
+        empty: whether cells without a number are left empty, and not marked as masked.
         coarse: whether a byte a number is enough, because none is told.
     """
 
@@ -72,7 +90,7 @@ class Cells(Answering):
     width: Length = (1, 0)
     height: Length = 0
     values: Any = None
-    look: Literal["signed", "share", "bars", "blank"] = "signed"
+    look: Literal["signed", "share", "bars", "stops", "blank"] = "signed"
     signed: bool = False
     top: float = 1.0
     role: str = "pattern"
@@ -90,18 +108,82 @@ class Cells(Answering):
     first: int = 0
     walk: bool = True
     bound: str = ""
+    stops: Sequence[tuple[float, str, float]] = ()
+    told: str = ""
+    labels: Sequence[str] = ()
+    digits: int = 4
+    empty: bool = False
     coarse: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """The bars or the points of one series: each is told of, walked to and clicked for itself.
+
+    Attributes:
+        x, y: of points their middles, of bars a corner: lengths [N, 2], or pixels [N].
+        width, height: the same of bars; points have none.
+        symbol: of points: "circle", "square", "diamond", "triangle-up", "cross", "x", "line-ns" …, with "-open" for
+            a ring; "" for points of a line that are only pointed at.
+        size: of points, across, in pixels.
+        fill, stroke, thick, opacity: one for all, or one for each.
+        hatch: the role of lines across bars, slanted as ``slant`` says.
+        labels: what is said of each, in lines.
+        picks: what a click on each tells the page.
+        where: which numbers of the run these are: the count is both row and column.
+        down: whether they follow each other from above to below.
+        walk: whether they are pointed at at all.
+    """
+
+    id: str
+    x: np.ndarray
+    y: np.ndarray
+    width: np.ndarray | None = None
+    height: np.ndarray | None = None
+    symbol: str | Sequence[str] = ""
+    size: float | Sequence[float] = 8
+    fill: str | Sequence[str] | None = None
+    stroke: str | Sequence[str] | None = None
+    thick: float | Sequence[float] = 1
+    opacity: float | Sequence[float] = 1
+    hatch: str | None = None
+    slant: Literal["/", "\\"] = "/"
+    labels: Sequence[str] = ()
+    name: str = ""
+    picks: Sequence[Any] = ()
+    where: Where | None = None
+    down: bool = False
+    walk: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """Many short writings: ``x`` lengths [N, 2], ``y`` pixels [N], their middles.
+
+    Those that are wider than their ``rooms`` [N, 2] are left out.
+    """
+
+    id: str
+    texts: Sequence[Words]
+    x: np.ndarray
+    y: np.ndarray
+    anchor: Literal["start", "middle", "end"] | Sequence[str] = "middle"
+    size: float = 12
+    fill: str | Sequence[str] = "ink"
+    mono: bool = False
+    rooms: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
     """Names along an edge of ``length``, as many as there is room for; the ``marked`` one is bold.
 
-    They begin at (``x``, ``y``): names along "y" end there, names along "x" hang below.
+    They begin at (``x``, ``y``): names along "y" end there, names along "x" hang below. They stand evenly, or at
+    ``places`` [N, 2]. ``turn`` says whether names along "x" may be slanted.
     """
 
     id: str
-    texts: Sequence[str]
+    texts: Sequence[Words]
     length: Length
     x: Length = 0
     y: Length = 0
@@ -109,14 +191,19 @@ class Labels:
     anchor: Literal["start", "middle", "end"] | None = None
     marked: int | None = None
     most: int = 14
+    places: np.ndarray | None = None
+    turn: Literal["auto", "never", "always"] = "auto"
+    size: float = 12
+    fill: str = "ink"
+    mono: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Answering):
-    """A line of writing, its middle at ``y``."""
+    """Some words, their middle at ``y``; of several lines, where ``align`` says, their top or their bottom."""
 
     id: str
-    text: str
+    text: Words
     x: Length = 0
     y: Length = 0
     anchor: Literal["start", "middle", "end"] = "start"
@@ -124,6 +211,9 @@ class Text(Answering):
     bold: bool = False
     fill: str = "ink"
     rotate: float = 0
+    opacity: float = 1
+    mono: bool = False
+    align: Literal["top", "middle", "bottom"] = "middle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +237,8 @@ class Rect(Answering):
 class Path:
     """A line through points: ``x`` and ``y`` are arrays [N, 2] of lengths (:func:`points`).
 
-    A ``curve`` "link" joins the first point and the last in a level sweep.
+    A ``curve`` "link" joins the first point and the last in a level sweep. Where a point is not finite the line is
+    broken. ``head`` is the length of an arrow's head at its end.
     """
 
     id: str
@@ -159,9 +250,10 @@ class Path:
     thick: float = 1.5
     dash: str | None = None
     curve: Literal["line", "link"] = "line"
+    head: float = 0
 
 
-Mark: TypeAlias = Cells | Labels | Text | Rect | Path
+Mark: TypeAlias = Cells | Items | Labels | Text | Texts | Rect | Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +269,14 @@ class Panel(Answering):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Key:
+    """A line of a legend: a name, and marks within 28 by 14 pixels that look as what it names."""
+
+    name: Words
+    marks: Sequence[Mark]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """A picture.
 
@@ -185,6 +285,9 @@ class Scene:
         title: what it is, in a few words; it names the picture for those who do not see it.
         description: what it shows.
         words: "masked", what is said of a cell without a number.
+        heading: written over it.
+        keys: its legend; ``keys_at`` says where.
+        note: written under it.
         even: whether the panels are alike and stand in columns; else they flow.
     """
 
@@ -193,6 +296,10 @@ class Scene:
     title: str
     description: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    heading: str = ""
+    keys: Sequence[Key] = ()
+    keys_at: Literal["above", "below"] = "above"
+    note: str = ""
     even: bool = False
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import percent
@@ -51,7 +50,7 @@ class GuessesView(NamedTuple):
         }
 
 
-def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> go.Figure:
+def draw_guesses(view: GuessesView, names: Mapping[str, str]) -> sheet.Sheet:
     """Bars side by side: the run as it is in grey, the changed run in colour ("before", "after")."""
     figure = sheet.Sheet()
     rows = theme.unique(view.labels)

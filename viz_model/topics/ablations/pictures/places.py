@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.topics.ablations.pictures.guesses import UNCHANGED
@@ -36,7 +35,7 @@ class PlacesView(NamedTuple):
         }
 
 
-def draw_places(view: PlacesView, title: str) -> go.Figure:
+def draw_places(view: PlacesView, title: str) -> sheet.Sheet:
     """One bar a token, the selected one's in the accent; ``title`` names the measure."""
     figure = sheet.Sheet()
     bars.upward(

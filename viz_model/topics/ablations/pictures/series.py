@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes as scales
 from viz_model.drawing import bars, curves, sheet, theme
@@ -46,7 +45,7 @@ class SeriesView(NamedTuple):
         return {"": list(self.labels)} | {name: values.tolist() for name, values in self.series.items()}
 
 
-def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> go.Figure:
+def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> sheet.Sheet:
     """Bars side by side; ``axes`` are the names of the places and of the measure."""
     figure = sheet.Sheet()
     is_few = len(view.labels) * len(view.series) <= WRITTEN
@@ -70,7 +69,7 @@ def draw_bars(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str])
     return _finished(figure, view, axes, range=[0, (top or 1.0) * 1.12])
 
 
-def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> go.Figure:
+def draw_lines(view: SeriesView, names: Mapping[str, str], axes: tuple[str, str]) -> sheet.Sheet:
     """Lines over ordered places, such as the depths of the stream; logarithmic where lengths lie far apart."""
     figure = sheet.Sheet()
     places = range(len(view.labels))
@@ -99,7 +98,7 @@ def _hover(axes: tuple[str, str], name: str, place: str) -> str:
     return f"{name}<br>{x} {place}<br>{y} <b>%{{y:.4f}}</b>"
 
 
-def _finished(figure: sheet.Sheet, view: SeriesView, axes: tuple[str, str], **more: object) -> go.Figure:
+def _finished(figure: sheet.Sheet, view: SeriesView, axes: tuple[str, str], **more: object) -> sheet.Sheet:
     scales.upward(figure, axes[1], grid=True, **{"nticks": 6, **more})
     legend: theme.Legend = "above" if len(view.series) > 1 else None
     return theme.finished(figure, height=330, margin={"t": 34}, legend=legend)

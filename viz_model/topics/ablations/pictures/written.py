@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 
@@ -19,7 +18,7 @@ class WrittenView(NamedTuple):
     site: str
 
 
-def draw_written(view: WrittenView, names: Mapping[str, str], head: int) -> go.Figure:
+def draw_written(view: WrittenView, names: Mapping[str, str], head: int) -> sheet.Sheet:
     """Two bars a head ("before", "after"); "head" and "length" name the axes. The chosen head stands out."""
     figure = sheet.Sheet()
     heads = [str(h) for h in range(len(view.before))]

@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, boxes, curves, sheet, theme
@@ -33,7 +32,7 @@ class CacheView(NamedTuple):
     d_head: np.ndarray
 
 
-def draw_cache(view: CacheView, words: Words) -> go.Figure:
+def draw_cache(view: CacheView, words: Words) -> sheet.Sheet:
     """On a logarithmic axis, a line a model from one key–value head to one for every query head; its own marked."""
     figure, grey, at = sheet.Sheet(), theme.ROLES["residual"], list(range(len(view.names)))
     columns = (view.names, view.loaded, view.n_heads, view.n_kv_heads, view.lengths)
@@ -59,9 +58,9 @@ def draw_cache(view: CacheView, words: Words) -> go.Figure:
     ticks = {"tickvals": powers, "ticktext": list(map(byte_size, powers))}
     axes.across(figure, words("cache_axis"), small=True, grid=True, type="log", range=[low - 0.6, high + 0.4], **ticks)
     axes.upward(figure, small=True, range=[len(rows) - 0.4, -0.75], tickvals=at, ticktext=rows)
-    drawn = theme.finished(figure, height=100 + 52 * len(rows), legend="above")
-    drawn.update_layout(legend_traceorder="reversed")
-    return drawn
+    theme.finished(figure, height=100 + 52 * len(rows), legend="above")
+    figure.update_layout(legend={"traceorder": "reversed"})
+    return figure
 
 
 def cache_facts(config: ModelConfig, length: int, n_bytes: int) -> tuple[str, dict[str, str]]:

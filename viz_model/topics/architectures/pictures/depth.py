@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -38,7 +37,7 @@ class DepthView(NamedTuple):
         return found
 
 
-def draw_depth(view: DepthView, words: Words) -> go.Figure:
+def draw_depth(view: DepthView, words: Words) -> sheet.Sheet:
     """One line a model; logarithmic where the lengths differ more than thirtyfold."""
     figure = sheet.Sheet()
     for name, sites, share, mean, style in zip(*view, STYLES, strict=True):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import axes, boxes, curves, sheet, theme, writing
@@ -172,7 +171,7 @@ class Names(NamedTuple):
     label: Callable[[Site], str]
 
 
-def draw_diagram(view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]) -> go.Figure:
+def draw_diagram(view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]) -> sheet.Sheet:
     """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
     figure, layout, colour, names = sheet.Sheet(), Layout.of(view), COLOURS[which], Names(words, label)
     for box in layout.stream:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, percent
@@ -19,7 +18,7 @@ class ChoicesView(NamedTuple):
     probs: np.ndarray
 
 
-def draw_choices(view: ChoicesView, which: int) -> go.Figure:
+def draw_choices(view: ChoicesView, which: int) -> sheet.Sheet:
     """One bar a token, in the colour of the model."""
     fill = {"color": COLOURS[which], "pattern": {"shape": ("", "/")[which], "size": 5}}
     probs = view.probs.tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme, writing
 from viz_model.topics.architectures.pictures.common import COLOURS, SMALL, SYMBOLS, Words, short
@@ -19,7 +18,7 @@ class ScaleView(NamedTuple):
     parameters: np.ndarray
 
 
-def draw_scale(view: ScaleView, words: Words) -> go.Figure:
+def draw_scale(view: ScaleView, words: Words) -> sheet.Sheet:
     """A row a model, its parameters on a logarithmic axis; those of published sizes are grey and bear a ◇."""
     figure, published = sheet.Sheet(), len(view.names) - len(COLOURS)
     names = [f"{name}{'' if n < len(COLOURS) else ' ◇'}" for n, name in enumerate(view.names)]

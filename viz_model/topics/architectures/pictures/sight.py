@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import Kind
 from viz_model.drawing import axes, sheet, squares, theme, writing
@@ -40,7 +39,7 @@ _SIGHT = ((theme.ROLES["residual"], 0.16, ""), (theme.ROLES["pattern"], 0.75, "â
 """Colour, strength and sign of what is hidden, seen, and seen across."""
 
 
-def draw_sight(view: SightView, words: Words) -> go.Figure:
+def draw_sight(view: SightView, words: Words) -> sheet.Sheet:
     """A cell for every query (row) and key (column): hidden, seen, or seen across from the encoder."""
     figure, n = sheet.Sheet(), len(view.labels)
     kinds = [words(f"sight_{name}") for name in ("hidden", "seen", "across")]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import Side
 from viz_model.drawing import axes, bars, sheet, theme
@@ -65,7 +64,7 @@ _PART_MARKS: dict[str, tuple[str, str]] = {
 }
 
 
-def draw_where(view: WhereView, words: Words) -> go.Figure:
+def draw_where(view: WhereView, words: Words) -> sheet.Sheet:
     """One bar a row, all of the same length, cut by part; the totals stand under the names."""
     figure, rows = sheet.Sheet(), []
     for name, side, here, counts in zip(*view, strict=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.heatmap import HeatmapView
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TOKEN
@@ -82,7 +82,7 @@ def _choices(pair: Pair, key: str, one: Beside, which: int) -> None:
     section_ = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {page.words(f'{section_}_title', **facts, **best)}")
 
-    def drawn(page: Page) -> go.Figure | None:
+    def drawn(page: Page) -> Sheet | None:
         predicting = pair.at(page).both[which].predicting
         return None if predicting is None else draw_choices(views.choices_view(*predicting), which)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
@@ -26,7 +25,7 @@ class HeadsView(NamedTuple):
     chosen: tuple[int, int]
 
 
-def draw_heads(view: HeadsView, words: Mapping[str, str], role: str) -> go.Figure:
+def draw_heads(view: HeadsView, words: Mapping[str, str], role: str) -> sheet.Sheet:
     """Layers downwards, heads to the right. ``words`` has "layer", "head" and "value".
 
     ``role`` "rank" is a correlation from −1 to 1; any other is a share from 0 to 1 in that role's colour. A click on

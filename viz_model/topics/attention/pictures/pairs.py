@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.writing import hover
@@ -35,7 +34,7 @@ class PairsView(NamedTuple):
         return cls(queries[order], keys[order], weights[order], shares[order], labels, len(queries))
 
 
-def draw_pairs(view: PairsView, words: Mapping[str, str], query: int) -> go.Figure:
+def draw_pairs(view: PairsView, words: Mapping[str, str], query: int) -> sheet.Sheet:
     """A point a pair: right of the diagonal much weight brings little.
 
     ``words`` has "weight", "share", "first", "others", "query", "key" and "equal". Points of ``query`` are ringed.

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
@@ -41,7 +40,7 @@ class RowView(NamedTuple):
         return int(np.abs(self.weights - self.shares).argmax())
 
 
-def draw_row(view: RowView, words: Mapping[str, str]) -> go.Figure:
+def draw_row(view: RowView, words: Mapping[str, str]) -> sheet.Sheet:
     """Two bars a key; ``words`` has "weight", "share", "axis" and "key"."""
     figure, rows = sheet.Sheet(), list(range(len(view.keys)))
     for name, values, role, offset in (

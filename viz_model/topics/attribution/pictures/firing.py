@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
@@ -26,7 +25,7 @@ class FiringView(NamedTuple):
         return int(np.abs(self.values).argmax())
 
 
-def draw_firing(view: FiringView, axis: str) -> go.Figure:
+def draw_firing(view: FiringView, axis: str) -> sheet.Sheet:
     """A bar a token, the position that is asked about in bold."""
     hovers = [
         hover(f"{position}: {label}", ("", f"{value:.3f}"))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
@@ -24,7 +23,7 @@ class GridView(NamedTuple):
     columns: tuple[tuple[str, int | None], ...]
 
 
-def draw_grid(view: GridView, words: Mapping[str, str], chosen: tuple[int, str, int | None] | None) -> go.Figure:
+def draw_grid(view: GridView, words: Mapping[str, str], chosen: tuple[int, str, int | None] | None) -> sheet.Sheet:
     """Layers downwards, heads to the right, the feed-forward layer last.
 
     ``words`` has "layer", "head", "cross" and "ffn"; ``chosen`` is the layer, attention and head that is looked at.

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
@@ -54,7 +53,7 @@ class LensView(NamedTuple):
         }
 
 
-def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) -> go.Figure:
+def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) -> sheet.Sheet:
     """Tokens downwards, depth to the right, in each cell the most probable token.
 
     It is bold where it is the final one, and in quotes where it is the one that stands there.

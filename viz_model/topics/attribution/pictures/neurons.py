@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import signed
@@ -20,7 +19,7 @@ class NeuronsView(NamedTuple):
     values: np.ndarray
 
 
-def draw_neurons(view: NeuronsView, name: Callable[[int, int], str], selected: int, axis: str) -> go.Figure:
+def draw_neurons(view: NeuronsView, name: Callable[[int, int], str], selected: int, axis: str) -> sheet.Sheet:
     """A bar a neuron, named by layer and number; ``selected`` is a row."""
     texts = [signed(value) for value in view.values]
     strengths = [1.0 if row == selected else 0.55 for row in range(len(texts))]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.writing import hover, percent
@@ -39,7 +38,7 @@ _SECOND = curves.Style(theme.ROLES["ffn"], "dash", "x")
 _LAST = curves.Style(theme.ROLES["residual"], "dot", "square")
 
 
-def draw_paths(view: PathsView, names: Sequence[str], legend: Sequence[str], words: Mapping[str, str]) -> go.Figure:
+def draw_paths(view: PathsView, names: Sequence[str], legend: Sequence[str], words: Mapping[str, str]) -> sheet.Sheet:
     """Ranks by depth, the first on top; ``words`` has "rank" and "depth", ``legend`` a name for each line."""
     styles = (_FIRST, _LAST) if len(legend) == 2 else (_FIRST, _SECOND, _LAST)
     depths = list(range(len(names)))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, note, signed
 
@@ -28,7 +26,7 @@ class PushesView(NamedTuple):
         return {"push": signed(self.asked), "rank": f"{self.rank:,}"}
 
 
-def draw_pushes(view: PushesView, words: Mapping[str, str]) -> go.Figure:
+def draw_pushes(view: PushesView, words: Mapping[str, str]) -> sheet.Sheet:
     """Tokens pushed up, then tokens pushed down; ``words`` has "up", "down" and "axis"."""
     labels, values = zip(*view.up, *view.down, strict=True)
     split = len(view.up)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, signed
@@ -23,7 +22,7 @@ class ReadsView(NamedTuple):
     n_keys: int
 
 
-def draw_reads(view: ReadsView, words: Mapping[str, str]) -> go.Figure:
+def draw_reads(view: ReadsView, words: Mapping[str, str]) -> sheet.Sheet:
     """Two bars a key; ``words`` has "weight", "share", "value", "axis" and "key"."""
     figure, rows = sheet.Sheet(), np.arange(len(view.labels))
     hovers = [

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import signed
@@ -31,7 +30,7 @@ class SumView(NamedTuple):
         return np.append(ends - lengths, 0.0), np.append(lengths, self.total)
 
 
-def draw_sum(view: SumView, names: Sequence[str], words: Mapping[str, str], selected: int | None) -> go.Figure:
+def draw_sum(view: SumView, names: Sequence[str], words: Mapping[str, str], selected: int | None) -> sheet.Sheet:
     """A waterfall: every bar begins where the one above ends, the last is the total.
 
     ``names`` are those of the parts; ``words`` has "rest", "total" and "axis"; ``selected`` is the row of the

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent, signed
 from viz_model.topics.attribution.choices import PART
 from viz_model.topics.attribution.claims import GROUPS, PARTS
@@ -74,7 +74,7 @@ def _sum(question: Question) -> None:
     elements.figure(question.opened, lambda page: _drawn(Question.of(page)), "sum", alt, by=("token",), on_pick=pick)
 
 
-def _drawn(question: Question) -> go.Figure:
+def _drawn(question: Question) -> Sheet:
     page, token, kind = question.page, question.trace.tokenizer.token, question.kind
     view = views.sum_view(question.answer)
     names = [question.name(question.answer.parts[row]) for row in view.shown]
@@ -160,7 +160,7 @@ def _grid(question: Question) -> None:
     st.markdown(f"**{page.words('grid_title')}**")
     names = {name: page.words(f"grid_{name}") for name in ("layer", "head", "cross", "ffn")}
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         question = Question.of(page)
         return draw_grid(views.grid_view(question.answer), names, (page.view.layer, question.at, page.view.head))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.attribution.claims import DECIDED, LENS, PATHS
 from viz_model.topics.attribution.numbers import lens, views
 from viz_model.topics.attribution.pictures.lens import MOST_DEPTHS, MOST_ROWS, LensView, draw_lens
@@ -45,7 +45,7 @@ def _lens(question: Question) -> None:
     with picture:
         labels = {name: words(f"lens_axis_{name}") for name in ("position", "depth")}
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             view = _lens_view(Question.of(page))
             return draw_lens(view, [_depth_name(page, depth) for depth in view.depths], labels)
 
@@ -97,7 +97,7 @@ def _followed(question: Question) -> tuple[int, ...]:
     return tuple(dict.fromkeys([question.target, *rival, _own(question)]))
 
 
-def _drawn_paths(question: Question) -> go.Figure:
+def _drawn_paths(question: Question) -> Sheet:
     page, trace, ids = question.page, question.trace, _followed(question)
     legend = [trace.tokenizer.token(id).label for id in ids]
     if ids[-1] == _own(question) and len(ids) > 1:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import signed
 from viz_model.topics.attribution.choices import NEURON
 from viz_model.topics.attribution.numbers import attribution, views
@@ -136,7 +136,7 @@ def _strongest(strongest: Strongest) -> None:
         format_func=lambda option: name(*map(int, option.split("."))),
     )
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         strongest = _of(page)
         return draw_neurons(strongest.view, name, strongest.chosen, page.words("neurons_axis"))
 

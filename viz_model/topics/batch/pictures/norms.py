@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame
@@ -43,7 +42,7 @@ class VectorsView(NamedTuple):
         return range(first, min(width, first + MOST_FEATURES))
 
 
-def draw_vectors(view: VectorsView, words: dict[str, str]) -> go.Figure:
+def draw_vectors(view: VectorsView, words: dict[str, str]) -> sheet.Sheet:
     """Every sentence as a block of positions by features, padding grey, with both frames on it.
 
     ``words`` are ``token`` and ``feature`` for the axes, and ``layer`` and ``batch``, which stand beside the frames.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, boxes, sheet, theme
 from viz_model.drawing.writing import note
 
@@ -33,7 +31,7 @@ class Stage(NamedTuple):
     step: str = ""
 
 
-def draw_shapes(stages: Sequence[Stage], n_rows: int) -> go.Figure:
+def draw_shapes(stages: Sequence[Stage], n_rows: int) -> sheet.Sheet:
     """The stages from left to right, each a sheet for every sentence."""
     figure = sheet.Sheet()
     left, gap, tall = 0.0, 1.15, 1.0

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import squares
@@ -57,7 +56,7 @@ def loss_view(heading: str, rows: Sequence[str], losses: np.ndarray, ignored: st
     return TableView(heading, tuple(rows), texts, losses / top)
 
 
-def draw_tables(views: Sequence[TableView], *, positions: str, role: str = "token") -> go.Figure:
+def draw_tables(views: Sequence[TableView], *, positions: str, role: str = "token") -> sheet.Sheet:
     """Tables of the same columns below each other, each under its heading; ``positions`` names the columns."""
     figure = sheet.Sheet()
     n_columns = views[0].strength.shape[1]

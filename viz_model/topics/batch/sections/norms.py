@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.texts import row
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.writing import percent
 from viz_model.topics.batch.choices import OTHERS
@@ -85,7 +85,7 @@ def _view(batched: Batched, given: Neighbours) -> VectorsView:
     return VectorsView(given.vectors, names, given.token, given.feature)
 
 
-def _vectors(batched: Batched) -> go.Figure:
+def _vectors(batched: Batched) -> Sheet:
     """The numbers of the batch, and over which of them each norm goes."""
     words, given = batched.page.words, of(batched)
     n_vectors, width = sum(map(len, given.vectors)), given.x.size

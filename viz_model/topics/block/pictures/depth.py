@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 
@@ -60,7 +59,7 @@ def is_wide(lengths: np.ndarray) -> bool:
 
 def draw_by_depth(
     sites: Sequence[str], lines: Mapping[str, np.ndarray], step: str, quantity: str, **axis: Any
-) -> go.Figure:
+) -> sheet.Sheet:
     """Some numbers [S] at every place of the stream, a line each with its name; ``axis`` is that of the numbers."""
     figure = sheet.Sheet()
     for style, (name, values) in zip(STYLES, lines.items(), strict=False):

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.writing import note
@@ -88,7 +87,7 @@ class LengthsView(NamedTuple):
         return Outlier(int(token), self.sites[step], float(self.lengths[step, token]), float(times[step, token]))
 
 
-def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> go.Figure:
+def draw_lengths(view: LengthsView, words: Mapping[str, str]) -> sheet.Sheet:
     """Length over depth, one line a token; the selected token with its values, the chosen block shaded.
 
     ``words`` are "step", "length" and "log", which is added to the axis where it is logarithmic.

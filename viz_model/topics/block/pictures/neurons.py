@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.cells import ROW, Cells
@@ -89,7 +88,7 @@ class NeuronsView(NamedTuple):
         return columns
 
 
-def draw_active(view: NeuronsView, titles: tuple[str, str]) -> go.Figure:
+def draw_active(view: NeuronsView, titles: tuple[str, str]) -> sheet.Sheet:
     """How many neurons work on each token."""
     figure, is_short = sheet.Sheet(), len(view.labels) <= 14
     bars.upward(
@@ -105,7 +104,7 @@ def draw_active(view: NeuronsView, titles: tuple[str, str]) -> go.Figure:
     return theme.finished(figure, height=380, fixed=False)
 
 
-def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
+def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> sheet.Sheet:
     """The strongest neurons as bars, above each its number and what it promotes, or how much it writes.
 
     ``words`` are "neuron", "writes", "promotes" and "activation".
@@ -161,7 +160,7 @@ def promoted_text(neuron: analysis.Neuron) -> str:
     return "\u00a0\u00a0 ".join(said)
 
 
-def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> go.Figure:
+def draw_gates(view: NeuronsView, words: Mapping[str, str]) -> sheet.Sheet:
     """Gate, activated gate, up and their product, a row a neuron: the strongest, then those held back.
 
     ``words`` are "gate", "gate_act", "up" and "product", the heads of the four columns, and "neuron".
@@ -227,7 +226,7 @@ def _zero(value: float) -> float:
     return 0.0 if abs(value) < 5e-3 else value
 
 
-def draw_curve(view: CurveView, words: Mapping[str, str]) -> go.Figure:
+def draw_curve(view: CurveView, words: Mapping[str, str]) -> sheet.Sheet:
     """The function as a line with the token's values as points on it; below, how many fall where.
 
     ``words`` are "before", "after" and "count".

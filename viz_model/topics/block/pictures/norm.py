@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.topics.block.numbers import block as analysis
@@ -78,7 +77,7 @@ def shown_vectors(normed: analysis.Normed) -> list[tuple[int, np.ndarray]]:
     return [(n, values) for n, values in enumerate(found) if values is not None]
 
 
-def draw_norm(view: NormView, words: Mapping[str, str]) -> go.Figure:
+def draw_norm(view: NormView, words: Mapping[str, str]) -> sheet.Sheet:
     """Histograms of the D values; a line at the mean, a bar one deviation to each side.
 
     The third, hatched, is the other norm, which the model does not have. ``words`` names the rows
@@ -119,7 +118,7 @@ def _zero(value: float) -> float:
     return 0.0 if abs(value) < 5e-4 else value
 
 
-def draw_parameters(view: NormView, dimension: int, axis: str) -> go.Figure:
+def draw_parameters(view: NormView, dimension: int, axis: str) -> sheet.Sheet:
     """What a norm learns, one value a dimension: γ from 1, and β from 0 where there is one."""
     learnt = view.normed.learnt
     figure = sheet.Sheet.grid(rows=len(learnt), cols=1, shared_xaxes=True, vertical_spacing=0.2)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import curves, sheet, squares, theme
 from viz_model.drawing.cells import COLUMN, Cells
@@ -106,7 +105,7 @@ class StripsView(NamedTuple):
         return np.stack([step.values for step in self.steps])
 
 
-def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> go.Figure:
+def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> sheet.Sheet:
     """Strips from x at the bottom to the output at the top, and beside them the stream with its branches.
 
     All strips share one colour scale, so that sums can be checked by eye. ``dimension`` is framed.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.topics.block.numbers import block as analysis
 
@@ -62,7 +60,7 @@ def name(matrix: analysis.Matrix, gated: bool) -> str:
     return names.get(last, matrix.name)
 
 
-def draw_weights(view: WeightsView, words: Mapping[str, str]) -> go.Figure:
+def draw_weights(view: WeightsView, words: Mapping[str, str]) -> sheet.Sheet:
     """A row a sub-layer, its matrices side by side as long as they are many; the norms below.
 
     ``words`` names the groups "attention", "cross", "ffn" and "norms", and the "axis".

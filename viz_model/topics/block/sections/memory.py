@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
@@ -15,6 +14,7 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing import strips, theme
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.choices import FIRES, NEURON
 from viz_model.topics.block.claims import FIRING
 from viz_model.topics.block.numbers import memory, views
@@ -85,7 +85,7 @@ def _rows(page: Page) -> strips.StripsView | None:
 def _ranked(page: Page, tokens: Callable[[memory.Memory], memory.Ranked], key: str, role: str) -> None:
     """Tokens as bars, each with its number."""
 
-    def drawn(page: Page) -> go.Figure | None:
+    def drawn(page: Page) -> Sheet | None:
         if (view := _of(page)) is None:
             return None
         labels, values = zip(*tokens(view), strict=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.claims import GATE
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import neurons
@@ -86,7 +86,7 @@ def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
 def _curve(block: OneBlock) -> None:
     labels = block.labels("after", "count", of="curve_")
 
-    def drawn(page: Page) -> go.Figure | None:
+    def drawn(page: Page) -> Sheet | None:
         curve, gated = _curve_view(page), "gate" if OneBlock(page).neurons.gated else "dense"
         before = page.words(f"curve_before_{gated}")
         return None if curve is None else neurons.draw_curve(curve, labels | {"before": before})

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import axes, curves, sheet, theme
@@ -48,7 +47,7 @@ class CurvesView(NamedTuple):
         )
 
 
-def draw_curves(view: CurvesView, words: Words) -> go.Figure:
+def draw_curves(view: CurvesView, words: Words) -> sheet.Sheet:
     """A line a part on logarithmic axes, where n² is twice as steep as n.
 
     ``words`` names the parts, "visible", "length", "multiplications" and "here".

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, sheet, theme
@@ -34,7 +33,7 @@ class GeneratedView(NamedTuple):
         )
 
 
-def draw_generated(view: GeneratedView, words: Words) -> go.Figure:
+def draw_generated(view: GeneratedView, words: Words) -> sheet.Sheet:
     """With and without the cache. ``words`` names "cached", "uncached", "length", "multiplications" and "here"."""
     figure = sheet.Sheet()
     counted(figure, view.lengths, view.uncached, words["uncached"], Style(theme.ROLES["residual"], "dash", width=3))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
@@ -45,7 +44,7 @@ class KindsView(NamedTuple):
         return Counter({kind: int(values.sum()) for kind, values in self.counts.items()})
 
 
-def draw_kinds(view: KindsView, names: Words, words: Words) -> go.Figure:
+def draw_kinds(view: KindsView, names: Words, words: Words) -> sheet.Sheet:
     """A bar a layer, cut into its heads by kind. ``words`` has "layer", "heads" and "entropy"."""
     figure = sheet.Sheet()
     for kind, values in view.counts.items():

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing import axes, bars, sheet, theme
@@ -50,7 +49,7 @@ class SharesView(NamedTuple):
         return [(name, [big(value) for value in values]) for name, values in named]
 
 
-def draw_shares(view: SharesView, words: Words) -> go.Figure:
+def draw_shares(view: SharesView, words: Words) -> sheet.Sheet:
     """A bar a length, cut into the parts' shares. ``words`` names the parts, "tokens" and "share"."""
     figure = sheet.Sheet()
     for name, values in view.parts.items():

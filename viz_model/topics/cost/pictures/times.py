@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, curves, sheet, theme
@@ -110,7 +109,7 @@ BLOCK: tuple[Part, ...] = ("textbook", "fused", "ffn", "projections")
 STEPS: tuple[Part, ...] = ("textbook", "fused")
 
 
-def draw_times(view: TimesView, words: Words) -> go.Figure:
+def draw_times(view: TimesView, words: Words) -> sheet.Sheet:
     """The parts of a block: points are medians, lines what was fitted to them.
 
     ``words`` names the parts, "length" and "time".
@@ -125,7 +124,7 @@ def draw_times(view: TimesView, words: Words) -> go.Figure:
     return _timed(figure, view, [view.seconds[part] for part in BLOCK], words)
 
 
-def draw_recurrent(view: TimesView, words: Words) -> go.Figure:
+def draw_recurrent(view: TimesView, words: Words) -> sheet.Sheet:
     """The whole attention layer both ways, and the recurrent one. ``words`` as for :func:`draw_times`."""
     figure = sheet.Sheet()
     rows = {"textbook": view.layer["textbook"], "fused": view.layer["fused"], "recurrent": view.seconds["recurrent"]}
@@ -134,7 +133,7 @@ def draw_recurrent(view: TimesView, words: Words) -> go.Figure:
     return _timed(figure, view, list(rows.values()), words)
 
 
-def draw_memory(view: TimesView, words: Words, size: Callable[[float], str]) -> go.Figure:
+def draw_memory(view: TimesView, words: Words, size: Callable[[float], str]) -> sheet.Sheet:
     """Bytes of the tensors that the steps created, and of their n×n matrices as their shapes have it.
 
     ``words`` names "computed", "textbook", "fused", "length" and "bytes"; ``size`` writes bytes.
@@ -173,7 +172,7 @@ def _measured(
     curves.line(figure, lengths, values, style, name=words[part], marks=9, ring=ring, hover=hovers, mode=mode)
 
 
-def _timed(figure: sheet.Sheet, view: TimesView, rows: Sequence[np.ndarray], words: Words) -> go.Figure:
+def _timed(figure: sheet.Sheet, view: TimesView, rows: Sequence[np.ndarray], words: Words) -> sheet.Sheet:
     axes.counts(figure, "x", words["length"], view.lengths[0], view.lengths[-1], small=True)
     low, high = _ends(rows)
     ticks = [10.0**p for p in range(-9, 3) if low / 3 < 10.0**p < high * 3]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, boxes, curves, sheet, theme
 from viz_model.drawing.spans import around
 from viz_model.drawing.writing import hover, note, percent
@@ -35,7 +33,7 @@ class DecodingView(NamedTuple):
         return cls(tuple(steps[shown]), tuple(filled), shown.start, newest - shown.start)
 
 
-def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> go.Figure:
+def draw_decoding(view: DecodingView, names: Mapping[str, str]) -> sheet.Sheet:
     """One row a step: what the decoder reads, what it predicts, what the target has next, what the model would say.
 
     A line joins each token of the target to its place as the next step's input: the shift by one.

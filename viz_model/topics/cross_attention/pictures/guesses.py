@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.writing import percent
 from viz_model.topics.cross_attention import numbers as cross
 
 
-def draw_guesses(step: cross.Step, position: int) -> go.Figure:
+def draw_guesses(step: cross.Step, position: int) -> sheet.Sheet:
     """The most probable tokens after ``position``; the one that the target has next is outlined."""
     labels, shares = [token.label for token, _ in step.guesses], [p for _, p in step.guesses]
     came = [step.came is not None and token.id == step.came.id for token, _ in step.guesses]

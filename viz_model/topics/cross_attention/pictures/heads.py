@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover
 
 
-def draw_heads(lengths: np.ndarray, selected: int, names: Mapping[str, str]) -> go.Figure:
+def draw_heads(lengths: np.ndarray, selected: int, names: Mapping[str, str]) -> sheet.Sheet:
     """The length of the vector that each head writes into the token's stream, [H]; one head in full colour.
 
     ``names`` has "head" and "length".

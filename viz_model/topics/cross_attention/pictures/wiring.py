@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, boxes, sheet, theme
 from viz_model.drawing.writing import note
@@ -61,7 +59,7 @@ class _Box(NamedTuple):
     strong: bool = False
 
 
-def draw_wiring(view: WiringView, names: Mapping[str, str]) -> go.Figure:
+def draw_wiring(view: WiringView, names: Mapping[str, str]) -> sheet.Sheet:
     """Two towers of boxes: the encoder's last vectors go as keys and values to every block of the decoder.
 
     ``names`` are :data:`WORDS`.

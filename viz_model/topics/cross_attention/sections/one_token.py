@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.numbers.views import steps_view
 from viz_model.topics.attention.pictures.steps import MAX_WRITTEN, StepsView, step_strips
@@ -56,7 +56,7 @@ def sum(weights: Weights) -> None:
     with right:
         names = weights.labels("sum", ("head", "length"))
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             lengths = np.linalg.norm(_written(page).heads, axis=-1).astype(np.float32)
             return draw_heads(lengths, page.view.head, names)
 

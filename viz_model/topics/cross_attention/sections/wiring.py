@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import wiring as pictures
@@ -26,7 +26,7 @@ def section(weights: Weights) -> None:
     with left:
         names = weights.labels("wire", pictures.WORDS)
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             return pictures.draw_wiring(pictures.WiringView.of(config, page.view.layer, n_source, n_target), names)
 
         elements.figure(page, drawn, "wiring", page.words("wiring_alt"), by=("layer",))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import heatmap, sheet, theme
 from viz_model.drawing.curves import Style, line
@@ -52,7 +51,7 @@ class LookupView(NamedTuple):
         return -(-self.n_vocab // self.strip.shape[0]), -(-self.rows.shape[1] // self.strip.shape[1])
 
 
-def draw_lookup(view: LookupView, words: Mapping[str, str]) -> go.Figure:
+def draw_lookup(view: LookupView, words: Mapping[str, str]) -> sheet.Sheet:
     """The whole table as a strip, and a line from every picked row to its place in the matrix.
 
     ``words`` holds the headings ``table`` and ``rows``, and for the hover text ``row``,

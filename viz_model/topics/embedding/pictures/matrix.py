@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, heatmap
+from viz_model.drawing.sheet import Sheet
 
 
 def full_from(values: np.ndarray) -> float:
@@ -13,10 +13,10 @@ def full_from(values: np.ndarray) -> float:
     return float(np.quantile(np.abs(values), 0.98)) or 1.0
 
 
-def draw_matrix(view: heatmap.HeatmapView) -> go.Figure:
+def draw_matrix(view: heatmap.HeatmapView) -> Sheet:
     """The heatmap with so few dimensions named that they also fit a narrow screen."""
     view = heatmap.fitted(view)
     named = range(0, len(view.columns), max(1, len(view.columns) // 6))
     figure = heatmap.on_sheet(view)
     axes.columns(figure, [view.columns[d] for d in named], places=list(named), tickangle=0)
-    return figure.drawn()
+    return figure

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.sheet import Numbers
@@ -24,7 +23,7 @@ class NeighboursView(NamedTuple):
     position: int
 
 
-def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int = 430) -> go.Figure:
+def draw_neighbours(view: NeighboursView, words: Mapping[str, str], height: int = 430) -> sheet.Sheet:
     """A bar a neighbour, the nearest on top. ``words`` holds ``cosine`` and ``id``."""
     told = [
         hover(("", label), f"{words['id']} {id}", f"{words['cosine']} {cosine:.4f}")
@@ -45,7 +44,7 @@ def draw_ranked(
     hovers: Sequence[str] | None = None,
     height: int | None = None,
     **axis: Any,
-) -> go.Figure:
+) -> sheet.Sheet:
     """Tokens from above to below, each with its number as a bar; ``axis`` is Plotly's for the numbers."""
     figure = sheet.Sheet()
     written = [f"{value:.2f}" for value in values]

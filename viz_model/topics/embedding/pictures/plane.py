@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.topics.embedding.pictures.lookup import columns
@@ -37,7 +36,7 @@ class MapView(NamedTuple):
     selected: int
 
 
-def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> go.Figure:
+def draw_map(view: MapView, words: Mapping[str, str], height: int = 430) -> sheet.Sheet:
     """Grey: how many rows of the table lie there. Dots: the sentence. Rings: the neighbours.
 
     ``words`` holds ``count`` and ``id`` for the hover text and the axes' names ``first`` and

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.cells import COLUMN, Cells
@@ -24,7 +23,7 @@ class VectorView(NamedTuple):
         return int(np.abs(self.values).argmax())
 
 
-def draw_vector(view: VectorView, axis: str) -> go.Figure:
+def draw_vector(view: VectorView, axis: str) -> sheet.Sheet:
     """A bar a dimension; the colours of the signs are those of the heatmap."""
     figure = sheet.Sheet()
     marker = {"color": bars.by_sign(view.values), "line": {"width": 0}}

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.pictures.depth import draw_by_depth
 from viz_model.topics.embedding.choices import CONTEXT, MOST_LETTERS, ONE, OTHER, WORD
 from viz_model.topics.embedding.claims import CONTEXTUAL, OWN
@@ -38,7 +38,7 @@ def _own_part(given: Row) -> None:
     with picture:
         names = page.words("own_row"), page.words("own_neighbour")
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             view = view_of(page)
             return _drawn(page, view.sites, dict(zip(names, (view.own, view.neighbour), strict=True)))
 
@@ -92,6 +92,6 @@ def _run(page: Page, text: str) -> vm.Trace | None:
         return None
 
 
-def _drawn(page: Page, sites: tuple[str, ...], lines: dict[str, np.ndarray]) -> go.Figure:
+def _drawn(page: Page, sites: tuple[str, ...], lines: dict[str, np.ndarray]) -> Sheet:
     low = min(0.0, *(float(np.nanmin(values, initial=0.0)) for values in lines.values()))
     return draw_by_depth(sites, lines, page.words("depth"), page.words("cosine"), range=[low - 0.05, 1.05])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.heatmap import HeatmapView
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.embedding.claims import REPEATED
 from viz_model.topics.embedding.numbers import by_hand, views
 from viz_model.topics.embedding.pictures.lookup import draw_lookup
@@ -37,7 +37,7 @@ def table(given: Row) -> None:
         elements.see(page, **facts, nearest=nearest, repeat=repeat)
 
 
-def _drawn(page: Page) -> go.Figure:
+def _drawn(page: Page) -> Sheet:
     given = Row.of(page)
     words = {key: page.words(f"lookup_{key}", **given.facts) for key in ("table", "rows", "row", "mean")}
     words |= dict(zip(("token", "dimension"), given.axes, strict=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, heatmap, sheet, theme
 from viz_model.drawing.heatmap import HeatmapView
@@ -22,7 +21,7 @@ def _height(n_rows: int) -> int:
 
 def draw_matrix(
     matrix: Matrix, names: Sequence[Sequence[str]], titles: tuple[str, str], limit: float, *, title: str
-) -> go.Figure:
+) -> sheet.Sheet:
     """A matrix; ``names`` are those of its rows and columns, ``titles`` those of the axes.
 
     Rows of NaN are grey and say so; the sums of an attention pattern's rows stand at the right.
@@ -44,10 +43,10 @@ def draw_matrix(
         for row in np.flatnonzero(~matrix.is_lost):
             note(figure, f"Σ {matrix.values[row].sum():.2f}", len(columns) - 0.4, int(row), xanchor="left")
         figure.update_layout(margin={"r": 58})
-    return figure.drawn()
+    return figure
 
 
-def draw_bars(made: Bars, titles: tuple[str, str], limit: float, *, title: str) -> go.Figure:
+def draw_bars(made: Bars, titles: tuple[str, str], limit: float, *, title: str) -> sheet.Sheet:
     """The bars from the top down, as the tokens are read; ``titles`` are of the tokens' and of the numbers' axis."""
     figure = sheet.Sheet()
     tokens = [token.label for token in made.tokens]

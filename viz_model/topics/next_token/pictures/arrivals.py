@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, Cells, span_of
@@ -73,7 +72,7 @@ class ArrivalsView(NamedTuple):
         }
 
 
-def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | None = None) -> go.Figure:
+def draw_arrivals(view: ArrivalsView, names: Mapping[str, str], selected: int | None = None) -> sheet.Sheet:
     """A strip of the probabilities that the tokens which came had had, and their surprise as bars.
 
     Of a long text those around the marked token, which ``layout.meta`` then says.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig
 from viz_model.drawing import axes, bars, sheet, squares, theme
@@ -100,7 +99,7 @@ class CacheView(NamedTuple):
         }
 
 
-def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> go.Figure:
+def draw_cache(view: CacheView, words: Words, size: Callable[[float], str]) -> sheet.Sheet:
     """Below a cell for every key and value, by layer and token; above the bytes of all layers, token by token.
 
     ``words`` has "key", "value", "layer", "token", "source_token", "length", "bytes" and "source"; ``size`` writes
@@ -156,7 +155,7 @@ def _most(n_layers: int) -> int:
     return min(MOST_PLACES, MOST_CELLS // n_layers)
 
 
-def draw_source(view: CacheView, words: Words) -> go.Figure:
+def draw_source(view: CacheView, words: Words) -> sheet.Sheet:
     """The keys and values of the source, which cross-attention reads; ``words`` as for :func:`draw_cache`."""
     height, n_tokens = _grid_height(view.n_layers), len(view.source_labels)
     shown = min(n_tokens, _most(view.n_layers))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.cells import ROW, Cells, span_of
@@ -100,7 +99,7 @@ class ChoiceView(NamedTuple):
         return np.stack([a[: len(self.tokens)] for a in (self.logits, self.model, self.probs, self.final)], axis=1)
 
 
-def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
+def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> sheet.Sheet:
     """The most probable tokens: pale before, solid after, hatched grey where dropped.
 
     ``names`` has "before", "after", "dropped", "model" (the mark for temperature 1), and "marked"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.writing import hover, percent
@@ -87,7 +86,7 @@ class _Interval(NamedTuple):
     hover_text: str
 
 
-def draw_draws(view: DrawsView, names: Mapping[str, str]) -> go.Figure:
+def draw_draws(view: DrawsView, names: Mapping[str, str]) -> sheet.Sheet:
     """A bar from 0 to 1 a draw: the tokens' intervals side by side, the drawn number as a mark, what it hit in colour.
 
     ``names`` holds "number", "interval", "rest" and "axis".

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, note, percent
 from viz_model.tokenizers.tokenizer import Token
 
 
-def draw_guesses(guesses: Sequence[tuple[Token, float]], marked_id: int | None = None) -> go.Figure:
+def draw_guesses(guesses: Sequence[tuple[Token, float]], marked_id: int | None = None) -> sheet.Sheet:
     """Bars from 0 to 1; the marked one in bold."""
     figure = sheet.Sheet()
     hovers = [hover((f"{token.label}:", percent(p))) for token, p in guesses]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import note
 from viz_model.topics.next_token.pictures.choice import DROPPED, ChoiceView
 
 
-def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> go.Figure:
+def draw_mass(view: ChoiceView, names: Mapping[str, str]) -> sheet.Sheet:
     """``names`` holds "kept_mass" and "dropped_mass"."""
     figure = sheet.Sheet()
     mass = 1.0 if view.kept.all() else min(1.0, view.kept_mass)

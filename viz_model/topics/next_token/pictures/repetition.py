@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, percent
@@ -45,7 +44,7 @@ class RepetitionView(NamedTuple):
         }
 
 
-def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> go.Figure:
+def draw_repetition(view: RepetitionView, names: Mapping[str, str]) -> sheet.Sheet:
     """A bar for each drawn token, as high as its probability, in the colour of how often its run has stood there.
 
     ``names`` holds "p", "draw", "time" and the keys of :data:`TIMES`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, note
@@ -48,7 +47,7 @@ def _cut(line: str) -> str:
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
-def draw_sentences(view: SentencesView) -> go.Figure:
+def draw_sentences(view: SentencesView) -> sheet.Sheet:
     """A bar from 0 for each sentence, which is written over it; the axis runs to 1, or from −1."""
     n, figure = len(view.texts), sheet.Sheet()
     fill = bars.emphasised(theme.ROLES["residual"], n, [int(view.cosines.argmax())], 0.5)

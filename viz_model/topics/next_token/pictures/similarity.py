@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, squares, theme
 from viz_model.drawing.writing import hovered
@@ -41,7 +40,7 @@ class SimilarityView(NamedTuple):
         }
 
 
-def draw_similarity(view: SimilarityView, site: str, value: str) -> go.Figure:
+def draw_similarity(view: SimilarityView, site: str, value: str) -> sheet.Sheet:
     """Every token against every other, −1 to 1; ``value`` names the number in the hover text."""
     names = [f"{position}: {theme.plain(label)}" for position, label in zip(view.positions, view.labels, strict=False)]
     names.append(theme.plain(view.labels[-1]))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -109,7 +108,7 @@ def _log10_softmax(logits: np.ndarray) -> np.ndarray:
     return np.asarray((shifted - np.log(np.exp(shifted).sum())) / np.log(10))
 
 
-def draw_tail(view: TailView, names: Mapping[str, str]) -> go.Figure:
+def draw_tail(view: TailView, names: Mapping[str, str]) -> sheet.Sheet:
     """Probability by rank on logarithmic axes, and below it how much the tokens up to there hold together.
 
     What is kept is a thick line, what is dropped a grey one. ``names`` holds "model", "kept", "dropped", "p",

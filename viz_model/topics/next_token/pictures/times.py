@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -57,7 +56,7 @@ class TimesView(NamedTuple):
         }
 
 
-def draw_times(view: TimesView, words: Mapping[str, str]) -> go.Figure:
+def draw_times(view: TimesView, words: Mapping[str, str]) -> sheet.Sheet:
     """A line each way from zero upwards; ``words`` has "with_cache", "without_cache", "text_length" and "time"."""
     figure = sheet.Sheet()
     ways = {

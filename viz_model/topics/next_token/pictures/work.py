@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.writing import hovered, percent
@@ -57,7 +56,7 @@ class WorkView(NamedTuple):
         }
 
 
-def draw_work(view: WorkView, words: Mapping[str, str]) -> go.Figure:
+def draw_work(view: WorkView, words: Mapping[str, str]) -> sheet.Sheet:
     """Two staircases, a row a step. ``words`` has "with_cache", "without_cache", "step" and "position"."""
     counts = (("with_cache", view.with_cache), ("without_cache", view.without_cache))
     titles = [f"{theme.bold(theme.plain(words[name]))}: {count:,}" for name, count in counts]

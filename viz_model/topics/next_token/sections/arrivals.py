@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, frame, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.next_token.claims import EVEN, Surprise
 from viz_model.topics.next_token.numbers import masked
 from viz_model.topics.next_token.numbers.views import arrivals_view, covered_view
@@ -51,7 +51,7 @@ def in_place(asked: Asked) -> None:
     facts = {**came.facts(), "mask": asked.facts["mask"], "n_written": str(n_written)}
     st.subheader(page.words("arrivals_title", **facts), anchor=False)
 
-    def drawn(page: Page) -> go.Figure | None:
+    def drawn(page: Page) -> Sheet | None:
         # Another part of a long text takes as many runs again.
         if masked.part(page.trace, page.token) != part:
             return None
@@ -69,7 +69,7 @@ def _names(asked: Asked, came: ArrivalsView) -> dict[str, str]:
     return {part: asked.page.words(f"arrivals_{part}") for part in parts}
 
 
-def _draw(asked: Asked, came: ArrivalsView, drawn: Callable[[Page], go.Figure | None]) -> None:
+def _draw(asked: Asked, came: ArrivalsView, drawn: Callable[[Page], Sheet | None]) -> None:
     """As a picture and as a table."""
     page, words = asked.page, asked.shared.words
     elements.figure(page, drawn, "arrivals", page.words("arrivals_alt"), by=("token",))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
 from viz_model.topics.next_token.claims import COVERED, KEPT
@@ -92,7 +92,7 @@ def _beside(asked: Asked) -> None:
     share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
     elements.see(page, "beside", share=share, **asked.facts)
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         return draw_guesses(page.trace.next_tokens(page.token, GUESSES_SEEN), page.trace.ids[page.token])
 
     def alt(page: Page) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import row
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.claims import KEPT
 from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
@@ -22,7 +22,7 @@ def _facts(asked: Asked, view: TailView) -> dict[str, str]:
     return {**asked.facts, **view.facts()}
 
 
-def _drawn(asked: Asked) -> go.Figure:
+def _drawn(asked: Asked) -> Sheet:
     view, words = _view(asked), asked.shared.words
     facts = _facts(asked, view)
     names = {name: words(f"tail_{name}", **facts) for name in ("model", "kept", "dropped", "p", "mass", "rank")}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, boxes, curves, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import note
@@ -46,7 +44,7 @@ class BlockView(NamedTuple):
         return self.branches[-1].after
 
 
-def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> go.Figure:
+def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> Sheet:
     """Both blocks from bottom to top, the stream as thick as the token's vector is long.
 
     ``names`` has "norm", "attn", "cross" and "ffn"; the twin ``chosen`` bears a mark.

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
@@ -82,7 +81,7 @@ class DepthView(NamedTuple):
         return columns
 
 
-def draw_lengths(view: DepthView, axis: str, words: Words, label: str = "") -> go.Figure:
+def draw_lengths(view: DepthView, axis: str, words: Words, label: str = "") -> Sheet:
     """‖r‖ by depth, medians: full as the addition leaves it, dotted as the next reader gets it; points for a token.
 
     ``words`` has "after"; ``label`` is the token's.
@@ -100,7 +99,7 @@ def draw_lengths(view: DepthView, axis: str, words: Words, label: str = "") -> g
     return _finished(figure, view, axis, **depth.scale(view._lengths))
 
 
-def draw_shares(view: DepthView, axis: str) -> go.Figure:
+def draw_shares(view: DepthView, axis: str) -> Sheet:
     """The share of what the next reader gets that each sub-layer has just added: the median over the tokens."""
     figure = Sheet()
     for place, found in view.readings.items():
@@ -109,7 +108,7 @@ def draw_shares(view: DepthView, axis: str) -> go.Figure:
     return _finished(figure, view, axis, tickformat=".0%")
 
 
-def draw_similarity(view: DepthView, axis: str, words: Words) -> go.Figure:
+def draw_similarity(view: DepthView, axis: str, words: Words) -> Sheet:
     """Mean cosine between different tokens by depth, on the scale from none to complete collapse.
 
     Dotted, and named ``words["untrained"]``: before any training.
@@ -123,7 +122,7 @@ def draw_similarity(view: DepthView, axis: str, words: Words) -> go.Figure:
     return _finished(figure, view, axis, range=[min(0.0, float(np.nanmin(drawn))) - 0.02, 1.02])
 
 
-def _finished(figure: Sheet, view: DepthView, axis: str, **scale: object) -> go.Figure:
+def _finished(figure: Sheet, view: DepthView, axis: str, **scale: object) -> Sheet:
     stream(figure, view.sites)
     axes.upward(figure, axis, grid=True, **scale)
     return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.norm_placement.numbers.gradients import StreamGradients
@@ -22,7 +20,7 @@ def facts(found: StreamGradients) -> dict[str, str]:
     return {"top": f"{top:.3f}", "bottom": f"{bottom:.3f}", "change": change, "loss": f"{found.loss:.2f}"}
 
 
-def draw_gradients(found: Mapping[str, StreamGradients], axis: str) -> go.Figure:
+def draw_gradients(found: Mapping[str, StreamGradients], axis: str) -> Sheet:
     """Bars from the embedding to the last block; the gradient travels from right to left."""
     figure, sites = Sheet(), next(iter(found.values())).sites
     for place, gradients in found.items():

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, theme
 from viz_model.drawing.sheet import Sheet
@@ -44,7 +43,7 @@ def facts(found: LastNorm) -> dict[str, str]:
     return said
 
 
-def draw_last_norm(views: Mapping[str, LastNormView], names: Sequence[str], axis: str) -> go.Figure:
+def draw_last_norm(views: Mapping[str, LastNormView], names: Sequence[str], axis: str) -> Sheet:
     """A bar a variant and model: the largest probability with its token, or the vector's length."""
     figure, rows = Sheet(), list(range(len(VARIANTS)))
     for place, view in views.items():

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
@@ -35,7 +33,7 @@ class PredictionsView(NamedTuple):
         }
 
 
-def draw_predictions(view: PredictionsView) -> go.Figure:
+def draw_predictions(view: PredictionsView) -> Sheet:
     """Two bars a token."""
     figure = Sheet()
     rows = theme.unique(view.labels)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
@@ -80,7 +79,7 @@ class StartView(NamedTuple):
         return np.concatenate([self.found.last[place] for place in PLACES], axis=1)
 
 
-def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure:
+def draw_start(view: StartView, depth: str, axis: str, theory: str) -> Sheet:
     """The last block's gradient by depth on logarithmic scales: marks from least to largest, fit and theory."""
     figure, depths = Sheet(), view.found.depths
     line = np.array([depths.min(), depths.max()], dtype=float)
@@ -106,7 +105,7 @@ def draw_start(view: StartView, depth: str, axis: str, theory: str) -> go.Figure
     return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")
 
 
-def draw_by_block(view: StartView, block: str, axis: str) -> go.Figure:
+def draw_by_block(view: StartView, block: str, axis: str) -> Sheet:
     """The gradient of every block of the deepest models, in a band from the least seed to the largest."""
     figure = Sheet()
     for place in PLACES:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.sheet import Sheet
@@ -90,7 +89,7 @@ class CurvesView(NamedTuple):
         return said
 
 
-def draw_loss(view: CurvesView, step: str, axis: str, rate: str) -> go.Figure:
+def draw_loss(view: CurvesView, step: str, axis: str, rate: str) -> Sheet:
     """The mean loss of each point, in a band from its least to its largest line of the log; below it the rate.
 
     ``rate`` names the learning rate, of which there is one line where both have the same.
@@ -114,7 +113,7 @@ def draw_loss(view: CurvesView, step: str, axis: str, rate: str) -> go.Figure:
     return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
 
 
-def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> go.Figure:
+def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axis: str) -> Sheet:
     """Bits per byte of text that was never trained on: a line through every measurement, marks on some of them."""
     figure = Sheet()
     for n, language in enumerate(view.languages):
@@ -129,7 +128,7 @@ def draw_held_out(view: CurvesView, languages: Mapping[str, str], step: str, axi
     return theme.finished(figure, height=HEIGHT, margin=MARGIN, legend="above")
 
 
-def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> go.Figure:
+def draw_block_gradients(view: CurvesView, block: str, step: str, axis: str) -> Sheet:
     """The gradient's norm in every block by step, one twin beside the other on one scale.
 
     The further up a block stands, the stronger its colour; neighbours differ in their dashes.
@@ -196,7 +195,7 @@ class SourcesView(NamedTuple):
         }
 
 
-def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[str, str], axis: str) -> go.Figure:
+def draw_sources(view: SourcesView, labels: Mapping[str, str], names: Mapping[str, str], axis: str) -> Sheet:
     """A line a source and twin, from the text that was trained on (open) to the text set aside (filled).
 
     ``labels`` name the sources by file; ``names`` has "held_out" and "seen".

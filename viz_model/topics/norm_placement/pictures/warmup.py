@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, curves, theme
 from viz_model.drawing.curves import Style
 from viz_model.drawing.sheet import Numbers, Sheet
@@ -95,7 +93,7 @@ class WarmupView(NamedTuple):
 
 def draw_warmup(
     view: WarmupView, quantity: str, names: Mapping[bool, str], step: str, axis: str, plateau: str
-) -> go.Figure:
+) -> Sheet:
     """``quantity``, "loss" or "gradient_norm", of the four runs by step.
 
     With the loss stands that of mere frequencies, as a line called ``plateau``.
@@ -109,7 +107,7 @@ def draw_warmup(
     return _finished(figure, axis)
 
 
-def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str, plateau: str) -> go.Figure:
+def draw_sweep(view: WarmupView, names: Mapping[bool, str], rate: str, axis: str, plateau: str) -> Sheet:
     """The loss that each run ends at, by its peak learning rate."""
     figure = Sheet()
     for place, warms in view.runs:
@@ -142,6 +140,6 @@ def _plateau(figure: Sheet, view: WarmupView, name: str) -> None:
     curves.level(figure, loss, f"{name}: {loss:.2f}", Style(theme.ROLES["residual"], "dash", width=1.5))
 
 
-def _finished(figure: Sheet, axis: str) -> go.Figure:
+def _finished(figure: Sheet, axis: str) -> Sheet:
     axes.upward(figure, axis, grid=True, rangemode="tozero")
     return theme.finished(figure, height=TALL, margin=MARGIN, legend="above")

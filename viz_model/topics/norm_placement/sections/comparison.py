@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
 from viz_model.app.pictures import Dimension
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.numbers.block import norm_name, sets_length
 from viz_model.topics.norm_placement.pictures import look
 
@@ -89,7 +89,7 @@ def finding(
     shown: Comparison,
     place: Any,
     name: str,
-    figure: go.Figure | Callable[[Page], go.Figure],
+    figure: Sheet | Callable[[Page], Sheet],
     facts: Facts,
     *sites: str,
     each: Mapping[str, Facts] | None = None,

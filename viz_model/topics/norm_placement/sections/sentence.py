@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, frame, runs
@@ -12,6 +11,7 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.choices import GRADIENT, UNTRAINED
 from viz_model.topics.norm_placement.numbers import gradients, last_norm, readings, views
@@ -71,7 +71,7 @@ def section(shown: Comparison) -> None:
 
         facts, sites = _quoted(twins(shown.page).facts()), ("logits", "probs")
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             return predictions.draw_predictions(twins(page))
 
         finding(shown, third[1], "predictions", drawn, facts, *sites, by=("token",))
@@ -104,7 +104,7 @@ def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> Non
     page, stream = shown.page, ["embed.out", *shown.sites(*STREAM)]
     each = {place_: view.facts(place_) for place_ in shown.traces}
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         at_token = view._replace(token=page.token)
         axis = page.words("length") + (f" {page.words('log')}" if at_token.is_wide else "")
         label = page.trace.tokens[page.token].label
@@ -199,7 +199,7 @@ def _last_norm(shown: Comparison, place: Any) -> None:
     kind, axis = ("last_norm_length", "length") if some.p is None else ("last_norm", "probability")
     names = [page.words(f"variant_{variant}") for variant in VARIANTS]
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         by_place = {at: views.last_norm_view(shown.traces[at], one, page.token) for at, one in found.items()}
         return last_norm_picture.draw_last_norm(by_place, names, page.words(axis))
 

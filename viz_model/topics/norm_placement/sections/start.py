@@ -5,7 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from viz_model.app import components
 from viz_model.app.texts import Texts
+from viz_model.drawing import plot
+from viz_model.drawing.scene import encode
 from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, start
@@ -44,7 +47,7 @@ def _measured(t: Texts) -> None:
             with column:
                 st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
                 key, alt = f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt")
-                st.plotly_chart(figure, config={"displayModeBar": False}, key=key, alt=alt)
+                components.picture(encode(plot.scene(figure, key, alt)), key=key)
                 st.markdown(t.prose(f"{PAGE}.{name}", **facts))
         with st.expander(t(f"{PAGE}.start_why")):
             st.markdown(t.prose(f"{PAGE}.start_why", **facts))

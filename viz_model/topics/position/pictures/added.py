@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import heatmap, theme
 from viz_model.drawing.cells import COLUMN, ROW, Cells
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position.numbers import Biased
 from viz_model.topics.position.pictures.matrix import MAX_TICKS
 
@@ -58,7 +58,7 @@ class AddedView(NamedTuple):
         return np.asarray(self.head_values.pattern[self.query] - self.head_values.pattern_without[self.query])
 
 
-def draw_added(view: heatmap.HeatmapView, title: str) -> go.Figure:
+def draw_added(view: heatmap.HeatmapView, title: str) -> Sheet:
     """One of the three matrices."""
     figure = heatmap.on_sheet(view, height=HEIGHT, title=title, colour_bar=False)
     for update in (figure.update_xaxes, figure.update_yaxes):
@@ -66,4 +66,4 @@ def draw_added(view: heatmap.HeatmapView, title: str) -> go.Figure:
     figure.update_xaxes(tickangle=-45)
     bar = {**theme.flat_bar(HEIGHT), "x": 1.0, "y": -0.32, "len": 0.7, "yanchor": "top"}
     figure.traces[0].update(showscale=True, colorbar=bar)
-    return figure.drawn()
+    return figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -19,7 +18,7 @@ STYLES = [
 ]
 
 
-def draw_losses(losses: Mapping[str, Losses], names: Mapping[str, str], words: Mapping[str, str]) -> go.Figure:
+def draw_losses(losses: Mapping[str, Losses], names: Mapping[str, str], words: Mapping[str, str]) -> sheet.Sheet:
     """A line a model for the text in one piece, a dotted one for its tokens in pieces of the context.
 
     ``words`` has "position", "loss", "long", "pieces" and "context".

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -31,7 +30,7 @@ class CurvesView(NamedTuple):
     buckets: np.ndarray | None
 
 
-def draw_curves(view: CurvesView, words: Mapping[str, str]) -> go.Figure:
+def draw_curves(view: CurvesView, words: Mapping[str, str]) -> sheet.Sheet:
     """The chosen head's numbers over the distance, a dot for each visible key; the other heads faint."""
     rows = 1 if view.buckets is None else 2
     figure = sheet.Sheet.grid(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[3, 1][:rows])

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -31,7 +30,7 @@ class OffsetsView(NamedTuple):
     shifted: float | None = None
 
 
-def draw_offsets(view: OffsetsView, words: Mapping[str, str]) -> go.Figure:
+def draw_offsets(view: OffsetsView, words: Mapping[str, str]) -> sheet.Sheet:
     """The score over the offset; a dot where the run has it, a ring after both have moved."""
     figure = sheet.Sheet()
     told = f"{theme.plain(words['offset'])} %{{x}}<br><b>%{{y:.4f}}</b>"
@@ -46,7 +45,7 @@ def draw_offsets(view: OffsetsView, words: Mapping[str, str]) -> go.Figure:
     return _finished(figure, words["offset"], words["score"], 380)
 
 
-def draw_effect(effect: OrderEffect, words: Mapping[str, str]) -> go.Figure:
+def draw_effect(effect: OrderEffect, words: Mapping[str, str]) -> sheet.Sheet:
     """The change of one token's vector behind every block: under the model's mask, and under none."""
     layers = list(range(len(effect.own_mask)))
     told = f"{theme.plain(words['layer'])} %{{x}}<br><b>%{{y:.2e}}</b>"
@@ -59,7 +58,7 @@ def draw_effect(effect: OrderEffect, words: Mapping[str, str]) -> go.Figure:
     return _finished(figure, words["layer"], words["change"], 360)
 
 
-def _finished(figure: sheet.Sheet, across: str, upward: str, height: int) -> go.Figure:
+def _finished(figure: sheet.Sheet, across: str, upward: str, height: int) -> sheet.Sheet:
     axes.across(figure, across)
     axes.upward(figure, upward)
     axes.zero(figure, "y")

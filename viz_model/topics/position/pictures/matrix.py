@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import heatmap, theme
+from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.squares import frame
 
 MAX_TICKS = 24
@@ -12,14 +11,14 @@ MAX_SIDE = 150
 """Tokens along a side of a square; of a longer text every n-th."""
 
 
-def draw_matrix(view: heatmap.HeatmapView, columns: tuple[int, ...] = ()) -> go.Figure:
+def draw_matrix(view: heatmap.HeatmapView, columns: tuple[int, ...] = ()) -> Sheet:
     """Rows by position, the chosen columns framed."""
     figure = heatmap.on_sheet(view, height=min(560, max(200, 110 + 22 * len(view.rows))))
     figure.update_yaxes(**theme.ticks(view.rows, MAX_TICKS))
     figure.update_xaxes(**theme.ticks(view.columns, 6), tickangle=0)
     for span in frames(columns):
         frame(figure, (0, len(view.rows) - 1), span)
-    return figure.drawn()
+    return figure
 
 
 def frames(columns: tuple[int, ...]) -> list[heatmap.Span]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.curves import Style
@@ -30,7 +29,7 @@ class PlaneView(NamedTuple):
     after: np.ndarray
 
 
-def draw_plane(view: PlaneView, words: Mapping[str, str]) -> go.Figure:
+def draw_plane(view: PlaneView, words: Mapping[str, str]) -> sheet.Sheet:
     """An arrow for each token: dotted as it was, solid as it is after the turn, an arc on the chosen one."""
     figure = sheet.Sheet()
     a, b = view.columns

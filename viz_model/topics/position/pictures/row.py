@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.cells import COLUMN, Cells, span_of
@@ -16,7 +15,7 @@ AROUND = 24
 """Keys on either side of the chosen query."""
 
 
-def draw_row(view: AddedView, words: Mapping[str, str]) -> go.Figure:
+def draw_row(view: AddedView, words: Mapping[str, str]) -> sheet.Sheet:
     """Two bars a key: the chosen query's attention without the bias, and with it."""
     start = max(0, min(view.query - AROUND, len(view.labels) - 2 * AROUND))
     keys = np.arange(start, min(len(view.labels), start + 2 * AROUND))

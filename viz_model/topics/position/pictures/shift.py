@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.curves import Style
@@ -34,7 +33,7 @@ class ShiftView(NamedTuple):
     pairs: np.ndarray
 
 
-def draw_shift(view: ShiftView, words: Mapping[str, str]) -> go.Figure:
+def draw_shift(view: ShiftView, words: Mapping[str, str]) -> sheet.Sheet:
     """The pair's query and key where they stand, faint, and shifted: both turned, the angle between them kept."""
     figure = sheet.Sheet()
     for n, (point, role) in enumerate(zip(view.pairs, ("query", "key") * 2, strict=True)):

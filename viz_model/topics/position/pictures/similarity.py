@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, heatmap, sheet, theme
 from viz_model.drawing.curves import Style
@@ -41,7 +40,7 @@ class SimilarityView(NamedTuple):
         return float(self.distance[min(distance, len(self.distance) - 1)])
 
 
-def draw_similarity(view: SimilarityView, names: tuple[str, str]) -> go.Figure:
+def draw_similarity(view: SimilarityView, names: tuple[str, str]) -> sheet.Sheet:
     """The square of similarities. Every stripe parallel to the diagonal has one colour."""
     square = heatmap.HeatmapView(
         values=view.cosine,
@@ -58,14 +57,14 @@ def draw_similarity(view: SimilarityView, names: tuple[str, str]) -> go.Figure:
     figure = heatmap.on_sheet(square, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(**theme.ticks(square.rows, MAX_TICKS))
-    return figure.drawn()
+    return figure
 
 
 ROWS = Style(theme.ROLES["position"], width=2.6)
 SINUSOIDS = Style(theme.ROLES["residual"], "dash", width=1.8)
 
 
-def draw_by_distance(view: SimilarityView, titles: tuple[str, str], names: tuple[str, ...] = ()) -> go.Figure:
+def draw_by_distance(view: SimilarityView, titles: tuple[str, str], names: tuple[str, ...] = ()) -> sheet.Sheet:
     """Similarity over distance: the curve of the whole context, a dot for each distance in the text.
 
     With ``names`` (rows, their range, waves) the range between the least and the most alike pair is shaded, and

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 
@@ -14,7 +13,7 @@ MOST_WRITTEN = 16
 """Heads whose slopes are written on their bars."""
 
 
-def draw_slopes(slopes: np.ndarray, chosen: int, words: Mapping[str, str]) -> go.Figure:
+def draw_slopes(slopes: np.ndarray, chosen: int, words: Mapping[str, str]) -> sheet.Sheet:
     """One bar a head of [H], on a logarithmic axis: they fall by equal factors."""
     heads = range(len(slopes))
     few = len(heads) <= MOST_WRITTEN

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, Cells
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position.pictures.matrix import frames
 
 STRIP_HEIGHT = 46
@@ -55,13 +55,13 @@ class SumView(NamedTuple):
         return heatmap.HeatmapView(values[None], ("",), columns, site, "position", limit=limit, cells=cells)
 
 
-def draw_sum(view: SumView, names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
+def draw_sum(view: SumView, names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()) -> Sheet:
     """Aligned strips on one colour scale: the last is the sum of the others."""
     strips = [view.strip(site, values, view.limit) for site, values in zip(view.sites, view.strips, strict=True)]
     return heatmap.aligned(strips, names, axis, row_height=STRIP_HEIGHT, frames=frames(columns))
 
 
-def draw_normed(view: SumView, name: str, axis: str, columns: tuple[int, ...] = ()) -> go.Figure:
+def draw_normed(view: SumView, name: str, axis: str, columns: tuple[int, ...] = ()) -> Sheet:
     """What block 0 reads where the sum is normalised first, on a scale of its own."""
     assert view.normed is not None  # or there is nothing to draw
     strip = view.strip("embed.out", view.normed, float(np.abs(view.normed).max()) or 1.0)
@@ -70,7 +70,7 @@ def draw_normed(view: SumView, name: str, axis: str, columns: tuple[int, ...] = 
 
 def draw_sums(
     views: tuple[heatmap.HeatmapView, ...], names: tuple[str, ...], axis: str, columns: tuple[int, ...] = ()
-) -> go.Figure:
+) -> Sheet:
     """The same for every token: aligned matrices on one colour scale."""
     height = min(320, max(60, 18 * len(views[0].rows)))
     views = tuple(view._replace(limit=None) for view in views)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -31,7 +30,7 @@ class WavelengthView(NamedTuple):
     n_context: int
 
 
-def draw_wavelengths(view: WavelengthView, words: Mapping[str, str], height: int = 380) -> go.Figure:
+def draw_wavelengths(view: WavelengthView, words: Mapping[str, str], height: int = 380) -> sheet.Sheet:
     """Wave length over pair on a logarithmic axis, with the sentence and the context as lines."""
     pairs = np.arange(len(view.used))
     told = f"{theme.plain(words['pair'])} %{{x}}<br><b>%{{y:,.1f}}</b>"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, curves, sheet, theme
 from viz_model.drawing.curves import Style
@@ -41,7 +40,7 @@ CHOSEN = {"sin": Style(theme.ROLES["position"], width=2.6), "cos": Style(theme.R
 FAINT = Style(theme.rgba(theme.ROLES["residual"], 0.7), "dot", width=1.2)
 
 
-def draw_waves(view: WavesView, words: Mapping[str, str]) -> go.Figure:
+def draw_waves(view: WavesView, words: Mapping[str, str]) -> sheet.Sheet:
     """Sine and cosine of one pair, a dot where a token reads them, two other pairs faint behind.
 
     ``words`` has "pair", "dimension", "axis" and "beyond".

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import BIAS
 from viz_model.topics.position.numbers import views
@@ -67,7 +67,7 @@ def added(given: Declared) -> None:
     with picture:
         axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             return draw_matrix(views.matrix_view(page.trace, "embed.position", page.token, axes), columns(page))
 
         elements.figure(page, drawn, "matrix", page.words("declared_matrix_alt"), by=("token",))
@@ -109,13 +109,13 @@ def turned(given: Declared) -> None:
     scores.self_only(page)
 
 
-def _turned(page: Page, role: str, which: int) -> go.Figure:
+def _turned(page: Page, role: str, which: int) -> Sheet:
     """Queries or keys before (0) or after (1) position has its say."""
     axes = (page.t("common.axis_token"), page.words("rope_value"))
     return draw_matrix(turned_view(page.trace, page.view.layer, page.view.head, page.token, role, axes)[which])
 
 
-def _offsets(page: Page) -> go.Figure:
+def _offsets(page: Page) -> Sheet:
     """The chosen token's score with the chosen key, at every offset."""
     view = offsets_view(page.trace, page.view.layer, page.view.head, page.token, chosen_key.shown(page))
     return draw_offsets(view, scores.words(page, "rope", "offset", "score", "recorded"))

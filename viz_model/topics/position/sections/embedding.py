@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.claims import ALIKE
@@ -53,7 +53,7 @@ def total(page: Page, columns: Callable[[Page], tuple[int, ...]]) -> None:
     strips = (*names, page.words("strip_total" if view.normed is None else "strip_read"))
     is_whole = elements.control(page, WHOLE, st.toggle, help=None)
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         if is_whole:
             matrices = views.sum_views(page.trace, page.token, (page.t("common.axis_token"), axis))
             return draw_sums(matrices, strips, axis, columns(page))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.numbers.views import LearnedView
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -44,7 +44,7 @@ def matrix(given: Rows) -> None:
     picture, see = elements.split()
     with picture:
 
-        def drawn(page: Page) -> go.Figure:
+        def drawn(page: Page) -> Sheet:
             trained = views.matrix_view(page.trace, "embed.position", page.token, given.axes, limit=view.limit)
             return draw_matrix(trained, (view.column(page.token),))
 
@@ -70,7 +70,7 @@ def waves(given: Rows) -> None:
     page = given.page
     st.subheader(page.words("learned_waves"), anchor=False)
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         return draw_matrix(views.rows_view(page.trace, given.view.waves, "sin, cos", page.token, given.axes, limit=1.0))
 
     elements.figure(page, drawn, "paper", page.words("learned_waves_alt"), by=("token",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements, runs
@@ -12,6 +11,7 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.config import Side
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
@@ -47,7 +47,7 @@ def effect(given: Reordered) -> None:
         else:
             labels = scores.words(page, "none", "own_mask", "no_mask", "layer", "change")
 
-            def drawn(page: Page) -> go.Figure | None:
+            def drawn(page: Page) -> Sheet | None:
                 found = Reordered.of(page).effect
                 return None if found is None else draw_effect(found, labels)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
@@ -75,7 +75,7 @@ def plane(given: Turned) -> None:
         _notes(given)
 
 
-def _plane(page: Page, pair: int, role: str, labels: dict[str, str]) -> go.Figure:
+def _plane(page: Page, pair: int, role: str, labels: dict[str, str]) -> Sheet:
     """One pair of the queries or keys, before and after its turn."""
     view = views.plane_view(page.trace, page.view.layer, page.view.head, page.token, pair, role)
     return draw_plane(view, labels)
@@ -102,7 +102,7 @@ def frequencies(given: Turned) -> None:
     st.subheader(page.words("rope_frequencies", **facts), anchor=False)
     angles, lengths = st.columns(2, gap="large")
 
-    def angles_of(page: Page) -> go.Figure:
+    def angles_of(page: Page) -> Sheet:
         axes = (page.t("common.axis_token"), page.words("rope_pair"))
         return draw_matrix(views.angles_view(page.trace, page.view.layer, page.token, axes), (given.pair,))
 
@@ -113,9 +113,9 @@ def frequencies(given: Turned) -> None:
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: page.words(f"rope_{name}", **facts) for name in names}
-        height = max(300, angles_of(page).layout.height)
+        height = max(300, angles_of(page).layout["height"])
 
-        def lengths_of(page: Page) -> go.Figure:
+        def lengths_of(page: Page) -> Sheet:
             return draw_wavelengths(views.wavelength_view(page.trace, page.view.layer, given.pair), labels, height)
 
         alt = page.words("rope_lengths_alt")
@@ -143,7 +143,7 @@ def proof(given: Turned) -> None:
     with curve:
         named = words(page, "rope", "offset", "score", "recorded", "shifted")
 
-        def offsets_of(page: Page) -> go.Figure:
+        def offsets_of(page: Page) -> Sheet:
             found = _shifted(page, given.pair, shift).shifted
             return draw_offsets(views.offsets_view(*_where(page), found), named)
 

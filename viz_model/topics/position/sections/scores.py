@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position.choices import RANGE
 from viz_model.topics.position.numbers import Buckets, by_hand
 from viz_model.topics.position.numbers.attention_views import added_view, curves_view
@@ -59,7 +59,7 @@ def curves(page: Page, alt: str, buckets: Callable[[Page], Buckets | None] = lam
     whole = elements.choose(page, RANGE, ("text", "all"), **options) == "all"
     labels = words(page, "bias", "head", "others", "distance", "added", "bucket")
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         place = page.trace, page.view.layer, page.view.head, page.token
         return draw_curves(curves_view(*place, whole=whole, buckets=buckets(page)), labels)
 
@@ -87,7 +87,7 @@ def matrices(given: Scores, other: str = "") -> None:
     st.caption(page.words(f"{other}scale" if other else "added_axes"))
 
 
-def _matrix(page: Page, which: str, title: str, alone: bool) -> go.Figure:
+def _matrix(page: Page, which: str, title: str, alone: bool) -> Sheet:
     """One of the three; ``alone`` on a colour scale of its own."""
     axes = page.t("common.axis_query"), page.t("common.axis_key")
     matrix = _added(page).matrix(which, f"{page.at(f'attn.{which}')}[{page.view.head}]", axes)

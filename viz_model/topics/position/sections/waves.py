@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
 from viz_model.topics.position.choices import PAIR, RANGE
 from viz_model.topics.position.claims import SLOWEST
@@ -74,7 +74,7 @@ def matrix(given: Wave) -> None:
     st.subheader(page.words(f"matrix_{numbers.scheme(page.lm.config).layout}"), anchor=False)
     axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
 
-    def drawn(page: Page) -> go.Figure:
+    def drawn(page: Page) -> Sheet:
         view = views.matrix_view(page.trace, "embed.position", page.token, axes, limit=1.0)
         return draw_matrix(view, given.columns)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, boxes, sheet, theme
 from viz_model.drawing.writing import hover, letters, note, shown_part
@@ -175,7 +174,7 @@ class Band(NamedTuple):
     letters: int
 
 
-def draw_cuts(view: CutsView, words: Mapping[str, str]) -> go.Figure:
+def draw_cuts(view: CutsView, words: Mapping[str, str]) -> sheet.Sheet:
     """Two rows of boxes a line, over the same bytes, with the ids beneath the labels.
 
     A lower box has the colour of the upper one if it holds the same bytes, and is grey if not.

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.boxes import Box, draw
@@ -62,7 +61,7 @@ class MergesView(NamedTuple):
         )
 
 
-def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = None) -> go.Figure:
+def draw_merges(view: MergesView, words: Mapping[str, str], now: int | None = None) -> sheet.Sheet:
     """A row of boxes a step, bytes on top, the token at the bottom; each step's new part in colour.
 
     ``words`` holds ``start``, the name of row 0, and ``step``, a format of {n} and {rank}. With ``now`` that row is

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.topics.tokens.numbers import splitting
@@ -18,7 +17,7 @@ SHADES = {
 """The parts of a bar: words of one token, of two, of three, of more, and those that are not known."""
 
 
-def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -> go.Figure:
+def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -> sheet.Sheet:
     """For each vocabulary a bar for each kind of text: which share is one token, two, three, or more.
 
     ``words`` names the kinds, and the parts as "tokens_1" to "tokens_4" and "unknown".
@@ -53,6 +52,4 @@ def draw_survey(found: Sequence[splitting.Surveyed], words: Mapping[str, str]) -
     axes.across(figure, range=[0, 100], ticksuffix=" %")
     axes.upward(figure, autorange="reversed", tickfont={"size": theme.SMALL})
     margin = {"t": 56}
-    drawn = theme.finished(figure, height=90 + 26 * n_rows + 30 * len(found), margin=margin, legend="above")
-    drawn.layout.legend.y = 1.08
-    return drawn
+    return theme.finished(figure, height=90 + 26 * n_rows + 30 * len(found), margin=margin, legend="above")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import note
 from viz_model.topics.tokens.numbers.tokens import Use
@@ -20,7 +18,7 @@ class Used(NamedTuple):
     use: Use
 
 
-def draw_use(texts: Sequence[Used], words: Mapping[str, str]) -> go.Figure:
+def draw_use(texts: Sequence[Used], words: Mapping[str, str]) -> sheet.Sheet:
     """A bar of all rows of each table, the part in colour that is ever looked up.
 
     ``words`` holds "used", "idle" and "axis".

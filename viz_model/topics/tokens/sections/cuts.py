@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import components, elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens.choices import VOCABULARY
 from viz_model.topics.tokens.claims import CUTS, OTHER
@@ -66,7 +66,7 @@ def draw(page: Page, view: CutsView, key: str, at: Callable[[Page], CutsView | N
     hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
     with st.container(height=560 if view.n_lines > 6 else "content", border=False):
 
-        def drawn(page: Page) -> go.Figure | None:
+        def drawn(page: Page) -> Sheet | None:
             shown = view if at is None else at(page)
             return None if shown is None else draw_cuts(shown, hover)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer
 from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.numbers import tokens as cutting
@@ -29,7 +29,7 @@ def hand(beside: Beside) -> None:
         elements.figure(page, partial(_merges, beside.other), "merges", page.words("merges_alt"), by=("token",))
 
 
-def _merges(other: Tokenizer, page: Page) -> go.Figure | None:
+def _merges(other: Tokenizer, page: Page) -> Sheet | None:
     """How a token was put together, where it was."""
     trace, own = page.trace, page.trace.tokenizer
     if not isinstance(own, ByteLevel) or facts.facts(trace, other, page.token).hand not in ("pairs", "single"):

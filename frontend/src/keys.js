@@ -1,0 +1,40 @@
+// What stands over and under a picture: its heading, a note, and its legend, each name beside marks that look as what
+// it names.
+import { write } from "./marks.js"
+import { measure } from "./cases.js"
+import { linesOf } from "./writing.js"
+
+const [WIDE, HIGH] = [28, 14]
+
+export function keys(made, colours) {
+  const { at, header, over, below } = made
+  const entries = at(header.keys) ?? [], heading = at(header.heading), note = at(header.note)
+  const now = JSON.stringify([entries, heading, note])
+  if (now === made.keyed && colours === made.keyColours) return
+  Object.assign(made, { keyed: now, keyColours: colours })
+  const line = (className, text) => {
+    const made = document.createElement("div")
+    made.className = className
+    made.textContent = text
+    return made
+  }
+  const list = document.createElement("ul")
+  list.className = "keys"
+  for (const { name, marks } of entries) list.append(entry(name, marks, at, colours))
+  const under = at(header.keys_at) === "below"
+  over.replaceChildren(...(heading ? [line("heading", heading)] : []), ...(entries.length && !under ? [list] : []))
+  below.replaceChildren(...(entries.length && under ? [list] : []), ...(note ? [line("note", note)] : []))
+}
+
+function entry(name, marks, at, colours) {
+  const made = document.createElement("li"), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), text = document.createElement("span")
+  for (const [key, value] of Object.entries({ width: WIDE, height: HIGH, viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-hidden": "true" })) svg.setAttribute(key, value)
+  write(svg, marks, { at, px: length => measure(at(length), WIDE), drawn: new Map(), moves: 0, colours })
+  for (const [said, bold] of linesOf(name).flat()) {
+    const part = document.createElement(bold ? "b" : "span")
+    part.textContent = said
+    text.append(part)
+  }
+  made.append(...(marks.length ? [svg] : []), text)
+  return made
+}
