@@ -41,4 +41,4 @@ def form_of(part: Any, name: str = "") -> Hashable:
         case list() | tuple():
             # That a range has two ends matters, but not how many there are of what is looked at one by one.
             return min(len(part), 4), frozenset(form_of(inner, name) for inner in part)
-    return type(part)
+    return type(part).__name__

@@ -58,6 +58,12 @@ def some(cases: Sequence[Any], n: int) -> list[Any]:
     return [pytest.param(*v, marks=mark.fast if i in kept else mark.full) for i, v in enumerate(values)]
 
 
+def few(configs: Sequence[ModelConfig]) -> list[Any]:
+    """Models for ``parametrize`` where each takes long; of the variants each option is ``fast``, not each pair."""
+    beyond = set(variants()) - set(covering(1))
+    return [pytest.param(config, marks=mark.full if config in beyond else mark.fast) for config in configs]
+
+
 def name(value: Any) -> str | None:
     """What a case is called after one of its values; pytest knows for most."""
     return describe(value) if isinstance(value, ModelConfig) else None

@@ -123,13 +123,13 @@ def options(config_: ModelConfig) -> dict[str, Any]:
 
 
 @functools.cache
-def covering() -> tuple[ModelConfig, ...]:
-    """Fewer of :func:`variants`: every pair of options that meets in one of them meets in one of these."""
-    pairs = {config_: set(itertools.combinations(options(config_).items(), 2)) for config_ in variants()}
-    left, kept = set().union(*pairs.values()), []
+def covering(together: int = 2) -> tuple[ModelConfig, ...]:
+    """Fewer of :func:`variants`: options that meet in one of them, so many at a time, meet in one of these."""
+    meeting = {config_: set(itertools.combinations(options(config_).items(), together)) for config_ in variants()}
+    left, kept = set().union(*meeting.values()), []
     while left:
-        kept.append(max(pairs, key=lambda config_: len(pairs[config_] & left)))
-        left -= pairs[kept[-1]]
+        kept.append(max(meeting, key=lambda config_: len(meeting[config_] & left)))
+        left -= meeting[kept[-1]]
     return tuple(kept)
 
 

@@ -2,7 +2,7 @@
 const SCROLLING = ".katex-display, table, pre, [data-testid=stVerticalBlock], [data-testid=stMarkdownContainer]"
 
 function reachScrolling() {
-  for (const part of document.querySelectorAll(`[data-testid=stMain] :is(${SCROLLING})`)) {
+  for (const part of document.querySelectorAll(`:is([data-testid=stMain], [role=dialog]) :is(${SCROLLING})`)) {
     const isLarger = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1
     const scrolls = isLarger && /auto|scroll/.test(getComputedStyle(part).overflow)
     if (scrolls && !part.hasAttribute("tabindex")) {

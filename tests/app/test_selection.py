@@ -25,9 +25,9 @@ def bridge(app: AppTest) -> dict[str, Any]:
 
 
 def shown(app: AppTest) -> tuple[int, int, int]:
-    """Layer, head and token of the address, and of a picture of all three; else the first, or the last token."""
-    asked = app.query_params
-    layer, head, token = int(asked.get("layer", 0)), int(asked.get("head", 0)), int(asked.get("token", 5))
+    """Layer, head and token of the address, and of a picture of all three; an address leaves out what is usual."""
+    asked = {**bridge(app)["initial"], **app.query_params}
+    layer, head, token = (int(asked[name]) for name in ("layer", "head", "token"))
     assert (layer, head, token) in pictures(app)["attention.head"].cases
     return layer, head, token
 
@@ -64,7 +64,7 @@ def test_what_changes_elsewhere_is_told_once_under_a_new_name(app: AppTest) -> N
 
 def test_a_shorter_sentence_moves_the_token_and_says_so(app: AppTest) -> None:
     before = bridge(app)
-    assert before["initial"] == {"layer": 0, "head": 0, "token": 5}
+    assert before["initial"]["token"] == 5
     app.text_input(key="frame.text").set_value("The cat").run()
     told = bridge(app)
     assert told["nav"] != before["nav"] and told["token"] == 1 and "head" not in told

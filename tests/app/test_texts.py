@@ -143,3 +143,8 @@ def test_a_model_is_offered_a_sentence_of_the_visitors_language_first() -> None:
     lm = vm.load("story-pre-ln")
     assert re.match("[A-Z]", examples.of(lm, "en")[0]) and re.match("[\u4e00-\u9fff]", examples.of(lm, "zh")[0])
     assert sorted(examples.of(lm, "en")) == sorted(examples.of(lm, "zh"))
+
+
+def test_no_text_asks_for_a_pointer_alone() -> None:
+    for path in PATHS:
+        assert not re.search(r"\bhover|悬停", path.read_text(encoding="utf-8"), flags=re.I), path

@@ -28,7 +28,7 @@ MEASURE = """() => {
         const drawn = e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width
           / (e.ownerSVGElement.viewBox.baseVal?.width || e.ownerSVGElement.getBoundingClientRect().width) : 1
         const size = parseFloat(getComputedStyle(e).fontSize) * drawn
-        if (size < 10.99) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
+        if (size < 11.99) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
       }
     }
   }

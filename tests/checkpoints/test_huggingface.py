@@ -6,7 +6,7 @@ import json
 import re
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -749,9 +749,14 @@ def test_safetensors_are_preferred_to_pickles(folder: Path) -> None:
     huggingface.load_folder(folder)
 
 
+def one_of_each_kind(names: Iterable[str]) -> list[str]:
+    """Of tensors that differ in the number of their layer the last."""
+    return list({re.sub(r"\d+", "#", name): name for name in names}.values())
+
+
 def test_a_missing_tensor(family_folder: Path) -> None:
     before = load_file(family_folder / "model.safetensors")
-    for name in before:
+    for name in one_of_each_kind(before):
         save_file({k: v for k, v in before.items() if k != name}, family_folder / "model.safetensors")
         refused(family_folder, "model.safetensors", repr(name), "missing")
 
@@ -768,7 +773,7 @@ def test_a_layer_too_many(folder: Path) -> None:
 
 def test_a_tensor_of_another_shape(family_folder: Path) -> None:
     before = load_file(family_folder / "model.safetensors")
-    for name in before:
+    for name in one_of_each_kind(before):
         save_file({**before, name: torch.zeros(7, 5)}, family_folder / "model.safetensors")
         refused(family_folder, "model.safetensors", name, "[7, 5]", str(list(before[name].shape)))
 

@@ -38,7 +38,7 @@ def held(trace: Trace) -> int:
     return sum(storages.values())
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
 def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
     assert held(stream) < held(everything)
@@ -46,7 +46,7 @@ def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
         assert torch.equal(stream[name], everything[name]), name
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
 def test_one_head_needs_no_other(config: ModelConfig) -> None:
     everything = run(config, "everything")
     for name in everything.sites:
@@ -67,7 +67,7 @@ def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
                 close(trace.row(name, position, 1), trace.head(name, 1)[position])
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=describe)
+@pytest.mark.parametrize("config", tiers.few(CONFIGS), ids=describe)
 def test_what_was_noted_is_true_of_the_vectors(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
     assert isinstance(stream.values, recompute.Recomputed) and stream.values.noted

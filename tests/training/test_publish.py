@@ -6,8 +6,6 @@ import dataclasses
 import json
 import math
 import re
-import subprocess
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -365,12 +363,11 @@ def run_command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     return run
 
 
-def test_help() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "viz_model.training", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert all(name in done.stdout for name in (*recipe.names(), "vocabulary", "--measure", "--publish"))
-    assert done.stderr == ""
+def test_help(run_command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command("--help") == 0
+    said = capsys.readouterr()
+    assert all(name in said.out for name in (*recipe.names(), "vocabulary", "--measure", "--publish"))
+    assert said.err == ""
 
 
 def test_the_command_trains_publishes_and_measures(

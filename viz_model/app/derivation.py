@@ -214,7 +214,7 @@ def _weight(trace: vm.Trace, cell: Cell, t: Texts) -> None:
         raise ValueError(f"index {list(index)} of {cell.site}: it has the shape {list(weight.shape)}")
     at = t("derivation.weight_at", name=literal(cell.site), index=literal(str(list(index))))
     value = written(float(weight[index]))
-    st.markdown(f"#### {t('derivation.finding', label=t('derivation.weight'), where=at, value=value)}")
+    st.markdown(f"### {t('derivation.finding', label=t('derivation.weight'), where=at, value=value)}")
     shape = " × ".join(map(str, weight.shape))
     st.markdown(t("derivation.weight_end", count=f"{weight.numel():,}", name=literal(cell.site), shape=shape))
     st.code(f'lm.model.get_parameter("{cell.site}"){list(index)}', language="python")
@@ -224,7 +224,7 @@ def _derivation(found: Derivation, here: str, trace: vm.Trace, t: Texts) -> None
     cell, site = found.cell, sites.find(found.cell.site, trace.config)
     label = t.site_label(site)
     said = {"label": label[:1].upper() + label[1:], "where": where(trace, cell, t), "value": written(found.value)}
-    st.markdown(f"#### {t('derivation.finding', **said)}")
+    st.markdown(f"### {t('derivation.finding', **said)}")
     st.code(f'trace["{cell.site}"]{list(cell.index)}', language="python")
     with st.container(key="derivation_formula"):
         st.latex(found.formula)

@@ -119,7 +119,7 @@ def _neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[C
         "head": page.lm.config.n_heads,
         "token": len(page.trace),
     }
-    place = dict(zip(by, here, strict=True))
+    place: dict[str, int] = dict(zip(by, here, strict=True))
     heads = [name for name in by if name != "token"]
     seen = {here}
 

@@ -53,8 +53,8 @@ def _add(
     texts: dict[str, Any] = {}
     if inside is not None:
         colour = fill["color"] if isinstance(fill, Mapping) else fill
-        is_solid = isinstance(colour, str) and colour.startswith("#")
-        font = {"size": size, "color": theme.over(colour) if is_solid else "#ffffff"}
+        ink = theme.over(colour) if isinstance(colour, str) and colour.startswith("#") else "#ffffff"
+        font = {"size": size, "color": ink}
         texts = {"text": inside, "textposition": "inside", "textfont": font}
         texts |= {"insidetextanchor": "middle", "textangle": 0}
     if outside is not None:

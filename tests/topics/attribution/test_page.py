@@ -56,7 +56,8 @@ def test_every_kind_of_model(config: ModelConfig, side: str, monkeypatch: pytest
     assert ("RMSNorm bends" in words) == isinstance(config.norm, choices.RMSNorm)
     assert ("taken as the factor" in words) == isinstance(config.head, choices.MaskedHead)
     assert ("× marks" in words) == (config.kind == "encoder_decoder" and side == "decoder")
-    assert "True" in run_code(app) and "False" not in run_code(app)
+    printed = run_code(app)
+    assert "True" in printed and "False" not in printed
 
 
 @pytest.mark.parametrize("config", SAMPLE[::3], ids=describe)
@@ -115,7 +116,8 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
     words = said(app)
     assert "so the page covers `·cat` at position 1" in words
     assert f"In the place of `{lm.tokenizer.token(9).label}`" in words
-    assert "True" in run_code(app) and "False" not in run_code(app)
+    printed = run_code(app)
+    assert "True" in printed and "False" not in printed
 
 
 def test_typed_tokens() -> None:

@@ -224,7 +224,7 @@ def test_twins_without_their_norms(page: str, words: str) -> None:
     assert words in said(app)
 
 
-@pytest.mark.parametrize(("config", "side"), some(PAIRS, 4), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+@pytest.mark.parametrize(("config", "side"), some(PAIRS, 2), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Opened) -> None:
     """A neuron's texts, dropout in all places, and what real code does: none of it before it is opened."""
     parts = {"fires": "1", "dropout": "1", "real_code": "1", "dropped": "sum.sublayer.weights.hidden", "rate": "0.5"}

@@ -11,7 +11,7 @@ import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, name
-from tiny_models import describe, language_model, tiny_config, variants
+from tiny_models import language_model, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -24,7 +24,6 @@ CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in
 DECODER = tiny_config(n_vocab=8192, n_context=32, windows=(3, 0))
 
 Open = Callable[..., AppTest]
-every = pytest.mark.parametrize("config", CONFIGS, ids=list(map(describe, CONFIGS)))
 
 
 @pytest.fixture
@@ -52,22 +51,18 @@ def measure(app: AppTest) -> AppTest:
 
 
 @pytest.mark.parametrize(("config", "lang"), crossed(CONFIGS, ["en", "zh"]), ids=name)
-def test_any_model_is_counted_and_measured(config: ModelConfig, lang: str, opened: Open) -> None:
+def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
     lm = language_model(config)
     app = opened(lm, lang=lang, layer="1")
     n_before = len(figures(app))
     target = app.text_input(key="frame.target").value if config.kind == "encoder_decoder" else None
     found = counted.count(config, config.sides[-1], len(lm.trace(TEXT, target).at(config.sides[-1]))).ffn
     assert big(found) in said(app)
+    printed = run_code(app)
+    assert printed.count("True") == 1 and "False" not in printed
     app = measure(app)
     assert len(figures(app)) == n_before + 3
     assert "{{" not in said(app)
-
-
-@every
-def test_the_code_of_the_page_runs_and_agrees(config: ModelConfig, opened: Open) -> None:
-    words = run_code(opened(language_model(config), layer="1"))
-    assert words.count("True") == 1 and "False" not in words
 
 
 def test_times_stay_and_are_only_shown_for_the_layer_they_are_of(opened: Open) -> None:

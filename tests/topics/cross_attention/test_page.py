@@ -12,6 +12,7 @@ import scenes
 import streamlit as st
 from app_driver import offer, open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import some
 from tiny_models import describe, language_model, variants
 
 from viz_model.app import runs
@@ -64,7 +65,7 @@ def check_lines(drawn: scenes.Sent, pattern: np.ndarray, token: int) -> None:
             assert found[f"share.{s}"]["text"] == f"{weight:.0%}"
 
 
-@pytest.mark.parametrize("config", PAIRS, ids=describe)
+@pytest.mark.parametrize("config", some(PAIRS, 4), ids=describe)
 def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opened: Opened) -> None:
     app = opened(config, target=TARGET, layer="1", head="2", token="3")
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import crossed
+from tiers import crossed, few
 from tiny_models import describe, language_model, tiny_config, variants
 
 from viz_model import config
@@ -61,7 +61,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
 
 
-@pytest.mark.parametrize("config_", variants(), ids=describe)
+@pytest.mark.parametrize("config_", few(variants()), ids=describe)
 def test_every_variant_names_its_own_scheme_and_its_code_agrees(config_: ModelConfig, opened: Opened) -> None:
     app = opened(wide(config_), layer="1", head="2", token="2")
     table = next(part.value for part in app.markdown if "|---|" in part.value)
