@@ -11,7 +11,21 @@ import numpy as np
 
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import png
-from viz_model.drawing.scene.marks import Cells, Labels, Length, Mark, Panel, Path, Rect, Scene, Text
+from viz_model.drawing.scene.marks import (
+    Cells,
+    Items,
+    Labels,
+    Length,
+    Mark,
+    Panel,
+    Path,
+    Rect,
+    Scene,
+    Text,
+    Texts,
+    Words,
+)
+from viz_model.drawing.scene.svg_items import along, items, spans, texts
 from viz_model.drawing.scene.writing import short, width_of
 
 FONTS = "'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
@@ -115,7 +129,11 @@ def _drawn(mark: Mark, width: float, colours: dict[str, str]) -> list[str]:
         case Text():
             turned: dict[str, Any] = {"rotate": mark.rotate, "bold": mark.bold, "size": mark.size}
             place = px(mark.x, width), px(mark.y, width)
-            return [_text(*place, mark.text, colours.get(mark.fill, mark.fill), mark.anchor, **turned)]
+            return [_text(*place, mark.text, colours, colours.get(mark.fill, mark.fill), mark.anchor, **turned)]
+        case Texts():
+            return texts(mark, width, colours)
+        case Items():
+            return items(mark, width, colours)
         case Rect():
             return _rect(mark, width, colours)
         case Path():
@@ -125,7 +143,8 @@ def _drawn(mark: Mark, width: float, colours: dict[str, str]) -> list[str]:
 def _text(
     x: float,
     y: float,
-    text: str,
+    text: Words,
+    colours: dict[str, str],
     fill: str,
     anchor: str = "start",
     *,
@@ -138,7 +157,7 @@ def _text(
     more += f' font-size="{size:g}"' if size != 12 else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" dominant-baseline="central" fill="{fill}"{more}>'
-        f"{escape(text)}</text>"
+        f"{spans(text, colours, x, size)}</text>"
     )
 
 
@@ -156,8 +175,13 @@ def _rect(mark: Rect, width: float, colours: dict[str, str]) -> list[str]:
 
 
 def _path(mark: Path, width: float, colours: dict[str, str]) -> list[str]:
-    places = [(a * width + b, c * width + d) for (a, b), (c, d) in zip(mark.x, mark.y, strict=True)]
-    known = [(x, y) for x, y in places if math.isfinite(x) and math.isfinite(y)]
+    runs: list[list[tuple[float, float]]] = [[]]
+    for x, y in zip(along(mark.x, width), along(mark.y, width), strict=True):
+        if math.isfinite(x) and math.isfinite(y):
+            runs[-1].append((x, y))
+        elif runs[-1]:
+            runs.append([])
+    known = [place for run in runs for place in run]
     if not known:
         return []
     if mark.curve == "link":
@@ -165,7 +189,8 @@ def _path(mark: Path, width: float, colours: dict[str, str]) -> list[str]:
         middle = (x0 + x1) / 2
         way = f"M{x0:.1f},{y0:.1f}C{middle:.1f},{y0:.1f} {middle:.1f},{y1:.1f} {x1:.1f},{y1:.1f}"
     else:
-        way = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in known) + ("Z" if mark.fill else "")
+        lines = ("L".join(f"{x:.1f},{y:.1f}" for x, y in run) for run in runs if run)
+        way = "".join(f"M{line}{'Z' if mark.fill else ''}" for line in lines)
     fill = f'"{_colour(mark.fill, colours)}" fill-opacity="{mark.opacity:g}"' if mark.fill else '"none"'
     look = f' stroke="{_colour(mark.stroke, colours)}" stroke-width="{mark.thick:g}"' if mark.stroke else ""
     look += f' stroke-opacity="{mark.opacity:g}"' if mark.opacity != 1 else ""
@@ -177,7 +202,24 @@ def _colour(name: str | None, colours: dict[str, str]) -> str:
     return "none" if name is None else colours.get(name, name)
 
 
+def _stop(mark: Cells, value: float) -> tuple[str, float]:
+    """Between two stops the role of the nearer one, and an opacity that changes evenly."""
+    after = next((n for n, (at, *_) in enumerate(mark.stops) if at > value), len(mark.stops))
+    if after in (0, len(mark.stops)):
+        return mark.stops[min(after, len(mark.stops) - 1)][1:]
+    (a, near, low), (b, far, high) = mark.stops[after - 1 : after + 1]
+    part = (value - a) / (b - a)
+    return near if part < 0.5 else far, low + part * (high - low)
+
+
+def _share(mark: Cells, value: float) -> float:
+    """How much of its colour a number has."""
+    return _stop(mark, value)[1] if mark.look == "stops" else min(1.0, abs(value) / mark.top)
+
+
 def _hue(mark: Cells, value: float) -> str:
+    if mark.look == "stops":
+        return _stop(mark, value)[0]
     is_signed = mark.look == "signed" or (mark.look == "bars" and mark.signed)
     return ("negative" if value < 0 else "positive") if is_signed else mark.role
 
@@ -187,7 +229,7 @@ def _cells(mark: Cells, width: float, colours: dict[str, str]) -> list[str]:
     if mark.look == "blank":
         return []
     x, y, w, h = (px(length, width) for length in (mark.x, mark.y, mark.width, mark.height))
-    if values.size > MOST_SHAPES and mark.look != "bars":
+    if values.size > MOST_SHAPES and mark.look not in ("bars", "stops"):
         image = png.data_uri(_pixels(mark, values, colours))
         return [
             f'<image x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" preserveAspectRatio="none" '
@@ -200,7 +242,9 @@ def _cells(mark: Cells, width: float, colours: dict[str, str]) -> list[str]:
         right, below = left + across - min(mark.gap, across / 4), above + down
         fill, share = "url(#hidden)", 1.0
         if math.isfinite(value):
-            fill, share = colours[_hue(mark, value)], min(1.0, abs(value) / mark.top)
+            fill, share = _colour(_hue(mark, value), colours), _share(mark, value)
+        elif mark.empty:
+            continue
         if mark.look == "bars":
             left, right = left + 0.12 * across, left + 0.88 * across
             if math.isfinite(value):
@@ -252,7 +296,7 @@ def _numbers(mark: Cells, width: float, colours: dict[str, str]) -> list[str]:
             middle, fill = max(above + 7, foot - 8), colours["ink"]
         else:
             fill = _readable(colours, _hue(mark, value), share)
-        drawn.append(_text(x + (column + 0.5) * across, middle, text, fill, "middle"))
+        drawn.append(_text(x + (column + 0.5) * across, middle, text, colours, fill, "middle"))
     return drawn
 
 
@@ -274,30 +318,37 @@ def _readable(colours: dict[str, str], role: str, share: float) -> str:
 
 
 def _labels(mark: Labels, width: float, colours: dict[str, str]) -> list[str]:
-    """Names along an edge, as many as there is room for; slanted where they would touch."""
-    names = [short(name, mark.most) for name in mark.texts]
+    """Names along an edge, as many as there is room for; slanted where they would touch and may be."""
+    names = [short(name, mark.most) if isinstance(name, str) else name for name in mark.texts]
     if not names:
         return []
-    step, x, y = px(mark.length, width) / len(names), px(mark.x, width), px(mark.y, width)
-    marked, ink = -1 if mark.marked is None else mark.marked, colours["ink"]
-    longest = max(map(width_of, names))
+    said = [name if isinstance(name, str) else " ".join(run.text for line in name for run in line) for name in names]
+    length, x, y = px(mark.length, width), px(mark.x, width), px(mark.y, width)
+    begin, even = (y if mark.along == "y" else x), length / len(names)
+    places = begin + (np.arange(len(names)) + 0.5) * even if mark.places is None else along(mark.places, width)
+    step = (float(np.abs(np.diff(places)).min()) if len(places) > 1 else abs(length)) or even
+    marked, ink = -1 if mark.marked is None else mark.marked, colours.get(mark.fill, mark.fill)
+    longest = max(map(width_of, said))
+    slanted = False
     if mark.along == "y":
-        every, slanted = max(1, math.ceil(LINE / step)), False
-    elif all(name.isdecimal() for name in names):
-        every, slanted = next((n for n in _COUNTED if longest + 10 <= step * n), len(names)), False
+        every = max(1, math.ceil(LINE / step))
+    elif mark.turn != "always" and all(name.isdecimal() for name in said):
+        every = next((n for n in _COUNTED if longest + 10 <= step * n), len(names))
+    elif mark.turn == "never":
+        every = 1 if longest + 6 <= step else math.ceil((longest + 8) / step)
     else:
-        slanted = longest + 6 > step
+        slanted = mark.turn == "always" or longest + 6 > step
         every = max(1, math.ceil(LINE / step)) if slanted else 1
     drawn = []
-    for i, name in enumerate(names):
+    for i, (name, place) in enumerate(zip(names, places.tolist(), strict=True)):
         is_near = marked >= 0 and every > 1 and 0 < abs(i - marked) < every
         if (i % every and i != marked) or is_near:
             continue
-        middle, bold = (i + 0.5) * step, i == marked
+        look: dict[str, Any] = {"bold": i == marked, "size": mark.size}
         if mark.along == "y":
-            drawn.append(_text(x, y + middle, name, ink, mark.anchor or "end", bold=bold))
+            drawn.append(_text(x, place, name, colours, ink, mark.anchor or "end", **look))
         elif slanted:
-            drawn.append(_text(x + middle + 4, y + 4, name, ink, "end", rotate=-45, bold=bold))
+            drawn.append(_text(place + 4, y + 4, name, colours, ink, "end", rotate=-45, **look))
         else:
-            drawn.append(_text(x + middle, y + 8, name, ink, "middle", bold=bold))
+            drawn.append(_text(place, y + 8, name, colours, ink, "middle", **look))
     return drawn
