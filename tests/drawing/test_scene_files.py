@@ -97,6 +97,8 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     page = html(scene(Cells(id="c", height=40, values=values)), "zh")
     assert '<html lang="zh">' in page and "A &lt;title&gt;" in page and page.count("</script") == 1
-    assert not re.search(r"(src|href)=|https?://(?!www\.w3\.org)|\bimport\b\s*[\"'(]|fetch\(", page)
+    outside = page.partition("<script")[0]
+    assert not re.search(r"<link|\bsrc=|url\(|@import", outside), "styles and markup ask for nothing"
+    assert not re.search(r"https?://(?!www\.w3\.org)|\bimport\b\s*[\"'(]|fetch\(|XMLHttpRequest", page)
     (data,) = re.findall(r'atob\("([^"]+)"\)', page)
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
