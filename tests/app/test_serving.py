@@ -110,7 +110,7 @@ def test_a_browser_has_nothing_to_refuse(served: str, chromium: object) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{served}/block?text=The+cat+sat", timeout=120_000)
-    page.wait_for_selector(".js-plotly-plot .heatmaplayer", timeout=120_000)
+    page.wait_for_selector(".st-key-block-strips canvas", timeout=120_000)
     page.goto(f"{served}/attention?text=The+cat+sat", timeout=120_000)
     page.wait_for_selector(".st-key-attention-head canvas", timeout=120_000)
     page.close()

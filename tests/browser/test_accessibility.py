@@ -138,13 +138,9 @@ def test_what_is_streamlits_own_is_still_there(met: dict[str, set[Known]]) -> No
 def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     """Reached by Tab, opened by Enter, walked with the arrows; a number asks how it was made; Escape leads back."""
     page = visit("/next_token", text="Once upon a time")
-    charts = page.get_by_test_id("stPlotlyChart")
-    page.wait_for_function(
-        "() => document.querySelectorAll('.js-plotly-plot').length"
-        " === document.querySelectorAll('.figure-numbers').length"
-    )
-    button = charts.first.locator(".figure-numbers")
-    assert button.get_attribute("aria-label") == f"Numbers: {charts.first.get_attribute('aria-label')}"
+    button = page.locator("[data-testid=stMain] .figure-numbers").first
+    title = button.evaluate("button => button.parentNode.querySelector('.flow').getAttribute('aria-label')")
+    assert title and button.get_attribute("aria-label") == f"Numbers: {title}"
     button.focus()
     page.keyboard.press("Enter")
     cells = page.locator("dialog[open] table").first.locator("tbody [role]")
@@ -157,7 +153,7 @@ def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     row = page.locator("dialog[open] table").first.locator("tbody tr").nth(1)
     assert page.evaluate(focused) == row.locator("[role]").last.inner_text()
     page.keyboard.press("Escape")
-    assert page.evaluate("() => document.activeElement.className") == "figure-numbers"
+    assert page.evaluate(f"() => {{ {inside}; return at.className }}") == "figure-numbers"
     page.keyboard.press("Enter")
     cells.first.wait_for()
     page.keyboard.press("Enter")
@@ -175,5 +171,5 @@ def test_small_print_and_movement_are_as_the_visitor_asked(visit: Visit) -> None
         ".every(e => getComputedStyle(e).color === 'rgb(0, 0, 0)')"
     )
     page.emulate_media(forced_colors="active")
-    kept = "() => getComputedStyle(document.querySelector('.js-plotly-plot .main-svg')).forcedColorAdjust"
-    assert page.evaluate(kept) == "none"
+    kept = "canvas => getComputedStyle(canvas).forcedColorAdjust"
+    assert page.locator("[data-testid=stMain] .panel > canvas").first.evaluate(kept) == "none"
