@@ -46,8 +46,8 @@ def test_bars_stand_where_their_values_say(as_lengths: bool) -> None:
 
 @pytest.mark.parametrize("slant", ["/", "\\"])
 def test_lines_across_a_bar_end_at_its_edges(slant: Literal["/", "\\"]) -> None:
-    place = {"x": np.array([10.0]), "y": np.array([5.0]), "width": np.array([20.0]), "height": np.array([8.0])}
-    path = one(scene(Items(id="b", **place, fill="key", hatch="ink", slant=slant)), "path")
+    x, y, width, height = (np.array([n]) for n in (10.0, 5.0, 20.0, 8.0))
+    path = one(scene(Items(id="b", x=x, y=y, width=width, height=height, fill="key", hatch="ink", slant=slant)), "path")
     ends = np.array([[float(n) for n in pair.split(",")] for pair in re.split("[ML]", path.get("d", ""))[1:]])
     assert len(ends) == 8 and path.get("stroke") == PALETTES["light"]["ink"]
     assert ends[:, 0].min() >= 10 and ends[:, 0].max() <= 30 and ends[:, 1].min() >= 5 and ends[:, 1].max() <= 13
