@@ -84,6 +84,15 @@ def test_importing_the_package_brings_no_interface() -> None:
     assert done.stdout.split() == []
 
 
+def written_out(node: ast.AST) -> int:
+    """How many numbers a literal holds; what is given to a function in it, such as the place of a mark, is none."""
+    if isinstance(node, ast.Constant):
+        return int(type(node.value) in (int, float, complex))
+    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.UnaryOp | ast.BinOp):
+        return sum(map(written_out, ast.iter_child_nodes(node)))
+    return 0
+
+
 def made_up_numbers(module: ast.Module) -> Iterator[str]:
     """Where a file draws random numbers, or holds an array of numbers written out."""
     for node in ast.walk(module):
@@ -101,9 +110,7 @@ def made_up_numbers(module: ast.Module) -> Iterator[str]:
             if parts[0] in ("random", "secrets") or parts[:2] in (["np", "random"], ["numpy", "random"]) or of_torch:
                 yield name
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            numbers = sum(
-                isinstance(part, ast.Constant) and type(part.value) in (int, float, complex) for part in ast.walk(node)
-            )
+            numbers = written_out(node)
             if numbers > LONGEST_LITERAL:
                 yield f"line {node.lineno}: {numbers} numbers written out"
 

@@ -221,7 +221,7 @@ CONFIGS = {name: registry.config_of(name) for name in ("story-pre-ln", "translat
 def test_any_address_is_a_view_of_a_model_on_offer(query: dict[str, str]) -> None:
     view, notices = state.parse(query, list(CONFIGS), CONFIGS, "en")
     config = CONFIGS[view.model]
-    assert view.layer < config.depth(view.stack(config)) and view.head < config.n_heads
+    assert (view.layer or 0) < config.depth(view.stack(config)) and (view.head or 0) < config.n_heads
     assert all(len(str(value)) <= 300 for notice in notices for value in notice.values.values())
     for language in LANGUAGES:
         for notice in notices:

@@ -77,7 +77,7 @@ def sent(app: AppTest) -> dict[str, int]:
             if hasattr(child, "children"):
                 walk(child, f"{path}.{n}")
             else:
-                name = getattr(child.proto, "component_name", "") or getattr(child.proto, "id", "")
+                name = f"{getattr(child.proto, 'component_name', '')} {getattr(child.proto, 'id', '')}"
                 found[f"{child.type} {name} {path}.{n}"] = child.proto.ByteSize()
 
     walk(app._tree, "")

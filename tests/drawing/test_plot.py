@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from scenes import Sent, read
 from viz_model.drawing import axes, bars, curves, plot, sheet, theme
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.heatmap import HeatmapView, on_sheet
+from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene import Run, encode
+from viz_model.drawing.scene.svg import svg
 
 WIDTH = 500
 
@@ -146,3 +149,14 @@ def test_round_numbers_stand_along_an_axis() -> None:
     assert sent.mark("names x")["texts"] == ["0", "20", "40", "60", "80"]
     assert sent.mark("names y")["texts"] == ["0%", "20%", "40%", "60%", "80%"]
     assert sent.mark("title x")["text"] == "n"
+
+
+def test_a_plot_is_written_to_a_file() -> None:
+    figure = sheet.Sheet()
+    bars.upward(figure, [3.0, -1.0, 2.0], theme.POSITIVE, outside=["three", "", "<b>two</b>"])
+    curves.line(figure, [0, 1, 2], [1.0, 2.0, 0.0], curves.Style(theme.NEGATIVE), marks=8)
+    axes.columns(figure, ["a", "b", "c"])
+    picture = svg(plot.scene(theme.layout(figure, height=200), "figure", "what it shows"), 400)
+    ElementTree.fromstring(picture)
+    assert picture.count("A4,4 0 1 1 4,0") == 3 and ">three</text>" in picture and ">two</tspan>" in picture
+    assert picture.count(f'fill="{PALETTES["light"]["positive"]}"') == 3 and ">b</text>" in picture

@@ -118,7 +118,7 @@ def test_padding_is_shown_as_what_this_run_did_not_do(opened: Opened) -> None:
 
 
 def test_the_stepper_selects_the_token_of_the_whole_page(opened: Opened) -> None:
-    app = opened(PAIRS[0], target=TARGET, token="1")
+    app = opened(PAIRS[0], target=TARGET, token="1", layer="0", head="0")
     app.slider(key="cross_attention.step").set_value(4).run()
     assert not app.exception
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")

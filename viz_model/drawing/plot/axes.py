@@ -121,18 +121,14 @@ def _number(value: Any) -> float:
 def axes_of(sheet: Sheet) -> dict[str, Axis]:
     """All axes of a sheet by their names; those that match share their range."""
     found: dict[str, Axis] = {}
-    for name, said in sheet.layout.items():
-        if name[1:5] == "axis":
-            axis = f"{name[0]}{name[5:]}"
-            found[axis] = _axis(
-                axis, said, [trace for trace in sheet.traces if (trace.get(f"{axis[0]}axis") or axis[0]) == axis], sheet
-            )
+    for key, said in sheet.layout.items():
+        if key[1:5] == "axis":
+            name = f"{key[0]}{key[5:]}"
+            along = [trace for trace in sheet.traces if (trace.get(f"{name[0]}axis") or name[0]) == name]
+            found[name] = _axis(name, said, along, sheet)
     for name, axis in found.items():
-        together = [
-            other
-            for other in found.values()
-            if (other.said.get("matches") or other.name) == (axis.said.get("matches") or name)
-        ]
+        leader = axis.said.get("matches") or name
+        together = [other for other in found.values() if (other.said.get("matches") or other.name) == leader]
         if len(together) > 1 and not any(other.said.get("range") is not None for other in together):
             low, high = min(other.low for other in together), max(other.high for other in together)
             found[name] = axis._replace(low=low, high=high)
@@ -146,7 +142,8 @@ def _axis(name: str, said: Mapping[str, Any], traces: Sequence[Trace], sheet: Sh
     letter = name[0]
     names: dict[str, int] = {}
     for trace in traces:
-        for value in trace.get(letter) if trace.get(letter) is not None else ():
+        given: Any = trace.get(letter)
+        for value in () if given is None else given:
             if isinstance(value, str):
                 names.setdefault(value, len(names))
     kind: Kind = said.get("type") or ("category" if names else "linear")

@@ -43,9 +43,8 @@ def _samples(marks: list[Mark]) -> Iterator[Mark]:
                 yield replace(mark, x=np.array(xs), y=np.array(ys), head=0)
             case Items() if mark.width is None and mark.symbol:
                 one = _first(mark)
-                yield replace(
-                    one, x=np.array([14.0]), y=np.array([float(MIDDLE)]), size=min(11, max(6, float(one.size)))
-                )  # type: ignore[arg-type]
+                size: Any = one.size
+                yield replace(one, x=np.array([14.0]), y=np.array([float(MIDDLE)]), size=min(11, max(6, size)))
             case Items() if mark.width is not None:
                 one = _first(mark)
                 yield replace(

@@ -212,7 +212,7 @@ def scale_bar(n: int, sheet: Sheet, bar: Mapping[str, Any], frame: Frame) -> lis
                 **look,
             )
         ]
-        anchors = ("start", "middle", "end")
+        anchors: Sequence[Any] = ("start", "middle", "end")
         return marks + [
             Text(
                 id=f"scale.{n}.{i}",
@@ -221,7 +221,7 @@ def scale_bar(n: int, sheet: Sheet, bar: Mapping[str, Any], frame: Frame) -> lis
                 y=y + 18,
                 anchor=anchors[i],
                 fill="muted",
-            )  # type: ignore[arg-type]
+            )
             for i, text in enumerate(texts)
         ]
     marks = [

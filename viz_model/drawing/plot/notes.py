@@ -13,7 +13,7 @@ from viz_model.drawing.plot.axes import Axis
 from viz_model.drawing.plot.colours import dashes, role_of
 from viz_model.drawing.plot.frame import Frame
 from viz_model.drawing.plot.writing import SMALLEST, lines, wide, words
-from viz_model.drawing.scene import Length, Mark, Path, Rect, Text
+from viz_model.drawing.scene import Mark, Path, Rect, Text
 
 
 def _share(value: Any, ref: str, axes: Mapping[str, Axis], *, is_note: bool) -> float:
@@ -94,7 +94,7 @@ def note(n: int, said: Mapping[str, Any], axes: Mapping[str, Axis], frame: Frame
     anchor = {"left": "start", "center": "middle", "right": "end"}[xanchor]
     half = 0.62 * size + 1
     down += {"top": half, "middle": 0, "bottom": -half}[yanchor]
-    place: Length = (float(at_x[0]), float(at_x[1]) + right)
+    place = float(at_x[0]), float(at_x[1]) + right
     if said.get("bgcolor"):
         width, height = wide(text, size) + 6, lines(text) * (size + 4) + 2
         begin = {"start": -3.0, "middle": -width / 2, "end": 3 - width}[anchor]

@@ -58,7 +58,7 @@ def _listed(values: Any, n: int) -> list[Any]:
 def colours_of(colour: Any, trace: Mapping[str, Any], marker: Mapping[str, Any]) -> tuple[Any, Any]:
     """(role, opacity) of marks: each one for all, or a list with one for each."""
     whole = 1.0 if trace.get("opacity") is None else float(trace["opacity"])
-    given = marker.get("opacity")
+    given: Any = marker.get("opacity")
     if isinstance(colour, str) and not isinstance(given, (np.ndarray, list)):
         role, alpha = role_of(colour)
         return role, round(alpha * whole * (1.0 if given is None else float(given)), 3)

@@ -22,6 +22,9 @@ from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pic
 MOST_BYTES = 140_000
 """Bytes of a picture, unless the present selection alone takes more."""
 
+MOST_LABELS = 64
+"""What is said of more items than these is sent for the present selection alone, where there is no room for all."""
+
 _KINDS = {
     Cells: "cells",
     Items: "items",
@@ -175,6 +178,8 @@ def _mark(mark: Any, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
         value = getattr(mark, field.name)
         is_plain = isinstance(value, (str, int, float, tuple, type(None)))
         if is_plain and value == field.default and field.name not in _NEEDED:
+            continue
+        if is_coarse and field.name == "labels" and len(value) > MOST_LABELS:
             continue
         name = _RENAMED.get(field.name, field.name) if isinstance(mark, Cells) else field.name
         # Only the numbers of cells are many; places are exact.

@@ -39,7 +39,7 @@ class Ground(NamedTuple):
 
 def nth(value: One | Sequence[One] | np.ndarray, i: int) -> One:
     """One value for all, or one for each."""
-    return value if isinstance(value, str | float | int) else value[i]
+    return value[i] if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else value
 
 
 def n(value: float) -> str:

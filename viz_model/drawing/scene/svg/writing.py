@@ -132,7 +132,7 @@ def texts(mark: Texts, ground: Ground) -> list[str]:
     return [
         written(ground, words, x, y, anchor=nth(mark.anchor, i), size=mark.size, fill=nth(mark.fill, i), mono=mark.mono)
         for i, (words, x, y, room) in enumerate(zip(mark.texts, xs, ys, rooms, strict=True))
-        if words and math.isfinite(x) and math.isfinite(y) and wide(words, mark.size) + 4 <= room
+        if plain(words) and math.isfinite(x) and math.isfinite(y) and wide(words, mark.size) + 4 <= room
     ]
 
 

@@ -22,7 +22,7 @@ from viz_model.topics.attention.pictures.steps import StepsView
 GRID_SIZE = 64
 """Cells along a side of a small map at the most; longer texts are pooled, so the payload stays the same."""
 
-GRID_CELLS = 64_000
+GRID_CELLS = 48_000
 """Cells of all small maps together: 4 bytes each on their way to the browser."""
 
 LARGEST = 88
