@@ -17,7 +17,6 @@ from tiny_models import language_model, tiny_config
 from viz_model.app import pictures, state
 from viz_model.app.page import Page
 from viz_model.app.pictures import Dimension
-from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
 from viz_model.drawing.scene import Panel, Scene, Text
 
@@ -39,7 +38,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 def page(session: dict[str, Any]) -> Page:
     lm = language_model(tiny_config())
     trace = lm.trace(ids=list(range(6))).at("decoder")
-    view = ViewState(model="tiny", text="", layer=1, head=2, token=3)
+    view = state.Shown(model="tiny", text="", layer=1, head=2, token=3)
     session[state._SESSION] = view
     return Page("attention", "attention", view, lm, trace, Texts("en"), 3, {})
 
@@ -62,7 +61,7 @@ def ahead(page: Page, draw: Any, by: tuple[Dimension, ...] = ALL, key: str = "pi
     return scenes.read(pictures.of(page, draw, key, by))
 
 
-def at(page: Page, **changed: int) -> Page:
+def at(page: Page, **changed: Any) -> Page:
     token = changed.pop("token", page.token)
     return dataclasses.replace(page, token=token, view=dataclasses.replace(page.view, token=token, **changed))
 
@@ -79,7 +78,7 @@ def test_every_neighbour_is_what_the_page_draws_there(by: tuple[Dimension, ...],
     draw = Drawing()
     sent = ahead(page, draw, by)
     assert not pictures.end()
-    sizes = {"layer": page.trace.n_layers, "head": page.lm.config.n_heads, "token": 6}
+    sizes: dict[Dimension, int] = {"layer": page.trace.n_layers, "head": page.lm.config.n_heads, "token": 6}
     for name in by:
         for n in range(sizes[name]):
             assert tuple({**HERE, name: n}[each] for each in by) in sent.cases
@@ -113,7 +112,8 @@ def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads
         assert {case[:2] for case in found if case[2] == here[2]} | {here[:2]} == pairs
     # In one dimension first, the nearest first, and the head before the layer before the token.
     changed = [tuple(n for n in range(3) if case[n] != here[n]) for case in found]
-    order = [{(1,): 0, (0,): 1, (2,): 2}.get(which, 3) for which in changed]
+    turn: dict[tuple[int, ...], int] = {(1,): 0, (0,): 1, (2,): 2}
+    order = [turn.get(which, 3) for which in changed]
     assert order == sorted(order)
     for kind in ((1,), (0,), (2,)):
         alike = [case for case, which in zip(found, changed, strict=True) if which == kind]
@@ -124,7 +124,7 @@ def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads
 
 def test_time_is_bounded(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr(pictures.time, "monotonic", iter(range(100)).__next__)
+    monkeypatch.setattr("viz_model.app.pictures.time.monotonic", iter(range(100)).__next__)
     draw = Drawing()
     assert list(ahead(page, draw).cases) == [(1, 2, 3)] == draw.drawn
 

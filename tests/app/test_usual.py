@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from app_driver import open_page
 
@@ -12,7 +14,7 @@ MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
 RUN = runs.RunKey(MODEL, CAT)
 
 
-def place(**chosen: int) -> usual.Place:
+def place(**chosen: Any) -> usual.Place:
     return usual.place(RUN, ViewState(model=MODEL, **chosen), "decoder", "attn")
 
 

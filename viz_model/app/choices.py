@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-S = TypeVar("S", str, int)
+S = TypeVar("S", bound=str | int)
 V = TypeVar("V")
 
 
@@ -33,7 +33,7 @@ class Choice(Generic[V]):
 
 def one_of(name: str, values: Sequence[S], default: S | None = None) -> Choice[S]:
     """One of a few words or numbers; unless said otherwise the first."""
-    by_text = {str(value): value for value in values}
+    by_text: dict[str, S] = {str(value): value for value in values}
 
     def read(text: str) -> S:
         if text not in by_text:

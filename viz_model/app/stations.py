@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from viz_model.app.page import Page
@@ -41,5 +43,5 @@ def onward(page: Page) -> None:
             if 0 <= at + step < len(passed):
                 name = passed[at + step]
                 label = page.t(f"common.page_{name}")
-                side = "left" if step < 0 else "right"
+                side: Literal["left", "right"] = "left" if step < 0 else "right"
                 st.page_link(page.pages[name], label=label, icon=f":material/{icon}:", icon_position=side)

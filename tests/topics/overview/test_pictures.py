@@ -118,8 +118,8 @@ def test_the_picture_holds_all_numbers_in_order(which: int, config: ModelConfig)
         assert found.mark("open", panel=panel)["act"] == {"pick": place}
     asked = list(found.cells())
     assert len(asked) == len(strips) + len(blocks) + len(view.next_tokens)
-    for which, values in asked:
-        site, index = which.at(0, 0) or ("", ())
+    for of_run, values in asked:
+        site, index = of_run.at(0, 0) or ("", ())
         assert values[0, 0] == pytest.approx(trace.whole[site][index].item(), abs=1e-6)
 
 

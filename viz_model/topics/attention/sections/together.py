@@ -38,8 +38,8 @@ def _together(page: Page) -> Together:
 
 def _row(page: Page) -> strips.StripsView:
     """What the heads mixed, side by side."""
-    names = (page.words(name) for name in ("together_mixed", "together_axis", "form_length"))
-    return concatenation(_together(page).mixed, *names, page.at("attn.z"), page.token)
+    mixed, axis, length = (page.words(name) for name in ("together_mixed", "together_axis", "form_length"))
+    return concatenation(_together(page).mixed, mixed, axis, length, page.at("attn.z"), page.token)
 
 
 def _matrix(page: Page) -> strips.StripsView:

@@ -29,8 +29,10 @@ def section(page: Page) -> None:
         top = largest(row_of(page), n_seen)
         names = {"token": page.token_name(), "strongest": page.token_name(top.at)}
         st.subheader(page.words("instead", reading=STRONGEST.label(page.t.language, top, **names)), anchor=False)
-        names = page.token_labels, page.words("weight")
-        elements.heat_rows(page, lambda page: row_strip(row_of(page), *names), "instead", page.words("instead_alt"))
+        labels, weight = page.token_labels, page.words("weight")
+        elements.heat_rows(
+            page, lambda page: row_strip(row_of(page), labels, weight), "instead", page.words("instead_alt")
+        )
         elements.source(page, site)
     with see:
         elements.see(page, "what")
