@@ -21,7 +21,7 @@ _LEADING = 1.25
 _BOLD = 1.06
 """Of the size from line to line; how much wider bold writing is."""
 
-_COUNTED = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+_COUNTED = tuple(step * 10**power for power in range(3) for step in (1, 2, 5))
 """Every how many-th of names that are numbers may be written."""
 
 _PIECE = re.compile(r"\s*(?:[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]|[^\s\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]+)")
