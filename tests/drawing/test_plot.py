@@ -158,5 +158,5 @@ def test_a_plot_is_written_to_a_file() -> None:
     axes.columns(figure, ["a", "b", "c"])
     picture = svg(plot.scene(theme.layout(figure, height=200), "figure", "what it shows"), 400)
     ElementTree.fromstring(picture)
-    assert picture.count("<circle") == 3 and ">three</text>" in picture and ">two</tspan>" in picture
+    assert picture.count("A4,4 0 1 1 4,0") == 3 and ">three</text>" in picture and ">two</tspan>" in picture
     assert picture.count(f'fill="{PALETTES["light"]["positive"]}"') == 3 and ">b</text>" in picture

@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
 import scenes
+from svg_files import drawn, found, numbers, scene
+from tiny_models import language_model, tiny_config
 
+import viz_model as vm
+from viz_model.app import texts
+from viz_model.drawing import plot
 from viz_model.drawing.palettes import PALETTES
-from viz_model.drawing.scene import Cells, Labels, Panel, Path, Rect, Scene, Select, Text, png
+from viz_model.drawing.scene import (
+    Cells,
+    Items,
+    Key,
+    Labels,
+    Mark,
+    Panel,
+    Path,
+    Rect,
+    Run,
+    Scene,
+    Select,
+    Text,
+    Words,
+    png,
+)
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.svg import MOST_SHAPES, svg
-
-NAMESPACE = "{http://www.w3.org/2000/svg}"
-
-
-def scene(*marks: object, width: int = 200, n_panels: int = 1, even: bool = False) -> Scene:
-    panels = [Panel(id=f"p{n}", marks=marks, height=100, min=width) for n in range(n_panels)]  # type: ignore[arg-type]
-    return Scene(id="s", panels=panels, title="A <title>", description="what & why", words={"masked": "m"}, even=even)
-
-
-def found(drawn: Scene, tag: str, **options: object) -> list[ET.Element]:
-    root = ET.fromstring(svg(drawn, **options))  # type: ignore[arg-type]
-    return [part for part in root.iter(NAMESPACE + tag) if "pattern" not in part.attrib]
+from viz_model.drawing.sheet import Sheet
+from viz_model.topics.architectures.pictures import diagram
+from viz_model.topics.attribution.numbers import attribution
+from viz_model.topics.attribution.numbers import views as attributions
+from viz_model.topics.attribution.pictures.grid import draw_grid
+from viz_model.topics.block.numbers import views as blocks
+from viz_model.topics.block.pictures.neurons import draw_curve
+from viz_model.topics.next_token.numbers.views import choice_view
+from viz_model.topics.next_token.pictures.tail import TailView, draw_tail
+from viz_model.topics.position.numbers import views as positions
+from viz_model.topics.position.pictures.waves import draw_waves
 
 
 def test_a_file_names_itself_and_its_text_stays_text() -> None:
@@ -87,7 +109,7 @@ def test_bars_reach_back_lines_join_and_labels_make_room() -> None:
     (bar,) = [part for part in found(drawn, "rect", width=200) if part.get("fill") == PALETTES["light"]["ffn"]]
     assert float(bar.get("x", "")) == 30 and float(bar.get("width", "")) == 20
     (path,) = [part for part in found(drawn, "path", width=200) if "C" in part.get("d", "")]
-    assert path.get("d") == "M5.0,1.0C100.0,1.0 100.0,9.0 195.0,9.0"
+    assert path.get("d") == "M5,1C100,1 100,9 195,9"
     names = found(drawn, "text", width=200)
     bold = [name.text for name in names if name.get("font-weight")]
     assert bold == ["name 7"] and len(names) < 40
@@ -102,3 +124,123 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     assert not re.search(r"https?://(?!www\.w3\.org)|\bimport\b\s*[\"'(]|fetch\(|XMLHttpRequest", page)
     (data,) = re.findall(r'atob\("([^"]+)"\)', page)
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
+
+
+def trace_of(*ids: int) -> vm.Trace:
+    return language_model(tiny_config()).trace(ids=list(ids or (3, 1, 41, 59, 8, 5)))
+
+
+def tail() -> Sheet:
+    asked = vm.Sampling(temperature=0.7, top_k=9, top_p=0.8)
+    names = ("model", "kept", "dropped", "p", "mass", "rank", "top_k", "top_p")
+    view = TailView.of(choice_view(trace_of(), -1, asked), asked)
+    return draw_tail(view, {name: name for name in names})
+
+
+def curve() -> Sheet:
+    view = blocks.curve_view(trace_of(), 1, 2)
+    assert view is not None
+    return draw_curve(view, {name: name for name in ("before", "after", "count")})
+
+
+def waves() -> Sheet:
+    words = {name: name for name in ("pair", "dimension", "beyond", "axis")}
+    return draw_waves(positions.waves_view(trace_of(), 3, 2, whole_context=True), words)
+
+
+def grid() -> Sheet:
+    trace = trace_of().at("decoder")
+    found = attribution.of_logit(trace, attribution.decompose(trace, 3), 5, "average")
+    words = {name: name for name in ("layer", "head", "cross", "ffn")}
+    return draw_grid(attributions.grid_view(found), words, (1, "attn", 0))
+
+
+def blocks_of() -> Sheet:
+    pair = (diagram.Stack(tiny_config(), "decoder"), diagram.Stack(tiny_config("post"), "decoder"))
+    view, _ = diagram.DiagramView.pair(*pair)
+
+    speak = texts.Texts("zh")
+
+    def words(key: str, **values: object) -> str:
+        return speak(f"architectures.{key}", **values)
+
+    return diagram.draw_diagram(view, words, "a <model>", 0, speak.site_label)
+
+
+def counted(marks: Iterable[Mark], width: float) -> Counter[str]:
+    """How many elements of which kind marks are, told from what they hold alone."""
+    found: Counter[str] = Counter()
+    for mark in marks:
+        match mark:
+            case Cells(look="bars"):
+                found["rect"] += int((np.asarray(mark.values) != 0).sum())
+            case Cells():
+                known = np.isfinite(mark.values)
+                if mark.look == "signed" or mark.look == "share":
+                    found["rect"] += int((np.abs(np.asarray(mark.values)[known]) / mark.top > 0.001).sum())
+                    found["rect"] += 0 if mark.empty else int((~known).sum())
+            case Items():
+                stands = along(mark.x, width) + along(mark.y, width)
+                n = int(np.isfinite(stands).sum())
+                if mark.width is not None:
+                    found["rect"] += n
+                    found["path"] += n if mark.hatch else 0
+                elif isinstance(mark.symbol, str):
+                    found["path"] += n if mark.symbol and np.all(mark.opacity) else 0
+            case Path():
+                stands = along(mark.x, width) + along(mark.y, width)
+                found["path"] += bool(np.isfinite(stands).any()) + bool(mark.head)
+            case Rect():
+                found["rect"] += bool(mark.fill or mark.stroke)
+            case Text():
+                found["text"] += 1
+    return found
+
+
+def along(lengths: np.ndarray, width: float) -> np.ndarray:
+    return lengths if lengths.ndim == 1 else lengths @ np.array([width, 1.0])
+
+
+def said(words: Words) -> str:
+    return words if isinstance(words, str) else "".join(run.text for line in words for run in line)
+
+
+@pytest.mark.parametrize("width", [340, 960])
+@pytest.mark.parametrize("draw", [tail, curve, waves, grid, blocks_of], ids=lambda draw: draw.__name__)
+def test_every_mark_of_a_picture_is_in_its_file(draw: Callable[[], Sheet], width: int) -> None:
+    picture = plot.scene(draw(), "picture", "title", "what it shows")
+    parts: list[Panel | Key] = [*picture.panels, *picture.keys]
+    marks = [mark for part in parts for mark in part.marks]
+    file, expected = svg(picture, width), counted(marks, width)
+    assert expected["rect"] + expected["path"] > 3
+    assert {kind: len(drawn(file, kind)) for kind in ("rect", "path")} == {
+        kind: expected[kind] for kind in ("rect", "path")
+    }
+    written = ["".join(part.itertext()) for part in drawn(file, "text")]
+    assert len(written) >= expected["text"] + len(picture.keys)
+    assert {said(mark.text) for mark in marks if isinstance(mark, Text)} <= set(written)
+    assert {said(key.name) for key in picture.keys} <= set(written)
+    for part in ET.fromstring(file).iter():
+        places = [part.get(name, "0").removesuffix("%") for name in ("x", "y", "width", "height")]
+        assert np.isfinite([float(place) for place in places]).all()
+        assert not re.search("nan|inf", part.get("d", ""))
+
+
+def test_heading_legend_and_note_stand_round_the_panels() -> None:
+    sign = Rect(id="k", width=28, height=14, fill="key")
+    keys = [Key(name=((Run("plain "), Run("bold", bold=True)),), marks=[sign]) for _ in range(9)]
+    framed = dataclasses.replace(scene(width=300), heading="Over it", keys=keys, note="under it " * 20)
+    root = ET.fromstring(svg(framed, 400))
+    assert len(found(framed, "rect", width=400)) == 9
+    written = ["".join(part.itertext()) for part in found(framed, "text", width=400)]
+    assert written[0] == "Over it" and written[1:10] == ["plain bold"] * 9
+    assert " ".join(written[10:]) == ("under it " * 20).strip() and len(written) > 12
+    bare = float(ET.fromstring(svg(scene(width=300), 400)).get("height", ""))
+    assert float(root.get("height", "")) > bare + 5 * 20
+
+
+def test_spare_room_goes_to_the_panels_that_may_grow() -> None:
+    frame = [Rect(id="r", width=(1, 0), height=10, fill="key")]
+    panels = [Panel(id="a", marks=frame, height=10, min=100, most=150), Panel(id="b", marks=frame, height=10, min=100)]
+    row = Scene(id="s", panels=panels, title="t")
+    assert [numbers(part, "width")[0] for part in found(row, "rect", width=508)] == [150, 350]

@@ -1,0 +1,53 @@
+"""A scene as an SVG file, drawn without a browser: what ``frontend/src`` draws for the same width and theme."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from viz_model.drawing.palettes import PALETTES
+from viz_model.drawing.scene.marks import Scene
+from viz_model.drawing.scene.svg.cells import HIDDEN, MOST_SHAPES
+from viz_model.drawing.scene.svg.flow import flowed
+from viz_model.drawing.scene.svg.frame import above, below, moved
+from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
+from viz_model.drawing.scene.svg.marks import drawn
+
+__all__ = ["FONTS", "MOST_SHAPES", "Theme", "svg"]
+
+FONTS = "'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+"""Named with what stands in for them; none is in the file."""
+
+Theme = Literal["light", "dark"]
+
+
+def svg(scene: Scene, width: float = 960, theme: Theme = "light") -> str:
+    """The picture, ``width`` pixels wide and as high as it needs to be."""
+    ground = Ground(width, PALETTES[theme])
+    over, under = above(scene, ground), below(scene, ground)
+    places, height = flowed(scene, width)
+    panels = [
+        moved(drawn(place.panel.marks, ground._replace(width=place.width)), place.x, over.height + place.y)
+        for place in places
+    ]
+    parts = [
+        element("title", speakable(scene.title)),
+        element("desc", speakable(scene.description)),
+        HIDDEN,
+        element("rect", width="100%", height="100%", fill=ground.colour("paper")),
+        *over.shapes,
+        *panels,
+    ]
+    if under.shapes:
+        parts.append(moved(under.shapes, 0, over.height + height))
+    whole = over.height + height + under.height
+    return element(
+        "svg",
+        "\n".join(["", *parts, ""]),
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=whole,
+        viewBox=f"0 0 {n(width)} {n(whole)}",
+        font_family=FONTS,
+        font_size=12,
+        style="font-variant-numeric:tabular-nums",
+    )

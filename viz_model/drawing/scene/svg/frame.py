@@ -1,0 +1,90 @@
+"""What stands over and under a picture: its heading, its legend, a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from viz_model.drawing.scene.marks import Key, Run, Scene
+from viz_model.drawing.scene.svg.ground import Ground, element, n
+from viz_model.drawing.scene.svg.marks import drawn
+from viz_model.drawing.scene.svg.writing import broken, lines_of, wide, written
+
+_SIGN, _HIGH = 28.0, 14.0
+"""Pixels of the marks beside a name, across and down."""
+
+_LINE = 20.0
+_SIZE, _KEY = 14.0, 12.5
+"""Pixels from line to line, and of writing: headings and notes, and names."""
+
+_BESIDE, _BETWEEN = 6.0, 16.0
+"""Pixels between a sign and its name, and between entries."""
+
+
+class Part(NamedTuple):
+    """What stands over or under a picture, from 0 on, and how high it is, in pixels."""
+
+    shapes: list[str]
+    height: float
+
+
+def above(scene: Scene, ground: Ground) -> Part:
+    return _stacked(
+        _prose(scene.heading, ground, "ink"), _legend(scene.keys if scene.keys_at == "above" else (), ground)
+    )
+
+
+def below(scene: Scene, ground: Ground) -> Part:
+    return _stacked(
+        _legend(scene.keys if scene.keys_at == "below" else (), ground), _prose(scene.note, ground, "muted")
+    )
+
+
+def moved(shapes: Sequence[str], x: float, y: float) -> str:
+    """Elements as a group, elsewhere."""
+    return element("g", "\n".join(["", *shapes, ""]), transform=f"translate({n(x)} {n(y)})")
+
+
+def _stacked(*parts: Part) -> Part:
+    shapes, y = [], 0.0
+    for part in parts:
+        if part.shapes:
+            shapes.append(moved(part.shapes, 0, y))
+            y += part.height
+    return Part(shapes, y)
+
+
+def _prose(text: str, ground: Ground, fill: str) -> Part:
+    lines = broken(text, ground.width, _SIZE)
+    rows = [written(ground, line, 0, (row + 0.5) * _LINE, size=_SIZE, fill=fill) for row, line in enumerate(lines)]
+    return Part(rows, _LINE * len(rows) + 4)
+
+
+def _legend(keys: Sequence[Key], ground: Ground) -> Part:
+    """Entries one after the other, in as many lines as they need."""
+    shapes, lines = [], 0
+    for line, x, key in _entries(keys, ground.width):
+        lines = line + 1
+        parts = [moved(drawn(key.marks, ground._replace(width=_SIGN)), 0, -_HIGH / 2)] if key.marks else []
+        parts.append(written(ground, (_name(key),), _beside(key), 0, size=_KEY))
+        shapes.append(moved(parts, x, (line + 0.5) * _LINE))
+    return Part(shapes, _LINE * lines + 2)
+
+
+def _entries(keys: Sequence[Key], width: float) -> Iterator[tuple[int, float, Key]]:
+    """Each entry with its line and where in it it begins."""
+    line, x = 0, 0.0
+    for key in keys:
+        own = _beside(key) + wide((_name(key),), _KEY)
+        if x and x + own > width:
+            line, x = line + 1, 0.0
+        yield line, x, key
+        x += own + _BETWEEN
+
+
+def _beside(key: Key) -> float:
+    return _SIGN + _BESIDE if key.marks else 0.0
+
+
+def _name(key: Key) -> tuple[Run, ...]:
+    return tuple(run for line in lines_of(key.name) for run in line)
