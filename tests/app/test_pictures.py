@@ -83,7 +83,7 @@ def test_every_neighbour_is_what_the_page_draws_there(by: tuple[Dimension, ...],
         for n in range(sizes[name]):
             assert tuple({**HERE, name: n}[each] for each in by) in sent.cases
     for case, n in sent.cases.items():
-        there = {**HERE, **dict(zip(by, case, strict=True))}
+        there: dict[Dimension, int] = {**HERE, **dict(zip(by, case, strict=True))}
         assert sent.mark("t", n)["text"] == str(tuple(there.values()))
     assert len(draw.drawn) == len(set(draw.drawn)) == len(sent.cases), "each once"
     assert draw.drawn[0] == (1, 2, 3)
