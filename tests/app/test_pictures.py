@@ -20,7 +20,7 @@ from viz_model.app.pictures import Dimension
 from viz_model.app.texts import Texts
 from viz_model.drawing.scene import Panel, Scene, Text
 
-HERE = {"layer": 1, "head": 2, "token": 3}
+HERE: dict[Dimension, int] = {"layer": 1, "head": 2, "token": 3}
 ALL: tuple[Dimension, ...] = ("layer", "head", "token")
 
 
