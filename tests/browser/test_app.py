@@ -54,13 +54,16 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 
 def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
     page = visit("/")
-    painted = page.locator("canvas[role=img]").evaluate(
-        """canvas => {
+    panels = page.locator(".st-key-overview-picture .panel > canvas")
+    panels.first.wait_for()
+    # Cells are a hue in many strengths.
+    painted = page.evaluate(
+        """canvases => canvases.reduce((colours, canvas) => {
           const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data
-          const colours = new Set()
-          for (let i = 0; i < pixels.length; i += 4) colours.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2])
-          return colours.size
-        }"""
+          for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 4).join())
+          return colours
+        }, new Set()).size""",
+        panels.element_handles(),
     )
     assert painted > 100
     assert page.locator("[data-testid=stException]").count() == 0
@@ -138,42 +141,43 @@ def test_the_halves_of_an_encoder_decoder(visit: Visit) -> None:
     wait_for_query(page, side="encoder", token="0")
 
 
+HEADS = ".st-key-attention-grid .target.whole"
+
+
 def test_a_click_picks_a_head(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="0")
-    page.locator(".head").nth(4).click()
+    page.locator(HEADS).nth(4).click()
     wait_for_query(page, head="4")
-    assert page.get_by_text("Head 4 of layer 0 in large").count() == 1
-    assert page.locator(".head").nth(4).get_attribute("aria-pressed") == "true"
+    page.get_by_text("Head 4 of layer 0 in large").wait_for()
+    assert page.locator(HEADS).nth(4).get_attribute("aria-pressed") == "true"
 
 
-def test_hovering_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat")
-    canvas = page.locator(".head canvas").nth(0)
-    box = canvas.bounding_box()
-    cell = box["width"] / 6
-    page.mouse.move(box["x"] + 1.5 * cell, box["y"] + 3.5 * cell)
-    said = page.locator(".readout").inner_text()
-    assert re.search(r"·on → ·cat · 0\.\d{4}$", said)
+def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> None:
+    page = visit("/attention", text="The cat sat on the mat", layer="0", head="0")
+    panel = page.locator(".st-key-attention-grid .panel").first
+    cells = panel.evaluate("panel => panel.querySelector('canvas').getBoundingClientRect().toJSON()")
+    # Its cells begin below its name, 6 pixels from the edge.
+    step = (cells["width"] - 12) / 6
+    page.mouse.move(cells["x"] + 6 + 1.5 * step, cells["y"] + 24 + 3.5 * step)
+    value, row, column, *_ = panel.locator(".tip").inner_text().splitlines()
+    expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.0.attn.pattern"][0, 3, 1]
+    assert (value, row, column) == (f"{expected:.4f}", "from (query) ·on", "to (key) ·cat")
 
 
 def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
-    plot = page.locator(".st-key-attention-head .plot")
+    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", token="4")
+    picture = page.locator(".st-key-attention-head")
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
-    # The keyboard begins at the chosen token, the last one.
-    plot.focus()
-    for key in ("ArrowUp", "ArrowUp", "ArrowRight"):
+    picture.locator(".cell").first.focus()
+    for key in ("ArrowDown",) * 4 + ("ArrowRight",):
         page.keyboard.press(key)
-    tip = page.locator(".st-key-attention-head .tip")
-    value, row, column, site = tip.inner_text().splitlines()
+    value, row, column, site = picture.locator(".tip").inner_text().splitlines()
     assert (value, site) == (f"{expected[4, 1]:.4f}", "blocks.1.attn.pattern[2]")
     assert row.endswith("4: ·the") and column.endswith("1: ·cat")
     # The pointer finds the same cell where it is drawn.
-    box = page.locator(".st-key-attention-head .cursor").bounding_box()
-    plot.hover(position={"x": 2, "y": 2})
-    assert not tip.is_visible()
+    box = picture.locator(".cell").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert tip.inner_text().splitlines()[0] == value
+    assert picture.locator(".tip").inner_text().splitlines()[0] == value
     page.mouse.down()
     page.mouse.up()
     wait_for_query(page, cell="blocks.1.attn.pattern:2,4,1")
@@ -182,11 +186,11 @@ def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> No
 def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
-    queries = page.locator(".st-key-attention-lines .token.target")
-    queries.nth(3).click()
+    lines = page.locator(".st-key-attention-lines")
+    lines.locator(".target[data-mark='target.3']").click()
     wait_for_query(page, token="3")
-    shares = page.locator(".st-key-attention-lines .token.source .share").all_inner_texts()
-    assert shares == [f"{round(100 * weight)}%" if weight >= 0.005 else "" for weight in expected[3].tolist()]
+    shares = [text for text in lines.locator("svg text").all_text_contents() if text.endswith("%")]
+    assert shares == [f"{weight:.0%}" for weight in expected[3].tolist() if weight >= 0.005]
 
 
 def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
@@ -219,8 +223,10 @@ def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
 
 def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat")
-    page.locator(".head").nth(5).click()
+    page.locator(HEADS).nth(5).click()
     wait_for_query(page, head="5")
+    page.get_by_text("Head 5 of layer").wait_for()
+    settle(page)
     friend = visit(urlparse(page.url).path, **query(page))
     read = "() => document.querySelector('[data-testid=stMain]').innerText"
     assert page.evaluate(read) == friend.evaluate(read)
