@@ -15,6 +15,6 @@ const KINDS = { bridge, chips, mask, parts, reach, scene, skip, tree }
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
-  root.className = `viz ${header.kind}`
+  root.className = `viz viz-${header.kind}`
   return KINDS[header.kind](root, header, arrays, setTriggerValue)
 }

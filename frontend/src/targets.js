@@ -93,7 +93,9 @@ function walk(made, panel, target, row, column, focused) {
 
 function describe(made, panel, target) {
   const now = panel.drawn.get(target.id)
-  if (!now) return
+  if (!now || !now.rows || !now.columns || (now.boxes && !now.boxes.length)) return
+  // There may be fewer cells than there were.
+  target.at = [Math.min(target.at[0], now.rows - 1), Math.min(target.at[1], now.columns - 1)]
   const [row, column] = target.at
   target.element.setAttribute("aria-rowcount", now.rows)
   target.element.setAttribute("aria-colcount", now.columns)
@@ -149,7 +151,7 @@ function show(made, panel, looked) {
   panel.box.classList.toggle("asks", !!looked && asks(made, panel, looked))
   if (!looked) return
   const now = panel.drawn.get(looked.id), target = panel.targets.find(one => one.id === (looked.target ?? looked.id))
-  const hasCell = now && looked.row !== undefined
+  const hasCell = now && looked.row !== undefined && (!now.boxes || !!now.boxes[looked.row + looked.column])
   const lines = hasCell ? told(made, now, looked.row, looked.column) : [made.at(target?.mark.label ?? "")]
   if (hasCell && target?.mark.act) lines.push(made.at(target.mark.label ?? ""))
   if (!lines[0]) return void (tip.style.display = "none")

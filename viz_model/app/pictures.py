@@ -26,7 +26,7 @@ DIMENSIONS: tuple[Dimension, ...] = ("layer", "head", "token")
 MOST_HEADS, MOST_TOKENS = 64, 48
 """Pairs of layer and head, and tokens, that a picture is drawn for ahead; beyond that the nearest along each."""
 
-MOST_SECONDS = 0.4
+MOST_SECONDS = 1.0
 """That a picture's neighbours take on the server at the most: what is left out is drawn when it is asked for."""
 
 _KEPT, _AHEAD, _WANTED = "pictures.kept", "pictures.ahead", "pictures.wanted"

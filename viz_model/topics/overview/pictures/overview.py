@@ -15,7 +15,7 @@ from viz_model.drawing.scene.writing import short
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
-MOST_NUMBERS = 32_000
+MOST_NUMBERS = 27_000
 """Numbers of the whole picture, 4 bytes each: of strips that would be too wide every n-th dimension is drawn."""
 HIDDEN = -1.0
 """What a masked cell holds in place of a weight."""
