@@ -54,7 +54,7 @@ def rested(page: Any) -> None:
 def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
     page = visit(f"/{'' if stage == 'overview' else stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
     wanted = {
-        "token": (".chip", 4, {"token": "4"}),
+        "token": (".chip", 3, {"token": "3"}),
         "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
         "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
     }
