@@ -75,8 +75,8 @@ function image(pen, mark, scale, colours) {
       }
     }
   }
-  // Cells smaller than pixels are averaged, not skipped.
-  pen.imageSmoothingEnabled = w < columns || h < rows
+  // A map smaller than its cells is averaged. A row of a vector is not: that would be a colour that no value has.
+  pen.imageSmoothingEnabled = w < columns && h < rows
   pen.drawImage(tile, x, y, w, h)
 }
 
