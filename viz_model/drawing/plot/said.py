@@ -12,7 +12,6 @@ from viz_model.drawing.plot.colours import role_of
 from viz_model.drawing.plot.writing import plain, template_of, told
 from viz_model.drawing.sheet import Trace
 
-
 MOST_SAID = 500
 """Marks of a trace that are told of one by one. Of more, which no pointer tells apart, some are, evenly spread."""
 
