@@ -49,7 +49,7 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
 
 @pytest.mark.server
 def test_a_head_that_is_picked_in_the_picture_is_named_in_the_sidebar(app: str) -> None:
-    with Visitor(app, "attention", QUERY) as visitor:
+    with Visitor(app, "attention", {**QUERY, "layer": "0"}) as visitor:
         visitor.open()
         visitor.select(head=5)
         assert visitor.ran and parse_qs(visitor.query)["head"] == ["5"]

@@ -90,14 +90,14 @@ def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
 
 def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
     page = visit("next_token")
-    page.wait_for("!!document.querySelector('.figure-numbers')")
-    page.evaluate("(document.querySelector('.figure-numbers').focus(), 1)")
+    page.wait_for("!!deep('.figure-numbers')[0]")
+    page.evaluate("(deep('.figure-numbers')[0].focus(), 1)")
     page.press("Enter", "ArrowDown", "ArrowRight")
     inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
     focused = f"(() => {{ {inside}; return at.outerHTML }})()"
     assert page.evaluate(focused) == page.evaluate("deep('dialog[open] tbody tr')[1].children[1].outerHTML")
     page.press("Escape")
-    assert page.evaluate("document.activeElement.className") == "figure-numbers"
+    assert page.evaluate(f"(() => {{ {inside}; return at.className }})()") == "figure-numbers"
 
 
 def test_the_dark_theme_is_the_visitors(visit: Visit) -> None:
