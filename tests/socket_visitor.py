@@ -54,6 +54,7 @@ class Visitor:
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
         self._tabs: set[str] = set()
+        self._folds: set[str] = set()
         self._sent = 0
         self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
@@ -125,6 +126,13 @@ class Visitor:
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.string_value = next(id for id in self._tabs if id.endswith(key)), label
+        return self._timed(message)
+
+    def open_door(self, key: str, is_open: bool = True) -> float:
+        """Click the title of a door or a fold."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.bool_value = next(id for id in self._folds if id.endswith(key)), is_open
         return self._timed(message)
 
     def select(self, **chosen: int) -> float:
@@ -212,6 +220,8 @@ class Visitor:
             elif kind == "delta":
                 if message.delta.add_block.tab_container.id:
                     self._tabs.add(message.delta.add_block.tab_container.id)
+                if message.delta.add_block.expandable.id:
+                    self._folds.add(message.delta.add_block.expandable.id)
                 if message.delta.WhichOneof("type") == "new_element":
                     drawn[tuple(message.metadata.delta_path)] = message.delta.new_element
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:

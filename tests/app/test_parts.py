@@ -88,6 +88,7 @@ def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: s
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["section"] == ["what_if"]
         visitor.choose("attention.mask", "sliding window")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["mask"] == ["window"]
+        visitor.open_door("attention.apart")
         visitor.open_tab("attention.tabs", "Numbers")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["tab"] == ["numbers"]
         visitor.choose("attention.matrix", "scores")
@@ -96,6 +97,7 @@ def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: s
         assert address == QUERY | {
             "section": "what_if",
             "mask": "window",
+            "apart": "1",
             "tab": "numbers",
             "matrix": "scores",
         }

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from doors import all_open
 from firefox import Firefox, Page
 
 from viz_model.app.frame import SECTIONS
@@ -61,7 +62,7 @@ def query(page: Page) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "n"), [(name, n) for n, name in enumerate(PAGES)])
 def test_every_page_is_drawn(name: str, n: int, visit: Visit) -> None:
     width, height, language = [(1366, 768, "en"), (390, 844, "zh")][n % 2]
-    page = visit(name, width, height, lang=language, layer="1")
+    page = visit(name, width, height, lang=language, layer="1", **all_open(name))
     assert page.evaluate("document.querySelectorAll('[data-testid=stException]').length") == 0
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 2
     pictures = page.evaluate(PAINTED)
