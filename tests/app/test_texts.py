@@ -152,6 +152,6 @@ def test_no_text_asks_for_a_pointer_alone() -> None:
 
 def test_formulas_use_one_notation() -> None:
     r"""Matrices are capitals, weights with their name above, as in :attr:`Site.formula`; a head is $d_k$ wide."""
-    other = re.compile(r"\\sqrt\{K\}|√K|W_[OQKV12]\b|W[₁₂]|\\mathbf\{[A-Z]\}|d_\{?\\?(?:text|mathrm|model)|\bH·K\b")
+    other = re.compile(r"\\sqrt\{K\}|√K|W_[OQKV12]\b|W[₁₂]|\\mathbf\{[A-Z]\}|d_\{(?:\\text|\\mathrm|model)|\bH·K\b")
     for path in PATHS:
         assert not (found := other.findall(path.read_text(encoding="utf-8"))), (path, found)
