@@ -15,6 +15,7 @@ from viz_model.app import (
     elements,
     examples,
     frame,
+    glossary,
     head_picker,
     interventions,
     onward,
@@ -236,6 +237,7 @@ def show(topic: Topic) -> None:
     with slots.ask:
         _ask(opened)
     _body(opened)
+    glossary.draw(t)
 
 
 def _shorten(opened: _Opened) -> None:
