@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -41,6 +41,7 @@ class Visitor:
         query: the address as the app last wrote it.
         elements: what the page shows, by place.
         errors: what went wrong on any page so far, in words.
+        is_counted: whether the app has visitors' use reported to Streamlit's makers.
         ran: the parts of the page that the last run was of; none where it was the whole page.
         n_bytes: that the app has sent.
         largest: bytes of the largest message among them.
@@ -56,6 +57,7 @@ class Visitor:
         self._tabs: set[str] = set()
         self._folds: set[str] = set()
         self._sent = 0
+        self.is_counted = False
         self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
@@ -210,6 +212,7 @@ class Visitor:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.ran = tuple(message.metadata.run.fragment_ids)
+                self.is_counted = message.new_session.config.gather_usage_stats
                 drawn = {}
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
@@ -240,8 +243,15 @@ class Visitor:
 
 
 @contextlib.contextmanager
-def server(script: str, port: int | None = None, **environment: str) -> Iterator[tuple[str, int]]:
+def server(
+    script: str, port: int | None = None, *, command: Sequence[str] = (), folder: Path = ROOT, **environment: str
+) -> Iterator[tuple[str, int]]:
     """A server of one's own on loopback, stopped at the end: its address and its process.
+
+    Args:
+        script: that ``streamlit run`` is given.
+        command: of another program instead, which takes the same options after it.
+        folder: in which it is started.
 
     Raises:
         RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
@@ -250,12 +260,12 @@ def server(script: str, port: int | None = None, **environment: str) -> Iterator
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-    command = [*(sys.executable, "-m", "streamlit", "run", script), "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
+    options = ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
+    started = [*(command or (sys.executable, "-m", "streamlit", "run", script)), *options]
     url, until = f"http://127.0.0.1:{port}", time.monotonic() + STARTING
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(tempfile.TemporaryFile())
-        app = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=log)
+        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log)
         stack.callback(stop, app)
         while not answers(f"{url}/_stcore/health"):
             if app.poll() is not None or time.monotonic() > until:

@@ -13,6 +13,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def formula(block: OneBlock) -> None:
     page = block.page
     elements.see(page, f"formula_{block.kind}", equations=strips.equations(block.vectors))
+    elements.see(page, page.kind("numbered", block.vectors.numbering), norm=block.vectors.norm)
     names = tuple(map(page.at, strips.FORMULAS))
     elements.formula(page, *(site for site in page.trace.sites if site.startswith(names)))
 
