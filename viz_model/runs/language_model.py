@@ -26,6 +26,7 @@ class LanguageModel:
         name: its name in :func:`viz_model.models`, or the folder or file it came from.
         twin: the name of the model that differs from it only in where the norm stands, if any.
         folder: where its weights, card and training log lie.
+        left_out: parts that its files hold besides, such as a classifier, and that are not shown.
     """
 
     name: str
@@ -33,6 +34,7 @@ class LanguageModel:
     tokenizer: Tokenizer
     twin: str | None
     folder: Path
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return display.model_line(self)
