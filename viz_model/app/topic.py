@@ -111,8 +111,16 @@ class Layout(Generic[C]):
     def doors(self) -> tuple[Door[C], ...]:
         return tuple(section for section in self.sections if isinstance(section, Door))
 
+    @property
+    def first(self) -> Callable[[C], None]:
+        """The section that a projector shows."""
+        return next(section for section in self.sections if not isinstance(section, Door))
+
     def draw(self, page: Page) -> None:
         given = self.of(page)
+        if page.view.present:
+            self.first(given)
+            return
         for section in self.sections:
             if isinstance(section, Door):
                 section.draw(page, given)
@@ -225,7 +233,7 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t)
-    if st.context.is_embedded:
+    if frame.is_bare():
         with places.line:
             share.whole(view, t)
     for notice in state.notices():
@@ -291,10 +299,11 @@ def _body(opened: _Opened) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-        if not {"layer", "head"} <= page.without:
+        if not ({"layer", "head"} <= page.without or view.present):
             usual.mark(opened.run_key, state.current(), trace.stack.side, opened.topic.part, t)
     lent.mark(t)
-    elements.see(page, "lead")
+    if not view.present:
+        elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
     onward.neighbours(page)
