@@ -18,11 +18,13 @@ from viz_model.app import (
     glossary,
     head_picker,
     interventions,
+    lent,
     onward,
     pictures,
     runs,
     selection,
     sentence,
+    share,
     sidebar,
     state,
     stations,
@@ -151,6 +153,7 @@ class Topic:
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
+        needs: which models it can show; None where it shows all.
     """
 
     name: str
@@ -160,6 +163,7 @@ class Topic:
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
+    needs: Callable[[ModelConfig], bool] | None = None
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
@@ -208,6 +212,7 @@ def show(topic: Topic) -> None:
     pages = frame.navigation().pages
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
+    view = lent.fitted(view, topic.name, topic.needs)
     t = Texts(view.lang)
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
@@ -225,6 +230,9 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t)
+    if st.context.is_embedded:
+        with places.line:
+            share.whole(view, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
@@ -288,6 +296,9 @@ def _body(opened: _Opened) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
+        if not {"layer", "head"} <= page.without:
+            usual.mark(opened.run_key, state.current(), trace.stack.side, opened.topic.part, t)
+    lent.mark(t)
     elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
