@@ -3,6 +3,7 @@
 import { bridge } from "./bridge.js"
 import { chips } from "./chips.js"
 import { decode } from "./decode.js"
+import { film } from "./film.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { reach } from "./reach.js"
@@ -10,7 +11,7 @@ import { scene } from "./scene.js"
 import { skip } from "./skip.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, mask, parts, reach, scene, skip, tree }
+const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

@@ -15,7 +15,8 @@ export function write(svg, marks, { at, px, drawn, moves, colours }) {
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
   dress(entered)
-  const kept = joined
+  const kept = joined.interrupt("appear").attr("opacity", null)
+  if (moves) entered.attr("opacity", 0).transition("appear").duration(moves).attr("opacity", 1)
   if (moves) dress(kept.interrupt().transition().duration(moves).ease(easeCubicOut), kept)
   else dress(kept.interrupt())
   entered.merge(kept).order()

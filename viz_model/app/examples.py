@@ -8,6 +8,7 @@ import viz_model as vm
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 EXAMPLES = (
+    "Tom had a cat and a dog. The cat and the",
     "Once upon a time, there was a little girl named",
     "The cat sat on the mat because it was",
     "我爱深度学习",
