@@ -159,7 +159,7 @@ def places(stage: Stage, view: Places) -> list[Shot]:
         case "biased":
             assert view.added is not None
             before = block("row", view.before, view.sites[0], LEFT, half, top=top)
-            pushed = column(stage, view.added, title=say("bias"), left=0.55)
+            pushed = column(stage, view.added, title=say("bias", token=short(stage.name)), left=0.55)
             return [*scaled, Shot(same, [*still, *before, *pair]), Shot(say("places_bias", token=stage.name), [*still, *before, *pair, *pushed], 2)]
         case "none":
             before = block("row", view.before, view.sites[0], LEFT, (1, -LEFT), top=top)
@@ -182,16 +182,17 @@ def column(stage: Stage, values: np.ndarray, *, title: str, left: float, top: fl
     finite = values[np.isfinite(values)]
     top = top or float(np.abs(finite).max(initial=0)) or 1.0
     marks: list[Mark] = [heading("score", title, at(1), "end")]
+    # Negative numbers need half of the room, and what is written needs the other half.
     room = 1 - left
+    middle, reach = (left + 0.27 * room, 0.25 * room) if (finite < 0).any() else (left, 0.5 * room)
     for row, value in enumerate(values):
         if not np.isfinite(value):
             continue
         y, share = stage.y(row), float(value) / top
         fill = "positive" if value >= 0 else "negative"
-        middle = left + room * 0.42
         marks += [
             Rect(
-                id=f"score.{row}", x=at(middle), y=y + 2, width=wide(room * 0.4 * share), height=stage.high - 4, fill=fill,
+                id=f"score.{row}", x=at(middle), y=y + 2, width=wide(reach * share), height=stage.high - 4, fill=fill,
                 opacity=0.75,
             ),
             Text(id=f"score.told.{row}", text=f"{value:.2f}".replace("-", "−"), x=at(1, -2), y=y + stage.high / 2, anchor="end", size=12),

@@ -22,7 +22,7 @@ MOST_ROWS = 14
 TOP, CHIP, LEFT = 30, 104, 116
 """Pixels above the first token, of a chip, and up to the room beside the chips."""
 
-_TALL = 360
+_TALL = 340
 LETTERS = 9
 
 
