@@ -104,7 +104,7 @@ def ribbon(page: Any) -> str:
 @pytest.mark.parametrize("number", range(len(PAGES)))
 def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url: str) -> None:
     name, typed = PAGES[number], batches()
-    page.goto(f"{app_url}/{'' if name == 'overview' else name}?text=a&lang=en")
+    page.goto(f"{app_url}/{name}?text=a&lang=en")
     page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
     calm(page)
     for text in typed[number :: len(PAGES)] or [typed[number % len(typed)]]:

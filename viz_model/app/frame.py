@@ -25,6 +25,8 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
+FIRST = "walk"
+"""What the bare address opens."""
 FORMER = {
     "why": "attribution",
     "break_it": "ablations",
@@ -56,8 +58,8 @@ def navigation() -> Navigation:
         name: st.Page(
             f"pages/{name}.py",
             title=t(f"common.page_{name}"),
-            url_path=None if name == "overview" else name,
-            default=name == "overview",
+            url_path=None if name == FIRST else name,
+            default=name == FIRST,
         )
         for names in SECTIONS.values()
         for name in names

@@ -54,8 +54,8 @@ class Attention(NamedTuple):
         return [row for row, value in enumerate(self.biased) if np.isfinite(value)]
 
 
-_KEYS, _PRODUCTS = 0.44, 0.2
-"""Shares of the room that keys and products take."""
+_KEYS, _PRODUCTS, _SCORES = 0.44, 0.2, 0.7
+"""Shares of the room that keys and products take, and where scores begin."""
 
 
 def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
@@ -97,11 +97,11 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
         )
         named = heading("products", say("products"), at(_KEYS + 0.03))
         marks = [*still, *halved, asked(row, low), moved, products, keys_named, named]
-        marks += column(stage, known.copy(), title=say("sum"), left=_KEYS + _PRODUCTS + 0.02, top=largest)
+        marks += column(stage, known.copy(), title=say("sum"), left=_SCORES, top=largest)
         last = n == len(view.seen) - 1
         say_it = say("question_product", key=stage.labels[row]) if n < 2 else say("question_each")
         shots.append(Shot(say_it, marks, 2.2 if n < 2 else 1.6 if last else 0.45, 0.9 if n < 2 else 0.4))
-    final = [*still, *keys, *column(stage, known, title=say("scores"), left=_KEYS + _PRODUCTS + 0.02, top=largest), keys_named]
+    final = [*still, *keys, *column(stage, known, title=say("scores"), left=_SCORES, top=largest), keys_named]
     return [*shots, Shot(say("question_scores"), final, 2)]
 
 
@@ -126,7 +126,7 @@ def _half_key(stage: Stage, view: Attention, row: int, top: float, low: float) -
 def shares(stage: Stage, view: Attention) -> list[Shot]:
     say, still = stage.say, chips(stage)
     largest = float(np.abs(view.products[view.seen]).max(initial=0))
-    left = _KEYS + _PRODUCTS + 0.02
+    left = _SCORES
     shots = [Shot(say("shares_scores", token=stage.name), [*still, *_seen(stage, view, view.products, say("scores"), left, largest)])]
     if view.root is not None:
         scaled = _seen(stage, view, view.scores, say("scaled", root=f"{view.root:.2f}"), left, largest)
@@ -193,7 +193,7 @@ def share_bars(stage: Stage, view: Attention, left: float) -> list[Mark]:
 def taken(stage: Stage, view: Attention) -> list[Shot]:
     say, still, asking = stage.say, chips(stage), stage.asking
     top = float(np.abs(view.values).max(initial=0)) or 1.0
-    left = _KEYS + _PRODUCTS + 0.02
+    left = _SCORES
     told = share_bars(stage, view, left)
 
     def values(scale: np.ndarray | None, **more: Any) -> list[Mark]:

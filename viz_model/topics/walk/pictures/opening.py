@@ -56,13 +56,22 @@ def _written(pieces: Sequence[str]) -> list[tuple[str, Any, float]]:
     """Pieces one after another, in lines: each with its place."""
     placed, x, y = [], 4.0, TOP + 30.0
     for piece in pieces:
-        length = sum(8.2 if ord(letter) < 0x2E80 else 15.5 for letter in piece)
+        length = sum(map(_across, piece))
         if x + length > _WRAP and x > 4:
             x, y, piece = 4.0, y + 26, piece.lstrip()
-        indent = 5.0 if piece.startswith(" ") else 0.0
+        indent = _across(" ") if piece.startswith(" ") else 0.0
         placed.append((piece.strip() or piece, x + indent, y))
         x += length
     return placed
+
+
+def _across(letter: str) -> float:
+    """About how wide a letter is, in pixels."""
+    if letter in "ijlt.,:;'!|fr ":
+        return 4.6
+    if letter in "mwMW":
+        return 12.6
+    return 15.5 if ord(letter) >= 0x2E80 else 9.6 if letter.isupper() else 8.2
 
 
 def _rare(stage: Stage, parts: Sequence[str]) -> list[Mark]:

@@ -44,7 +44,7 @@ def section(page: Page) -> None:
     guess = None if question is None else guesses.picked(page, stop, question)
     beside, stage = st.columns([3, 7], gap="medium")
     with beside, st.container(key="walk_text", gap="small"):
-        st.subheader(titles[passed.index(stop)], anchor=False)
+        st.header(titles[passed.index(stop)], anchor=False)
         st.markdown(_told(page, stop))
         if question is not None:
             guesses.draw(page, stop, question)
