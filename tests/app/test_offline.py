@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from socket_visitor import Visitor, server
 
+from viz_model.app.frame import FIRST
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 MODELS = ("story-pre-ln", "story-bert", "translate-2017")

@@ -162,7 +162,7 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
     return Attention(
         layer, head, at.removesuffix("."), q.numpy(), keys.numpy(), values.numpy(), products.numpy(), scores[asked].numpy(),
         torch.where(seen, pushed, -torch.inf).numpy(), scores.T.numpy(), masked.T.numpy(), pattern.T.numpy(), shares.numpy(),
-        (shares[:, None] * values).norm(dim=-1).numpy(), trace.head(f"{at}z", head)[token].numpy(),
+        (shares[:, None] * values).norm(dim=-1).numpy(), trace.head(f"{at}z", head)[token].numpy(), _last(trace, at, "q"),
         trace.config.d_head**0.5 if trace.config.scale_scores else None, has_bias, bool((~masked.isfinite()).any()),
     )  # fmt: skip
 

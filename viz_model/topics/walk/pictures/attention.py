@@ -22,6 +22,7 @@ class Attention(NamedTuple):
     Attributes:
         layer, head: where it is; ``prefix`` of its sites.
         q: [K] the query, keys and values [n, K] of the tokens on the stage.
+        asks_with: the site of the query, as the product takes it.
         products: [n] query times key, summed; scores, biased [n] as they are scaled and pushed by distance.
         map, masked, pattern: [n, n], a row a key and a column a query: scores, what the mask leaves, shares.
         shares: [n] of the asking token.
@@ -44,6 +45,7 @@ class Attention(NamedTuple):
     shares: np.ndarray
     brought: np.ndarray
     z: np.ndarray
+    asks_with: str
     root: float | None
     has_bias: bool
     has_mask: bool
@@ -72,7 +74,7 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
     def asked(row: int, height: float) -> Mark:
         return vector(
             "query", view.q, x=LEFT, y=stage.y(row), width=wide(_KEYS), height=height, top=top, name=stage.name,
-            site=f"{view.site}.q", where=(view.head, stage.first + asking, COLUMN),
+            site=view.asks_with, where=(view.head, stage.first + asking, COLUMN),
         )  # fmt: skip
 
     ring = Rect(

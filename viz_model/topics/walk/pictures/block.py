@@ -54,8 +54,8 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
 
     line = strip("row", 0, view.x, say("line", token=stage.name), view.read, top)
     lit = _neurons(stage, view, 84)
-    words = _words(stage, view, 196)
-    out = strip("out", 236, view.out, say("written"), f"{at_block}.ffn.out", top)
+    words = _words(stage, view, 193)
+    out = strip("out", 262, view.out, say("written"), f"{at_block}.ffn.out", top)
     total = strip("row", 0, view.total, say("line", token=stage.name), "", top)
     counted = {"n": f"{view.act.size:,}", "active": f"{view.n_active:,}"}
     norm: list[Mark] = []

@@ -126,7 +126,7 @@ def learnt(stage: Stage, view: Learnt) -> list[Shot]:
 
     return [
         Shot(say("learnt_start"), [*still, *axis[:3], curve(2)], 1.6),
-        Shot(say("learnt_curve"), [*still, *axis, curve(len(x))], 2.4, 2.4),
+        Shot(say("learnt_curve", first=f"{view.loss[0]:.1f}", last=f"{view.loss[-1]:.1f}"), [*still, *axis, curve(len(x))], 2.4, 2.4),
     ]
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from viz_model.app import describe, elements, frame, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.topics.walk.choices import STOP
+from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
 
@@ -37,8 +37,8 @@ LAST_DOORS = ("overview", "attention", "ablations", "training_lab")
 
 def section(page: Page) -> None:
     passed = films.stops(page)
-    asked = page.chosen(STOP)
-    stop = asked if asked in passed else passed[0]
+    asked = STOPS.index(page.chosen(STOP))
+    stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
     titles = tuple(page.words(f"stop_{name}") for name in passed)
     question = guesses.asked(page, stop)
     guess = None if question is None else guesses.picked(page, stop, question)
