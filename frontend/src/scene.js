@@ -24,7 +24,8 @@ export function scene(root, header, arrays, tell) {
   const moves = !!known && made.shown === store.selection && !still()
   draw(made, moves)
 
-  const unsubscribe = store.subscribe(() => draw(made, false))
+  // A selection leaves pictures as wide as they are: asking how wide would lay out the page once for each of them.
+  const unsubscribe = store.subscribe(() => draw(made, false, false))
   const unwatch = watched(() => draw(made, false))
   const observer = new ResizeObserver(() => {
     arrange(made)
@@ -59,7 +60,7 @@ function build(root, id) {
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was. A film says which of
 // its frames it is at, and how long it takes to get there.
-export function draw(made, moves) {
+export function draw(made, moves, isMeasured = true) {
   const now = caseOf(made.header, { ...store.selection, frame: made.root.frame })
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
@@ -70,11 +71,13 @@ export function draw(made, moves) {
   made.flow.setAttribute("aria-description", at(header.description))
   const colours = palette(header)
   keys(made, colours)
-  for (const panel of made.panels) {
-    const present = at(panel.data.present ?? true)
-    panel.box.style.display = present ? "" : "none"
-    if (present) render(made, panel, { moves: moves ? made.root.pace ?? MOVE : 0, colours, again: again && colours === panel.colours })
-  }
+  const present = made.panels.filter(panel => at(panel.data.present ?? true))
+  for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
+  // All widths before anything is written: what is written in between would have the page laid out again.
+  const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length
+  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? made.root.pace ?? MOVE : 0
+  made.present = present
+  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
   offerNumbers(made.root, made)
 }
 
@@ -108,9 +111,8 @@ function frame() {
   return { box, canvas, svg, over, tip, drawn: new Map(), width: 0 }
 }
 
-function render(made, panel, { moves, colours, again }) {
+function render(made, panel, { width, moves, colours, again }) {
   const { box, canvas, svg, data } = panel, { at } = made
-  const width = box.clientWidth
   if (!width) return // not laid out yet: the observer will ask again
   const px = length => measure(at(length), width), height = Math.round(px(data.height))
   const resized = width !== panel.width || height !== panel.height

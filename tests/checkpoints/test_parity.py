@@ -47,6 +47,13 @@ ONE_STACK = {
     "bert-masked": Reference("BertForMaskedLM"),
     "bert-vectors": Reference("BertModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
     "bert-two-heads": Reference("BertForPreTraining", {"hidden_act": "gelu_new", "layer_norm_eps": 0.01}),
+    "roberta-masked": Reference("RobertaForMaskedLM"),
+    "roberta-vectors": Reference(
+        "RobertaModel", {"type_vocab_size": 2, "num_attention_heads": 1, "hidden_act": "relu", "layer_norm_eps": 0.01}
+    ),
+    "xlm-roberta": Reference("XLMRobertaForMaskedLM", {"type_vocab_size": 2}),
+    "distilbert-masked": Reference("DistilBertForMaskedLM"),
+    "distilbert-vectors": Reference("DistilBertModel", {"activation": "relu", "n_heads": 1}),
     "t5-encoder": Reference("T5EncoderModel", {"d_kv": 5}),
     "llama": Reference("LlamaForCausalLM"),
     "llama-gqa": Reference("LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 2}),
@@ -72,6 +79,62 @@ ONE_STACK = {
     "qwen3-yarn": Reference(
         "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True, **LONG}
     ),
+    "qwen2": Reference("Qwen2ForCausalLM"),
+    "qwen2-windows": Reference(
+        "Qwen2ForCausalLM",
+        {
+            "use_sliding_window": True,
+            "sliding_window": 3,
+            "max_window_layers": 1,
+            "num_hidden_layers": 3,
+            "tie_word_embeddings": True,
+        },
+    ),
+    "mistral": Reference("MistralForCausalLM", {"sliding_window": 5}),
+    "mistral-no-window": Reference(
+        "MistralForCausalLM", {"sliding_window": None, "head_dim": 10, "tie_word_embeddings": True}
+    ),
+    "phi3": Reference("Phi3ForCausalLM"),
+    "phi3-part": Reference(
+        "Phi3ForCausalLM",
+        {
+            "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.67},
+            "num_key_value_heads": None,
+            "sliding_window": 4,
+            "tie_word_embeddings": True,
+        },
+    ),
+    "smollm3": Reference("SmolLM3ForCausalLM"),
+    "smollm3-windows": Reference(
+        "SmolLM3ForCausalLM",
+        {
+            "no_rope_layers": [0, 1, 1, 0],
+            "use_sliding_window": True,
+            "sliding_window": 3,
+            "attention_bias": True,
+            "mlp_bias": True,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "gemma": Reference("GemmaForCausalLM"),
+    "gemma-one": Reference(
+        "GemmaForCausalLM",
+        {"num_key_value_heads": 1, "tie_word_embeddings": False, "hidden_act": "gelu", "attention_bias": True},
+    ),
+    "gpt-neo": Reference("GPTNeoForCausalLM"),
+    "gpt-neo-local": Reference(
+        "GPTNeoForCausalLM",
+        {
+            "attention_types": [[["local"], 2], [["global"], 1]],
+            "num_layers": 3,
+            "intermediate_size": None,
+            "activation_function": "relu",
+        },
+    ),
+    "opt": Reference("OPTForCausalLM"),
+    "opt-post": Reference(
+        "OPTForCausalLM", {"do_layer_norm_before": False, "enable_bias": False, "tie_word_embeddings": False}
+    ),
 }
 TWO_STACKS = {
     "t5": Reference("T5ForConditionalGeneration"),
@@ -85,6 +148,12 @@ TWO_STACKS = {
         "T5ForConditionalGeneration",
         {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "feed_forward_proj": "gated-silu"},
     ),
+    "bart": Reference("BartForConditionalGeneration"),
+    "bart-scaled": Reference(
+        "BartForConditionalGeneration",
+        {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3},
+    ),
+    "mbart": Reference("MBartForConditionalGeneration", {"decoder_layers": 1}),
     "marian": Reference("MarianMTModel"),
     "marian-scaled": Reference(
         "MarianMTModel", {"activation_function": "swish", "scale_embedding": True, "decoder_layers": 3}

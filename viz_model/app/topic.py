@@ -1,4 +1,4 @@
-"""A page as a list: its sections in order, its four tabs, its question, and what a visitor may choose on it."""
+"""A page as a list: its sections and doors in order, its question, and what a visitor may choose on it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from viz_model.app import (
     elements,
     examples,
     frame,
+    glossary,
     head_picker,
     interventions,
+    onward,
     pictures,
     runs,
     selection,
@@ -26,7 +28,8 @@ from viz_model.app import (
     stations,
     usual,
 )
-from viz_model.app.choices import CODE, TAB, Choice
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
@@ -45,28 +48,81 @@ class Tabs(NamedTuple, Generic[C]):
 
 
 @dataclass(frozen=True)
+class Door(Generic[C]):
+    """Sections behind a title, which are drawn once a visitor opens it.
+
+    Attributes:
+        name: after ``door_`` the name of its choice, of its title in the page's texts, and with ``_line`` after
+            it of a line on what is behind it.
+        sections: from above to below.
+        choices: what is chosen behind it: who chooses one of these, or has it in the address, finds it open.
+        formerly: what addresses said in its place before there was a door, such as ``"section=care"``.
+        is_alone: whether what is chosen behind it shows nowhere else, and so draws nothing else again.
+    """
+
+    name: str
+    sections: tuple[Callable[[C], None], ...]
+    choices: tuple[Choice[Any], ...] = ()
+    formerly: str = ""
+    is_alone: bool = False
+
+    @property
+    def choice(self) -> Choice[bool]:
+        """Whether it is open."""
+        return switch(f"door_{self.name}")
+
+    @property
+    def opened_by(self) -> dict[str, Choice[bool]]:
+        """What in an address opens it: a name, or a name and its value."""
+        return {asked: self.choice for asked in (self.formerly, *(choice.name for choice in self.choices)) if asked}
+
+    def draw(self, page: Page, given: C) -> None:
+        def behind() -> None:
+            for section in self.sections:
+                section(given)
+
+        name = self.choice.name
+        label = f"**{page.words(name)}** · {page.words(f'{name}_line')}"
+        elements.door(page, self.choice, label, behind, is_alone=self.is_alone)
+
+
+@dataclass(frozen=True)
 class Layout(Generic[C]):
     """What stands on a page below its lead.
 
     Attributes:
         of: makes of the page what its sections and tabs are given, once each time it is drawn; the page itself
             for one whose sections share nothing.
-        sections: from above to below.
-        tabs: after the sections.
+        sections: from above to below: what everybody meets first, then doors to the rest.
+        tabs: after the sections, behind a door of their own.
+        trials: what can be broken and mistaken here, behind another.
         question: at the end, where it is not the page's ``question`` and ``answer``.
     """
 
     of: Callable[[Page], C]
-    sections: tuple[Callable[[C], None], ...]
+    sections: tuple[Callable[[C], None] | Door[C], ...]
     tabs: Tabs[C] | None = None
+    trials: Trials | None = None
     question: Callable[[C], None] | None = None
+
+    @property
+    def doors(self) -> tuple[Door[C], ...]:
+        return tuple(section for section in self.sections if isinstance(section, Door))
 
     def draw(self, page: Page) -> None:
         given = self.of(page)
         for section in self.sections:
-            section(given)
+            if isinstance(section, Door):
+                section.draw(page, given)
+            else:
+                section(given)
         if self.tabs is not None:
-            elements.four_tabs(page, *(partial(tab, given) for tab in self.tabs))
+            tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
+            label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
+            elements.door(page, APART, label, tabs)
+        if self.trials is not None:
+            label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
+            elements.door(page, TRIALS, label, partial(self.trials.draw, page))
         if self.question is not None:
             self.question(given)
         elif self.tabs is not None:
@@ -85,7 +141,8 @@ class Topic:
     Attributes:
         name: of its room, its door in ``pages/``, its address and its texts.
         layout: what it shows; a function where that depends on the model.
-        choices: all that a visitor chooses on it; the open tab is always one.
+        layouts: those that such a function chooses from.
+        choices: what a visitor chooses on it; doors, and the open tab, are always among them.
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
@@ -95,12 +152,35 @@ class Topic:
 
     name: str
     layout: Layout[Any] | Callable[[Page], Layout[Any]]
+    layouts: tuple[Layout[Any], ...] = ()
     choices: tuple[Choice[Any], ...] = ()
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
     telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
     is_bare: bool = False
+
+    @property
+    def all_layouts(self) -> tuple[Layout[Any], ...]:
+        """What it may show."""
+        return (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+
+    @property
+    def doors(self) -> tuple[Door[Any], ...]:
+        return tuple(door for layout in self.all_layouts for door in layout.doors)
+
+    @property
+    def all_choices(self) -> tuple[Choice[Any], ...]:
+        """Those that every page has, its own, and its doors."""
+        return (TAB, CODE, APART, TRIALS, *self.choices, *{door.name: door.choice for door in self.doors}.values())
+
+    @property
+    def opened_by(self) -> dict[str, Choice[bool]]:
+        """What in an address opens which of its doors."""
+        found = {choice.name: APART for choice in (TAB, CODE)}
+        for door in self.doors:
+            found |= door.opened_by
+        return found
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
@@ -126,7 +206,7 @@ def show(topic: Topic) -> None:
     """
     pages = frame.navigation().pages
     state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), topic.name, (TAB, CODE, *topic.choices))
+    view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     t = Texts(view.lang)
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
@@ -162,6 +242,7 @@ def show(topic: Topic) -> None:
     with slots.ask:
         _ask(opened)
     _body(opened)
+    glossary.draw(t)
 
 
 def _shorten(opened: _Opened) -> None:
@@ -212,7 +293,14 @@ def _body(opened: _Opened) -> None:
         elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
-    stations.onward(page)
+    onward.neighbours(page)
+    _bridge(opened)
+
+
+@st.fragment(key=state.BRIDGE)
+def _bridge(opened: _Opened) -> None:
+    """After the pictures; alone where some were added to a page that stood there."""
+    page = _now(opened)
     selection.bridge(page, _usual(opened, page))
 
 

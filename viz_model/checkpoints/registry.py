@@ -107,16 +107,17 @@ def load_folder(folder: Path) -> LanguageModel:
     Raises:
         ModelError: names the file and what is wrong with it.
     """
+    huggingface.refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
-    twin = None
+    twin, left_out = None, ()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, SafetensorsArchive(folder), unchanged(config))
     else:
         tokenizer = tokenizers.from_folder(folder, config.n_vocab)
-        model = huggingface.load_folder(folder)
-    return LanguageModel(name=folder.resolve().name, model=model, tokenizer=tokenizer, twin=twin, folder=folder)
+        model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
+    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
 
 
 def _named(lm: LanguageModel, name: str) -> LanguageModel:
@@ -132,6 +133,7 @@ def _load_path(path: Path) -> LanguageModel:
 
 def _read_config(path: Path) -> ModelConfig:
     if path.is_dir():
+        huggingface.refuse_adapter(path)
         return _folder_config(path, read_json(path / "config.json"))
     return gguf.read_config(gguf.GgufArchive(path))
 
@@ -199,7 +201,8 @@ def _listed() -> Iterator[tuple[str, Path]]:
 
 def _is_model(path: Path) -> bool:
     try:
-        return (path / "config.json").is_file() or (path.suffix == ".gguf" and path.is_file())
+        is_folder = any((path / name).is_file() for name in ("config.json", "adapter_config.json"))
+        return is_folder or (path.suffix == ".gguf" and path.is_file())
     except OSError:
         return False
 
