@@ -31,7 +31,12 @@ def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
     while True:
         title = page.locator("[data-testid=stMain] h2").first.inner_text()
         seen.append(title)
-        height = page.evaluate("() => { const main = document.querySelector('[data-testid=stMain]'); return main.scrollHeight - main.clientHeight }")
+        height = page.evaluate(
+            """() => {
+              const main = document.querySelector('[data-testid=stMain]')
+              return main.scrollHeight - main.clientHeight
+            }"""
+        )
         assert height <= 1, title
         if page.locator(f"{FILM} .next").is_disabled():
             break
@@ -39,7 +44,9 @@ def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
             page.keyboard.press("ArrowRight")
         else:
             page.locator(f"{FILM} .next").click()
-        page.wait_for_function("title => document.querySelector('[data-testid=stMain] h2').innerText !== title", arg=title)
+        page.wait_for_function(
+            "title => document.querySelector('[data-testid=stMain] h2').innerText !== title", arg=title
+        )
         settle(page)
     assert len(seen) == len(set(seen)) == len(STOPS) - 1  # this model reads no second text
     assert page.locator(f"{FILM} .panel").first.get_attribute("data-first") == "yes"

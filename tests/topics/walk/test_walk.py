@@ -57,7 +57,9 @@ def test_every_stop_is_drawn_of_the_run(name: str, language: str) -> None:
             assert len({mark["id"] for mark in marks}) == len(marks), stop
             for mark in marks:
                 if mark["id"].startswith("chip."):
-                    chips.setdefault(mark["id"], set()).add((str(mark.get("x")), mark["y"], mark["height"], mark["fill"]))
+                    chips.setdefault(mark["id"], set()).add(
+                        (str(mark.get("x")), mark["y"], mark["height"], mark["fill"])
+                    )
             for which, drawn in sent.cells(case):
                 asked = which.at(0, drawn.shape[1] - 1)
                 assert asked is not None

@@ -16,8 +16,8 @@ from viz_model.app.texts import literal
 from viz_model.drawing import plot
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.heatmap import Pool
-from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.scene import Cells as SceneCells
+from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.strips import scene as strips_scene

@@ -5,9 +5,7 @@ from viz_model.topics.walk.choices import ALL
 from viz_model.topics.walk.numbers.views import telling
 from viz_model.topics.walk.sections.stop import section
 
-TOPIC = Topic(
-    name="walk", layout=Layout(of=itself, sections=(section,)), choices=ALL, is_bare=True, telling=telling
-)
+TOPIC = Topic(name="walk", layout=Layout(of=itself, sections=(section,)), choices=ALL, is_bare=True, telling=telling)
 
 
 def run() -> None:

@@ -53,7 +53,11 @@ def guesses(trace: Trace, position: int, k: int = N_GUESSES) -> tuple[Guess, ...
 
 def opening(trace: Trace, token: int) -> Opening:
     tokenizer, shown = trace.tokenizer, window(trace, token)
-    rare = tokenizer.tokens(tokenizer.encode(RARE, special=False)) if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer) else ()
+    rare = (
+        tokenizer.tokens(tokenizer.encode(RARE, special=False))
+        if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer)
+        else ()
+    )
     pieces = tuple(trace.tokens[position].text or trace.tokens[position].label for position in shown)
     return Opening(guesses(trace, token), token, pieces, tuple(piece.text for piece in rare))
 
@@ -80,8 +84,13 @@ def table(trace: Trace, token: int) -> Table:
 
     def others(row: int) -> list[tuple[str, float, int]]:
         """The nearest rows of other words: "The" is no news beside "the"."""
-        near = [(trace.tokenizer.token(id), cosine) for id, cosine in zip(found[row].tolist(), cosines[row].tolist(), strict=True)]
-        return [(token.label, cosine, token.id) for token, cosine in near if token.text.strip().lower() != names[row]][:3]
+        near = [
+            (trace.tokenizer.token(id), cosine)
+            for id, cosine in zip(found[row].tolist(), cosines[row].tolist(), strict=True)
+        ]
+        return [(token.label, cosine, token.id) for token, cosine in near if token.text.strip().lower() != names[row]][
+            :3
+        ]
 
     words = [row for row, name in enumerate(names) if name.isalpha()]
     best = max(words, key=lambda row: max((cosine for _, cosine, _ in others(row)), default=-1.0), default=0)
@@ -160,11 +169,26 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
     seen = pushed.isfinite()
     shares = pattern[asked]
     return Attention(
-        layer, head, at.removesuffix("."), q.numpy(), keys.numpy(), values.numpy(), products.numpy(), scores[asked].numpy(),
-        torch.where(seen, pushed, -torch.inf).numpy(), scores.T.numpy(), masked.T.numpy(), pattern.T.numpy(), shares.numpy(),
-        (shares[:, None] * values).norm(dim=-1).numpy(), trace.head(f"{at}z", head)[token].numpy(), _last(trace, at, "q"),
-        trace.config.d_head**0.5 if trace.config.scale_scores else None, has_bias, bool((~masked.isfinite()).any()),
-    )  # fmt: skip
+        layer,
+        head,
+        at.removesuffix("."),
+        q.numpy(),
+        keys.numpy(),
+        values.numpy(),
+        products.numpy(),
+        scores[asked].numpy(),
+        torch.where(seen, pushed, -torch.inf).numpy(),
+        scores.T.numpy(),
+        masked.T.numpy(),
+        pattern.T.numpy(),
+        shares.numpy(),
+        (shares[:, None] * values).norm(dim=-1).numpy(),
+        trace.head(f"{at}z", head)[token].numpy(),
+        _last(trace, at, "q"),
+        trace.config.d_head**0.5 if trace.config.scale_scores else None,
+        has_bias,
+        bool((~masked.isfinite()).any()),
+    )
 
 
 def flatter(view: Attention) -> tuple[float, float] | None:
@@ -216,7 +240,7 @@ def alone(trace: Trace, token: int, layer: int) -> Alone:
     total = x + out if trace.config.residual else out
     return Alone(
         layer, is_pre, x.numpy(), normed, act.numpy(), out.numpy(), total.numpy(), words, int((act > 0).sum()), read
-    )  # fmt: skip
+    )
 
 
 def ride(trace: Trace, token: int) -> Ride:
@@ -278,5 +302,3 @@ def telling(trace: Trace, token: int) -> tuple[int, int] | None:
             if best is None or float(most[head]) > best[0]:
                 best = float(most[head]), layer, head
     return None if best is None else best[1:]
-
-

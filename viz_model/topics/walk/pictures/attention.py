@@ -73,16 +73,33 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
 
     def asked(row: int, height: float) -> Mark:
         return vector(
-            "query", view.q, x=LEFT, y=stage.y(row), width=wide(_KEYS), height=height, top=top, name=stage.name,
-            site=view.asks_with, where=(view.head, stage.first + asking, COLUMN),
-        )  # fmt: skip
+            "query",
+            view.q,
+            x=LEFT,
+            y=stage.y(row),
+            width=wide(_KEYS),
+            height=height,
+            top=top,
+            name=stage.name,
+            site=view.asks_with,
+            where=(view.head, stage.first + asking, COLUMN),
+        )
 
     ring = Rect(
-        id="ring", x=LEFT - 2, y=stage.y(asking) - 1, width=wide(_KEYS, 4), height=stage.high + 2, stroke="query", thick=2, radius=3
+        id="ring",
+        x=LEFT - 2,
+        y=stage.y(asking) - 1,
+        width=wide(_KEYS, 4),
+        height=stage.high + 2,
+        stroke="query",
+        thick=2,
+        radius=3,
     )
     shots = [
         Shot(say("question_stream", layer=view.layer), [*still, *before]),
-        Shot(say("question_query", token=stage.name, head=view.head), [*still, asked(asking, stage.high), ring, query], 2),
+        Shot(
+            say("question_query", token=stage.name, head=view.head), [*still, asked(asking, stage.high), ring, query], 2
+        ),
         Shot(say("question_keys"), [*still, *halved, asked(asking, low), replace(ring, height=low + 2), keys_named], 2),
     ]
     known = np.full(stage.n, np.nan)
@@ -91,11 +108,24 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
     for n, row in enumerate(view.seen):
         known[row] = view.products[row]
         products = vector(
-            "products", view.q * view.keys[row], x=at(_KEYS + 0.03), y=stage.y(row), width=wide(_PRODUCTS), height=stage.high,
-            top=product_top, name=stage.labels[row],
-        )  # fmt: skip
+            "products",
+            view.q * view.keys[row],
+            x=at(_KEYS + 0.03),
+            y=stage.y(row),
+            width=wide(_PRODUCTS),
+            height=stage.high,
+            top=product_top,
+            name=stage.labels[row],
+        )
         moved = Rect(
-            id="ring", x=LEFT - 2, y=stage.y(row) - 1, width=wide(_KEYS, 4), height=stage.high + 2, stroke="query", thick=2, radius=3
+            id="ring",
+            x=LEFT - 2,
+            y=stage.y(row) - 1,
+            width=wide(_KEYS, 4),
+            height=stage.high + 2,
+            stroke="query",
+            thick=2,
+            radius=3,
         )
         named = heading("products", say("products"), at(_KEYS + 0.03))
         marks = [*still, *halved, asked(row, low), moved, products, keys_named, named]
@@ -110,26 +140,44 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
 def _keys(stage: Stage, view: Attention, top: float, height: float) -> list[Mark]:
     return [
         vector(
-            f"key.{row}", view.keys[row], x=LEFT, y=stage.y(row), width=wide(_KEYS), height=height, top=top,
+            f"key.{row}",
+            view.keys[row],
+            x=LEFT,
+            y=stage.y(row),
+            width=wide(_KEYS),
+            height=height,
+            top=top,
             name=stage.labels[row],
         )
         for row in range(stage.n)
-    ]  # fmt: skip
+    ]
 
 
 def _half_key(stage: Stage, view: Attention, row: int, top: float, low: float) -> Mark:
     """A key in the lower half of its line: the query comes above it."""
     return vector(
-        f"key.{row}", view.keys[row], x=LEFT, y=stage.y(row) + stage.high - low, width=wide(_KEYS), height=low, top=top,
-        name=stage.labels[row], opacity=1 if row in view.seen else 0.25,
-    )  # fmt: skip
+        f"key.{row}",
+        view.keys[row],
+        x=LEFT,
+        y=stage.y(row) + stage.high - low,
+        width=wide(_KEYS),
+        height=low,
+        top=top,
+        name=stage.labels[row],
+        opacity=1 if row in view.seen else 0.25,
+    )
 
 
 def shares(stage: Stage, view: Attention) -> list[Shot]:
     say, still = stage.say, chips(stage)
     largest = float(np.abs(view.products[view.seen]).max(initial=0))
     left = _SCORES
-    shots = [Shot(say("shares_scores", token=stage.name), [*still, *_seen(stage, view, view.products, say("scores"), left, largest)])]
+    shots = [
+        Shot(
+            say("shares_scores", token=stage.name),
+            [*still, *_seen(stage, view, view.products, say("scores"), left, largest)],
+        )
+    ]
     if view.root is not None:
         scaled = _seen(stage, view, view.scores, say("scaled", root=f"{view.root:.2f}"), left, largest)
         shots.append(Shot(say("shares_root", root=f"{view.root:.2f}"), [*still, *scaled], 2, 1.2))
@@ -141,7 +189,10 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
     shots.append(Shot(say("shares_all"), [*still, *_map(stage, view.map, "signed", top), *narrow], 2))
     if view.has_mask:
         shots.append(Shot(say("shares_mask"), [*still, *_map(stage, view.masked, "signed", top), *narrow], 2.4))
-    soft = [*_map(stage, np.where(np.isfinite(view.masked), view.pattern, np.nan), "share", 1.0), *share_bars(stage, view, left)]
+    soft = [
+        *_map(stage, np.where(np.isfinite(view.masked), view.pattern, np.nan), "share", 1.0),
+        *share_bars(stage, view, left),
+    ]
     shots.append(Shot(say("shares_softmax"), [*still, *soft], 2.4, 1.2))
     return shots
 
@@ -158,16 +209,33 @@ def _map(stage: Stage, values: np.ndarray, look: Any, top: float) -> list[Mark]:
     across = _KEYS + 0.1
     return [
         Cells(
-            id="map", x=LEFT, y=stage.y(0), width=wide(across), height=stage.step * n, values=values, look=look, top=top, gap=1,
-            rows=stage.labels, columns=stage.labels, row_axis=stage.say("key"), column_axis=stage.say("asks"),
+            id="map",
+            x=LEFT,
+            y=stage.y(0),
+            width=wide(across),
+            height=stage.step * n,
+            values=values,
+            look=look,
+            top=top,
+            gap=1,
+            rows=stage.labels,
+            columns=stage.labels,
+            row_axis=stage.say("key"),
+            column_axis=stage.say("asks"),
             name=stage.say("map"),
         ),
         Rect(
-            id="ring", x=at(across * asking / n, -1), y=stage.y(0) - 1, width=wide(across / n, 1), height=stage.step * n + 1,
-            stroke="query", thick=2, radius=3,
+            id="ring",
+            x=at(across * asking / n, -1),
+            y=stage.y(0) - 1,
+            width=wide(across / n, 1),
+            height=stage.step * n + 1,
+            stroke="query",
+            thick=2,
+            radius=3,
         ),
         heading("map", stage.say("map"), LEFT),
-    ]  # fmt: skip
+    ]
 
 
 def share_bars(stage: Stage, view: Attention, left: float) -> list[Mark]:
@@ -180,15 +248,37 @@ def share_bars(stage: Stage, view: Attention, left: float) -> list[Mark]:
         where = Where(f"{view.site}.pattern", (view.head, stage.first + stage.asking, stage.first + row))
         marks += [
             Rect(
-                id=f"score.{row}", x=at(left), y=y + 2, width=wide((1 - left) * 0.62 * float(share)), height=stage.high - 4,
-                fill="pattern", opacity=0.75,
+                id=f"score.{row}",
+                x=at(left),
+                y=y + 2,
+                width=wide((1 - left) * 0.62 * float(share)),
+                height=stage.high - 4,
+                fill="pattern",
+                opacity=0.75,
             ),
-            Text(id=f"score.told.{row}", text=percent(float(share)), x=at(1, -2), y=y + stage.high / 2, anchor="end", size=12),
+            Text(
+                id=f"score.told.{row}",
+                text=percent(float(share)),
+                x=at(1, -2),
+                y=y + stage.high / 2,
+                anchor="end",
+                size=12,
+            ),
             Cells(
-                id=f"score.cell.{row}", x=at(left), y=y, width=wide(1 - left), height=stage.high, values=np.array([[share]]),
-                look="blank", rows=(stage.labels[row],), columns=("",), where=where, site=f"{view.site}.pattern", walk=False,
+                id=f"score.cell.{row}",
+                x=at(left),
+                y=y,
+                width=wide(1 - left),
+                height=stage.high,
+                values=np.array([[share]]),
+                look="blank",
+                rows=(stage.labels[row],),
+                columns=("",),
+                where=where,
+                site=f"{view.site}.pattern",
+                walk=False,
             ),
-        ]  # fmt: skip
+        ]
     return marks
 
 
@@ -202,27 +292,55 @@ def taken(stage: Stage, view: Attention) -> list[Shot]:
         shown = view.values if scale is None else view.values * scale[:, None]
         return [
             vector(
-                f"key.{row}", shown[row], x=LEFT, y=stage.y(row), width=wide(0.3), height=stage.high, top=top,
-                name=stage.labels[row], **more,
+                f"key.{row}",
+                shown[row],
+                x=LEFT,
+                y=stage.y(row),
+                width=wide(0.3),
+                height=stage.high,
+                top=top,
+                name=stage.labels[row],
+                **more,
             )
             for row in view.seen
-        ]  # fmt: skip
+        ]
 
     named = heading("key", say("values"), LEFT)
     y = stage.y(asking) + stage.high / 2
     ribbons = [
         link(
-            f"ribbon.{row}", at(0.31), stage.y(row) + stage.high / 2, at(0.6), y, stroke=palettes.token(stage.first + row),
-            thick=max(0.6, 16 * float(view.shares[row])), opacity=0.5,
+            f"ribbon.{row}",
+            at(0.31),
+            stage.y(row) + stage.high / 2,
+            at(0.6),
+            y,
+            stroke=palettes.token(stage.first + row),
+            thick=max(0.6, 16 * float(view.shares[row])),
+            opacity=0.5,
         )
         for row in view.seen
-    ]  # fmt: skip
+    ]
     mixed = vector(
-        "mixed", view.z, x=at(0.62), y=stage.y(asking), width=wide(0.38), height=stage.high, top=float(np.abs(view.z).max(initial=0)),
-        name=stage.name, site=f"{view.site}.z", where=(view.head, stage.first + asking, COLUMN),
-    )  # fmt: skip
+        "mixed",
+        view.z,
+        x=at(0.62),
+        y=stage.y(asking),
+        width=wide(0.38),
+        height=stage.high,
+        top=float(np.abs(view.z).max(initial=0)),
+        name=stage.name,
+        site=f"{view.site}.z",
+        where=(view.head, stage.first + asking, COLUMN),
+    )
     ring = Rect(
-        id="ring", x=at(0.62, -2), y=stage.y(asking) - 2, width=wide(0.38, 3), height=stage.high + 4, stroke="value", thick=2, radius=3
+        id="ring",
+        x=at(0.62, -2),
+        y=stage.y(asking) - 2,
+        width=wide(0.38, 3),
+        height=stage.high + 4,
+        stroke="value",
+        thick=2,
+        radius=3,
     )
     mixed_named = heading("mixed", say("mixed", token=stage.name), at(1), "end")
     brought = np.full(stage.n, np.nan)
@@ -231,9 +349,21 @@ def taken(stage: Stage, view: Attention) -> list[Shot]:
     shots = [
         Shot(say("taken_values"), [*still, *values(None), named, *told], 2),
         Shot(say("taken_scaled"), [*still, *values(view.shares), named, *told], 2, 1.4),
-        Shot(say("taken_flow", token=stage.name), [*still, *values(view.shares), named, *ribbons, mixed, ring, mixed_named], 2.4, 1.2),
+        Shot(
+            say("taken_flow", token=stage.name),
+            [*still, *values(view.shares), named, *ribbons, mixed, ring, mixed_named],
+            2.4,
+            1.2,
+        ),
     ]
-    return [*shots, Shot(say("taken_brought"), [*still, *values(view.shares), heading("key", say("scaled_values"), LEFT), *lengths], 2)]
+    return [
+        *shots,
+        Shot(
+            say("taken_brought"),
+            [*still, *values(view.shares), heading("key", say("scaled_values"), LEFT), *lengths],
+            2,
+        ),
+    ]
 
 
 def _lengths(stage: Stage, lengths: np.ndarray) -> list[Mark]:
@@ -245,9 +375,21 @@ def _lengths(stage: Stage, lengths: np.ndarray) -> list[Mark]:
             y = stage.y(row)
             marks += [
                 Rect(
-                    id=f"score.{row}", x=at(0.4), y=y + 2, width=wide(0.48 * float(length) / top), height=stage.high - 4, fill="value",
+                    id=f"score.{row}",
+                    x=at(0.4),
+                    y=y + 2,
+                    width=wide(0.48 * float(length) / top),
+                    height=stage.high - 4,
+                    fill="value",
                     opacity=0.75,
                 ),
-                Text(id=f"score.told.{row}", text=f"{length:.2f}", x=at(1, -2), y=y + stage.high / 2, anchor="end", size=12),
-            ]  # fmt: skip
+                Text(
+                    id=f"score.told.{row}",
+                    text=f"{length:.2f}",
+                    x=at(1, -2),
+                    y=y + stage.high / 2,
+                    anchor="end",
+                    size=12,
+                ),
+            ]
     return marks

@@ -47,10 +47,18 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
         return [
             Text(id=f"{id}.name", text=name, x=LEFT, y=y - 10, size=12, fill="muted"),
             vector(
-                id, values, x=LEFT, y=y, width=(1, -LEFT), height=18, top=largest, name=stage.name, site=site,
+                id,
+                values,
+                x=LEFT,
+                y=y,
+                width=(1, -LEFT),
+                height=18,
+                top=largest,
+                name=stage.name,
+                site=site,
                 where=index if site else None,
             ),
-        ]  # fmt: skip
+        ]
 
     line = strip("row", 0, view.x, say("line", token=stage.name), view.read, top)
     lit = _neurons(stage, view, 84)
@@ -86,22 +94,37 @@ def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
     return [
         Text(id="act.name", text=stage.say("neurons", n=f"{view.act.size:,}"), x=LEFT, y=y - 10, size=12, fill="muted"),
         Cells(
-            id="act", x=LEFT, y=y, width=(1, -LEFT), height=96, values=field.reshape(lines, across), top=float(np.abs(view.act).max()) or 1.0,
-            look="signed", empty=True, rows=[""] * lines, columns=[""] * across, name=stage.say("neurons", n=view.act.size),
-            site=f"blocks.{view.layer}.ffn.act", walk=False,
+            id="act",
+            x=LEFT,
+            y=y,
+            width=(1, -LEFT),
+            height=96,
+            values=field.reshape(lines, across),
+            top=float(np.abs(view.act).max()) or 1.0,
+            look="signed",
+            empty=True,
+            rows=[""] * lines,
+            columns=[""] * across,
+            name=stage.say("neurons", n=view.act.size),
+            site=f"blocks.{view.layer}.ffn.act",
+            walk=False,
         ),
         Rect(id="act.frame", x=LEFT, y=y, width=(1, -LEFT), height=96, stroke="grid", radius=2),
-    ]  # fmt: skip
+    ]
 
 
 def _words(stage: Stage, view: Alone, slot: float) -> list[Mark]:
     y = TOP + slot
     return [
         Text(
-            id=f"neuron.{n}", text=f"{number}: {' '.join(short(word, 12) for word in words)}", x=LEFT, y=y + 17 * n, size=12.5,
+            id=f"neuron.{n}",
+            text=f"{number}: {' '.join(short(word, 12) for word in words)}",
+            x=LEFT,
+            y=y + 17 * n,
+            size=12.5,
         )
         for n, (number, words) in enumerate(view.words)
-    ]  # fmt: skip
+    ]
 
 
 class Ride(NamedTuple):
@@ -123,7 +146,9 @@ def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray) -> lis
     for n, depth in enumerate(view.depths):
         told = say("again_start") if n == 0 else say("again_block", n=depth - 1)
         guess = _read_off(stage, view, n)
-        shots.append(Shot(told, [*still, *start, *outline(stage, stream), *strips(stage, stream, n + 1), *guess], 1.5, 0.7))
+        shots.append(
+            Shot(told, [*still, *start, *outline(stage, stream), *strips(stage, stream, n + 1), *guess], 1.5, 0.7)
+        )
     return shots
 
 
@@ -142,5 +167,3 @@ def _read_off(stage: Stage, view: Ride, shown: int) -> list[Mark]:
             Text(id=f"lens.share.{n}", text=f"{chance:.0%}", x=x, y=y + 24, size=11.5, anchor="middle", fill="muted"),
         ]
     return marks
-
-

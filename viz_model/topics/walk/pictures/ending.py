@@ -9,7 +9,20 @@ import numpy as np
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Cells, Mark, Path, Rect, Text, points
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
-from viz_model.topics.walk.pictures.stage import LEFT, TOP, Guess, Shot, Stage, at, bars, chip, chips, heading, vector, wide
+from viz_model.topics.walk.pictures.stage import (
+    LEFT,
+    TOP,
+    Guess,
+    Shot,
+    Stage,
+    at,
+    bars,
+    chip,
+    chips,
+    heading,
+    vector,
+    wide,
+)
 
 
 class Answer(NamedTuple):
@@ -38,16 +51,33 @@ def out(stage: Stage, view: Answer, sample: np.ndarray) -> list[Shot]:
     say, still, row = stage.say, chips(stage), stage.asking
     top = float(np.abs(view.line).max(initial=0))
     line = vector(
-        f"row.{row}", view.line, x=LEFT, y=stage.y(row), width=wide(0.3), height=stage.high, top=top, name=stage.name,
-        site=view.site, where=(stage.first + row, COLUMN),
-    )  # fmt: skip
+        f"row.{row}",
+        view.line,
+        x=LEFT,
+        y=stage.y(row),
+        width=wide(0.3),
+        height=stage.high,
+        top=top,
+        name=stage.name,
+        site=view.site,
+        where=(stage.first + row, COLUMN),
+    )
     if not view.guesses:
         return [Shot(say("out_vectors"), [*still, line])]
     room = stage.height - TOP - 8
     table = Cells(
-        id="table", x=at(0.56), y=TOP, width=wide(0.44), height=room, values=sample, coarse=True, rows=[""] * len(sample),
-        top=float(np.abs(sample).max(initial=0)) or 1.0, walk=False, opacity=0.45,
-    )  # fmt: skip
+        id="table",
+        x=at(0.56),
+        y=TOP,
+        width=wide(0.44),
+        height=room,
+        values=sample,
+        coarse=True,
+        rows=[""] * len(sample),
+        top=float(np.abs(sample).max(initial=0)) or 1.0,
+        walk=False,
+        opacity=0.45,
+    )
     frame = Rect(id="table.frame", x=at(0.56), y=TOP, width=wide(0.44), height=room, stroke="muted", thick=1)
     title = heading("table", say("table", n=f"{view.n_vocab:,}"), at(1), "end")
     largest = max(abs(logit) for logit in view.logits) or 1.0
@@ -92,7 +122,13 @@ def broken(stage: Stage, view: Broken) -> list[Shot]:
         for n, guess in enumerate(view.guesses):
             marks.append(
                 Rect(
-                    id=f"before.{n}", x=at(0.2 + 0.8 * guess.chance, -1), y=TOP + 36 * n, width=2, height=28, fill="ink", opacity=0.6
+                    id=f"before.{n}",
+                    x=at(0.2 + 0.8 * guess.chance, -1),
+                    y=TOP + 36 * n,
+                    width=2,
+                    height=28,
+                    fill="ink",
+                    opacity=0.6,
                 )
             )
         shots.append(Shot(say("break_without", what=name, first=first), [*still, *marks], 2.6, 1.2))
@@ -113,20 +149,52 @@ def learnt(stage: Stage, view: Learnt) -> list[Shot]:
     x = 0.1 + 0.86 * view.steps / view.steps.max()
     y = TOP + tall * (1 - (view.loss - low) / (high - low))
     axis: list[Mark] = [
-        Path(id="axis", x=_lengths(np.array([0.1, 0.1, 0.96])), y=points([0, 1, 1], pixels=tall) + [0, TOP], stroke="muted", thick=1),
+        Path(
+            id="axis",
+            x=_lengths(np.array([0.1, 0.1, 0.96])),
+            y=points([0, 1, 1], pixels=tall) + np.array([0, TOP]),
+            stroke="muted",
+            thick=1,
+        ),
         heading("loss", say("loss"), at(0.1)),
         Text(id="loss.first", text=f"{view.loss[0]:.1f}", x=at(0.1, -6), y=float(y[0]), anchor="end", size=12),
-        Text(id="loss.last", text=f"{view.loss[-1]:.1f}", x=at(1, -2), y=float(y[-1]) - 12, anchor="end", size=12, bold=True),
-        Text(id="loss.steps", text=say("steps", n=f"{int(view.steps[-1]) + 1:,}"), x=at(0.96), y=TOP + tall + 16, anchor="end", size=12),
+        Text(
+            id="loss.last",
+            text=f"{view.loss[-1]:.1f}",
+            x=at(1, -2),
+            y=float(y[-1]) - 12,
+            anchor="end",
+            size=12,
+            bold=True,
+        ),
+        Text(
+            id="loss.steps",
+            text=say("steps", n=f"{int(view.steps[-1]) + 1:,}"),
+            x=at(0.96),
+            y=TOP + tall + 16,
+            anchor="end",
+            size=12,
+        ),
     ]
 
     def curve(count: int) -> Mark:
         shown = np.minimum(np.arange(len(x)), count - 1)
-        return Path(id="curve", x=_lengths(x[shown]), y=np.stack([np.zeros(len(x)), y[shown]], -1).astype(np.float32), stroke="accent", thick=2)
+        return Path(
+            id="curve",
+            x=_lengths(x[shown]),
+            y=np.stack([np.zeros(len(x)), y[shown]], -1).astype(np.float32),
+            stroke="accent",
+            thick=2,
+        )
 
     return [
         Shot(say("learnt_start"), [*still, *axis[:3], curve(2)], 1.6),
-        Shot(say("learnt_curve", first=f"{view.loss[0]:.1f}", last=f"{view.loss[-1]:.1f}"), [*still, *axis, curve(len(x))], 2.4, 2.4),
+        Shot(
+            say("learnt_curve", first=f"{view.loss[0]:.1f}", last=f"{view.loss[-1]:.1f}"),
+            [*still, *axis, curve(len(x))],
+            2.4,
+            2.4,
+        ),
     ]
 
 

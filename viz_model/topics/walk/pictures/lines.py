@@ -82,9 +82,18 @@ def vectors(stage: Stage, view: Table) -> list[Shot]:
     top = float(np.abs(view.rows).max(initial=0))
     room = stage.height - TOP - 8
     table = Cells(
-        id="table", x=at(0.56), y=TOP, width=wide(0.44), height=room, values=view.sample, top=top, coarse=True,
-        rows=[""] * len(view.sample), walk=False, opacity=0.45,
-    )  # fmt: skip
+        id="table",
+        x=at(0.56),
+        y=TOP,
+        width=wide(0.44),
+        height=room,
+        values=view.sample,
+        top=top,
+        coarse=True,
+        rows=[""] * len(view.sample),
+        walk=False,
+        opacity=0.45,
+    )
     frame = Rect(id="table.frame", x=at(0.56), y=TOP, width=wide(0.44), height=room, stroke="muted", thick=1)
     title = heading("table", say("table", n=f"{view.n_rows:,}"), at(1), "end")
     found: list[Mark] = []
@@ -92,10 +101,21 @@ def vectors(stage: Stage, view: Table) -> list[Shot]:
     for row, id in enumerate(stage.ids):
         y = TOP + id / view.n_rows * (room - 4)
         found.append(
-            vector(f"row.{row}", view.rows[row], x=at(0.56), y=y, width=wide(0.44), height=4, top=top, name=stage.labels[row])
+            vector(
+                f"row.{row}",
+                view.rows[row],
+                x=at(0.56),
+                y=y,
+                width=wide(0.44),
+                height=4,
+                top=top,
+                name=stage.labels[row],
+            )
         )
         stroke = palettes.token(stage.first + row)
-        links.append(link(f"pick.{row}", LEFT - 12, stage.y(row) + stage.high / 2, at(0.56), y + 2, stroke=stroke, thick=1.5))
+        links.append(
+            link(f"pick.{row}", LEFT - 12, stage.y(row) + stage.high / 2, at(0.56), y + 2, stroke=stroke, thick=1.5)
+        )
     slid = rows(stage, "row", view.rows, "", width=wide(0.5), top=top)
     shots = [
         Shot(say("vectors_table", n=f"{view.n_rows:,}", d=view.rows.shape[1]), [*still, table, frame, title]),
@@ -103,14 +123,18 @@ def vectors(stage: Stage, view: Table) -> list[Shot]:
         Shot(say("vectors_slide"), [*still, table, frame, title, *slid], 1.8, 1.2),
     ]
     if view.near:
-        shots.append(Shot(say("vectors_near", word=stage.labels[view.word]), [*still, *slid, *_near(stage, view, top)], 2))
+        shots.append(
+            Shot(say("vectors_near", word=stage.labels[view.word]), [*still, *slid, *_near(stage, view, top)], 2)
+        )
     return shots
 
 
 def _near(stage: Stage, view: Table, top: float) -> list[Mark]:
     marks: list[Mark] = [heading("near", stage.say("near", word=short(stage.labels[view.word])), at(0.56))]
     own = stage.labels[view.word], view.rows[view.word], None
-    for n, (word, values, cosine) in enumerate([own, *((w, v, c) for (w, c), v in zip(view.near, view.near_rows, strict=True))]):
+    for n, (word, values, cosine) in enumerate(
+        [own, *((w, v, c) for (w, c), v in zip(view.near, view.near_rows, strict=True))]
+    ):
         y, told = TOP + 44.0 * n, word if cosine is None else f"{word} · {cosine:.2f}"
         marks.append(Text(id=f"near.word.{n}", text=short(told, 18), x=at(0.56), y=y + 8, size=13, bold=not n))
         marks.append(vector(f"near.{n}", values, x=at(0.56), y=y + 18, width=wide(0.44), height=15, top=top, name=word))
@@ -160,7 +184,11 @@ def places(stage: Stage, view: Places) -> list[Shot]:
             assert view.added is not None
             before = block("row", view.before, view.sites[0], LEFT, half, top=top)
             pushed = column(stage, view.added, title=say("bias", token=short(stage.name)), left=0.55)
-            return [*scaled, Shot(same, [*still, *before, *pair]), Shot(say("places_bias", token=stage.name), [*still, *before, *pair, *pushed], 2)]
+            return [
+                *scaled,
+                Shot(same, [*still, *before, *pair]),
+                Shot(say("places_bias", token=stage.name), [*still, *before, *pair, *pushed], 2),
+            ]
         case "none":
             before = block("row", view.before, view.sites[0], LEFT, (1, -LEFT), top=top)
             return [*scaled, Shot(same, [*still, *before, *pair]), Shot(say("places_none"), [*still, *before, *pair])]
@@ -170,11 +198,17 @@ def _outlined(stage: Stage, twins: tuple[int, int] | None, share: float) -> list
     """Frames round two equal rows."""
     return [
         Rect(
-            id=f"twin.{n}", x=LEFT - 3, y=stage.y(row) - 2, width=wide(share, 3), height=stage.step, stroke="accent", thick=2,
+            id=f"twin.{n}",
+            x=LEFT - 3,
+            y=stage.y(row) - 2,
+            width=wide(share, 3),
+            height=stage.step,
+            stroke="accent",
+            thick=2,
             radius=3,
         )
         for n, row in enumerate(twins or ())
-    ]  # fmt: skip
+    ]
 
 
 def column(stage: Stage, values: np.ndarray, *, title: str, left: float, top: float = 0.0) -> list[Mark]:
@@ -192,11 +226,23 @@ def column(stage: Stage, values: np.ndarray, *, title: str, left: float, top: fl
         fill = "positive" if value >= 0 else "negative"
         marks += [
             Rect(
-                id=f"score.{row}", x=at(middle), y=y + 2, width=wide(reach * share), height=stage.high - 4, fill=fill,
+                id=f"score.{row}",
+                x=at(middle),
+                y=y + 2,
+                width=wide(reach * share),
+                height=stage.high - 4,
+                fill=fill,
                 opacity=0.75,
             ),
-            Text(id=f"score.told.{row}", text=f"{value:.2f}".replace("-", "−"), x=at(1, -2), y=y + stage.high / 2, anchor="end", size=12),
-        ]  # fmt: skip
+            Text(
+                id=f"score.told.{row}",
+                text=f"{value:.2f}".replace("-", "−"),
+                x=at(1, -2),
+                y=y + stage.high / 2,
+                anchor="end",
+                size=12,
+            ),
+        ]
     return marks
 
 
@@ -207,7 +253,9 @@ def stream(stage: Stage, view: Stream, embedded: np.ndarray) -> list[Shot]:
     return [
         Shot(say("stream_rows"), [*still, *wide_rows]),
         Shot(say("stream_ahead", n=len(view.layers)), [*still, *narrow, *outline(stage, view)], 1.8, 1.2),
-        Shot(say("stream_flow"), [*still, *narrow, *outline(stage, view), *strips(stage, view, len(view.values))], 2, 1.6),
+        Shot(
+            say("stream_flow"), [*still, *narrow, *outline(stage, view), *strips(stage, view, len(view.values))], 2, 1.6
+        ),
     ]
 
 
@@ -217,16 +265,32 @@ def outline(stage: Stage, view: Stream) -> list[Mark]:
     for row in range(stage.n):
         y, last = stage.y(row) + stage.high / 2, row == stage.asking
         stroke = palettes.token(stage.first + row)
-        marks.append(link(f"line.{row}", LEFT - 10, y, at(1), y, stroke=stroke, thick=2.5 if last else 1.5, opacity=0.55))
+        marks.append(
+            link(f"line.{row}", LEFT - 10, y, at(1), y, stroke=stroke, thick=2.5 if last else 1.5, opacity=0.55)
+        )
     for n, layer in enumerate(view.layers):
         x, across = place(n, len(view.layers))
         marks += [
             Rect(
-                id=f"block.{layer}", x=at(x, 2), y=TOP - 4, width=wide(across, -4), height=stage.step * stage.n + 4,
-                stroke="muted", fill="grid", opacity=0.18, radius=6,
+                id=f"block.{layer}",
+                x=at(x, 2),
+                y=TOP - 4,
+                width=wide(across, -4),
+                height=stage.step * stage.n + 4,
+                stroke="muted",
+                fill="grid",
+                opacity=0.18,
+                radius=6,
             ),
-            Text(id=f"block.name.{layer}", text=stage.say("block", n=layer), x=at(x + across / 2), y=13, anchor="middle", fill="muted"),
-        ]  # fmt: skip
+            Text(
+                id=f"block.name.{layer}",
+                text=stage.say("block", n=layer),
+                x=at(x + across / 2),
+                y=13,
+                anchor="middle",
+                fill="muted",
+            ),
+        ]
     return marks
 
 
@@ -244,12 +308,19 @@ def strips(stage: Stage, view: Stream, shown: int, among: tuple[int, ...] | None
         values = view.values[depth]
         marks += [
             Cells(
-                id=f"depth.{depth}.{row}", x=at(x + across * 0.3), y=stage.y(row), width=wide(across * 0.4), height=stage.high,
-                values=values[row][None], top=float(np.abs(values).max(initial=0)) or 1.0, rows=(stage.labels[row],),
-                columns=[str(d) for d in view.dimensions], column_axis="·", site=view.sites[depth], walk=False,
+                id=f"depth.{depth}.{row}",
+                x=at(x + across * 0.3),
+                y=stage.y(row),
+                width=wide(across * 0.4),
+                height=stage.high,
+                values=values[row][None],
+                top=float(np.abs(values).max(initial=0)) or 1.0,
+                rows=(stage.labels[row],),
+                columns=[str(d) for d in view.dimensions],
+                column_axis="·",
+                site=view.sites[depth],
+                walk=False,
             )
             for row in (range(stage.n) if among is None else among)
-        ]  # fmt: skip
+        ]
     return marks
-
-

@@ -48,7 +48,12 @@ def pieces(stage: Stage, view: Opening) -> list[Shot]:
     numbered = chips(stage, ids=True)
     shots = [Shot(say("pieces_text"), line), Shot(say("pieces_cut"), marks), Shot(say("pieces_ids"), numbered)]
     if len(view.rare) > 1:
-        shots.append(Shot(say("pieces_rare", word="".join(view.rare).strip(), n=len(view.rare)), [*numbered, *_rare(stage, view.rare)]))
+        shots.append(
+            Shot(
+                say("pieces_rare", word="".join(view.rare).strip(), n=len(view.rare)),
+                [*numbered, *_rare(stage, view.rare)],
+            )
+        )
     return shots
 
 
@@ -83,5 +88,3 @@ def _rare(stage: Stage, parts: Sequence[str]) -> list[Mark]:
             Text(id=f"rare.word.{n}", text=part, x=at(0.1, 10), y=y + 14, size=14),
         ]
     return marks
-
-

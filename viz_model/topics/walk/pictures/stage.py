@@ -79,7 +79,9 @@ class Stage(NamedTuple):
 
     def scene(self, title: str, shot: Shot) -> Scene:
         panel = Panel(id="stage", marks=shot.marks, height=self.height, min=280)
-        return Scene(id="walk", panels=[panel], title=title, description=shot.caption, words={"masked": self.say("hidden")})
+        return Scene(
+            id="walk", panels=[panel], title=title, description=shot.caption, words={"masked": self.say("hidden")}
+        )
 
 
 def at(share: float, pixels: float = 0) -> Length:
@@ -117,7 +119,15 @@ def chip(stage: Stage, row: int, label: str, *, boxes: bool = True) -> list[Mark
     told = f"{position}: {label}" + (f" · id {stage.ids[row]}" if row < stage.n else "")
     box: dict[str, Any] = {"y": y, "height": stage.high, "fill": role}
     return [
-        Rect(id=f"chip.{row}", width=CHIP, opacity=0.4 if row == stage.asking else 0.16, radius=4, act=act, label=told, **box),
+        Rect(
+            id=f"chip.{row}",
+            width=CHIP,
+            opacity=0.4 if row == stage.asking else 0.16,
+            radius=4,
+            act=act,
+            label=told,
+            **box,
+        ),
         Rect(id=f"edge.{row}", width=3, **box),
         word,
     ]
@@ -144,10 +154,21 @@ def vector(
 ) -> Cells:
     """Numbers [D] of one token in a line; ``where`` is their place in the site, :data:`COLUMN` for the dimension."""
     return Cells(
-        id=id, x=x, y=y, width=width, height=height, values=values[None], top=top or 1.0, rows=(name,),
-        columns=[str(d) for d in range(len(values))], column_axis="·", site=site, name=name,
-        where=None if where is None else Where(site, where), **more,  # type: ignore[arg-type]
-    )  # fmt: skip
+        id=id,
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        values=values[None],
+        top=top or 1.0,
+        rows=(name,),
+        columns=[str(d) for d in range(len(values))],
+        column_axis="·",
+        site=site,
+        name=name,
+        where=None if where is None else Where(site, where),
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def rows(
@@ -168,11 +189,20 @@ def rows(
     index = where or (lambda row: (stage.first + row, COLUMN))
     return [
         vector(
-            f"{id}.{row}", values[row], x=x, y=stage.y(row), width=width, height=stage.high, top=top,
-            name=stage.labels[row], site=site, where=index(row) if site else None, **more,
+            f"{id}.{row}",
+            values[row],
+            x=x,
+            y=stage.y(row),
+            width=width,
+            height=stage.high,
+            top=top,
+            name=stage.labels[row],
+            site=site,
+            where=index(row) if site else None,
+            **more,
         )
         for row in (range(len(values)) if among is None else among)
-    ]  # fmt: skip
+    ]
 
 
 class Guess(NamedTuple):
@@ -202,21 +232,50 @@ def bars(
         where = None if position is None else Where("probs", (position, guess.id))
         marks += [
             Rect(
-                id=f"room.{n}", x=at(left), y=y, width=wide(1 - left), height=28, fill="output", opacity=0.1,
-                radius=4, stroke="accent" if n == marked else None, thick=2,
+                id=f"room.{n}",
+                x=at(left),
+                y=y,
+                width=wide(1 - left),
+                height=28,
+                fill="output",
+                opacity=0.1,
+                radius=4,
+                stroke="accent" if n == marked else None,
+                thick=2,
             ),
-            Rect(id=f"bar.{n}", x=at(left), y=y, width=wide((1 - left) * share), height=28, fill="output", opacity=0.5, radius=4),
+            Rect(
+                id=f"bar.{n}",
+                x=at(left),
+                y=y,
+                width=wide((1 - left) * share),
+                height=28,
+                fill="output",
+                opacity=0.5,
+                radius=4,
+            ),
             Text(id=f"guess.{n}", text=short(guess.label, 14), x=at(left, 9), y=y + 14, size=14, bold=n == marked),
             Text(id=f"share.{n}", text=told, x=at(1, -8), y=y + 14, size=13, anchor="end"),
             Cells(
-                id=f"cell.{n}", x=at(left), y=y, width=wide(1 - left), height=28, values=np.array([[guess.chance]]), look="blank",
-                rows=(guess.label,), columns=("",), site="probs", where=where, name=guess.label,
+                id=f"cell.{n}",
+                x=at(left),
+                y=y,
+                width=wide(1 - left),
+                height=28,
+                values=np.array([[guess.chance]]),
+                look="blank",
+                rows=(guess.label,),
+                columns=("",),
+                site="probs",
+                where=where,
+                name=guess.label,
             ),
-        ]  # fmt: skip
+        ]
     return marks
 
 
-def link(id: str, x0: Length, y0: float, x1: Length, y1: float, *, stroke: str, thick: float, opacity: float = 0.6) -> Path:
+def link(
+    id: str, x0: Length, y0: float, x1: Length, y1: float, *, stroke: str, thick: float, opacity: float = 0.6
+) -> Path:
     """A sweep from one place to another."""
     ends = np.array([_pair(x0), _pair(x1)], dtype=np.float32)
     y = np.array([[0, y0], [0, y1]], dtype=np.float32)

@@ -133,7 +133,9 @@ def parts(page: Page) -> dict[str, Edit]:
 
 
 @cached()
-def without(run: runs.RunKey, side: str, token: int, written: str, ids: tuple[int, ...]) -> tuple[tuple[float, ...], str]:
+def without(
+    run: runs.RunKey, side: str, token: int, written: str, ids: tuple[int, ...]
+) -> tuple[tuple[float, ...], str]:
     """What tokens get in a run without a part, and its first guess."""
     changed = runs.trace(run._replace(edits=written)).at(side)  # type: ignore[arg-type]
     return views.chances(changed, token, ids)
@@ -144,7 +146,10 @@ def broken(page: Page) -> ending.Broken:
     best = views.guesses(page.trace, page.token)
     ids = tuple(guess.id for guess in best)
     side = page.trace.stack.side
-    found = {name: without(page.run_key, side, page.token, edits.write((*page.trace.edits, edit)), ids) for name, edit in parts(page).items()}
+    found = {
+        name: without(page.run_key, side, page.token, edits.write((*page.trace.edits, edit)), ids)
+        for name, edit in parts(page).items()
+    }
     names = {name: page.words(f"without_{name}", layer=page.view.layer, head=page.view.head) for name in found}
     return ending.Broken(best, tuple((names[name], *each) for name, each in found.items()))
 

@@ -70,7 +70,9 @@ def _key(page: Page) -> Asked | None:
     best = max(head.seen, key=lambda row: float(head.shares[row]))
     labels = {row: page.trace.tokens[first + row].label for row in head.seen}
     others = [row for row in head.seen if row != best and labels[row] != labels[best]]
-    spread = sorted({others[n] for n in np.linspace(0, len(others) - 1, _MOST_OPTIONS - 1).astype(int)}) if others else []
+    spread = (
+        sorted({others[n] for n in np.linspace(0, len(others) - 1, _MOST_OPTIONS - 1).astype(int)}) if others else []
+    )
     by_label = {labels[row]: row for row in [*spread, best]}
     rows = sorted(by_label.values())
 
@@ -101,7 +103,8 @@ def _most(page: Page) -> Asked | None:
     if len(head.seen) < 2:
         return None
     largest = Largest(
-        max(head.seen, key=lambda row: float(head.shares[row])), max(head.seen, key=lambda row: float(head.brought[row]))
+        max(head.seen, key=lambda row: float(head.shares[row])),
+        max(head.seen, key=lambda row: float(head.brought[row])),
     )
 
     def reply(_: str) -> str:

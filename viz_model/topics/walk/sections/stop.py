@@ -66,7 +66,12 @@ def _told(page: Page, stop: str) -> str:
         "out": "vectors" if not views.guesses(trace, page.token, 1) else config.kind,
     }.get(stop)
     values: dict[str, Any] = {"token": page.token_name(), "layer": page.view.layer, "head": page.view.head}
-    values |= {"n_heads": config.n_heads, "n_layers": trace.n_layers, "d": config.d_model, "rows": f"{config.n_vocab:,}"}
+    values |= {
+        "n_heads": config.n_heads,
+        "n_layers": trace.n_layers,
+        "d": config.d_model,
+        "rows": f"{config.n_vocab:,}",
+    }
     values |= {"n": len(trace), "model": literal(page.view.model)}
     if stop == "look":
         values["card"] = describe.model(page.view.model, page.lm, page.t)
@@ -87,9 +92,17 @@ def _doors(page: Page, stop: str, title: str) -> None:
     place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
     with st.container(horizontal=True, horizontal_alignment="right" if len(names) == 1 else "left", key="walk_doors"):
         for name in names:
-            label = page.words("closer", page=page.t(f"common.page_{name}")) if len(names) == 1 else page.t(f"common.page_{name}")
+            label = (
+                page.words("closer", page=page.t(f"common.page_{name}"))
+                if len(names) == 1
+                else page.t(f"common.page_{name}")
+            )
             st.button(
-                label, key=f"walk.door.{name}", type="tertiary" if len(names) == 1 else "secondary",
+                label,
+                key=f"walk.door.{name}",
+                type="tertiary" if len(names) == 1 else "secondary",
                 icon=":material/zoom_in:" if len(names) == 1 else None,
-                on_click=frame.go, args=(name, (page.name, back)), kwargs=place,
-            )  # fmt: skip
+                on_click=frame.go,
+                args=(name, (page.name, back)),
+                kwargs=place,
+            )
