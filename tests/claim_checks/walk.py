@@ -54,7 +54,7 @@ def _most(trace: Trace, token: int, layer: int, head: int, claim: str) -> bool:
 
 def _key(trace: Trace, token: int, layer: int, head: int, picked: int, claim: str) -> bool:
     scores, _ = _head(trace, token, layer, head)
-    return scores[picked] > scores.max() - 1e-4
+    return bool(scores[picked] > scores.max() - 1e-4)
 
 
 def _next(trace: Trace, token: int, picked: int, claim: str) -> bool:

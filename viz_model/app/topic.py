@@ -147,7 +147,7 @@ class Topic:
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
-        is_bare: whether its own content is all: no heading and no chips stand above it.
+        is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
     """
 
     name: str
@@ -293,7 +293,8 @@ def _body(opened: _Opened) -> None:
         elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
-    onward.neighbours(page)
+    if not opened.topic.is_bare:
+        onward.neighbours(page)
     _bridge(opened)
 
 

@@ -70,7 +70,7 @@ class Stage(NamedTuple):
 
     @property
     def height(self) -> float:
-        return _TALL
+        return _TALL + 10
 
     @property
     def name(self) -> str:

@@ -90,18 +90,17 @@ def _doors(page: Page, stop: str, title: str) -> None:
     names = LAST_DOORS if stop == "end" else (DOORS[stop],)
     back = page.words("back_to", title=title)
     place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
-    with st.container(horizontal=True, horizontal_alignment="right" if len(names) == 1 else "left", key="walk_doors"):
+    is_end = stop == "end"
+    with st.container(horizontal=True, horizontal_alignment="left" if is_end else "distribute", key="walk_doors"):
+        if not is_end:
+            st.button(page.words("skip"), key="walk.skip", type="tertiary", on_click=frame.go, args=("overview",))
         for name in names:
-            label = (
-                page.words("closer", page=page.t(f"common.page_{name}"))
-                if len(names) == 1
-                else page.t(f"common.page_{name}")
-            )
+            title = page.t(f"common.page_{name}")
             st.button(
-                label,
+                title if is_end else page.words("closer", page=title),
                 key=f"walk.door.{name}",
-                type="tertiary" if len(names) == 1 else "secondary",
-                icon=":material/zoom_in:" if len(names) == 1 else None,
+                type="secondary" if is_end else "tertiary",
+                icon=None if is_end else ":material/zoom_in:",
                 on_click=frame.go,
                 args=(name, (page.name, back)),
                 kwargs=place,
