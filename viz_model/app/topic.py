@@ -18,11 +18,13 @@ from viz_model.app import (
     glossary,
     head_picker,
     interventions,
+    lent,
     onward,
     pictures,
     runs,
     selection,
     sentence,
+    share,
     sidebar,
     state,
     stations,
@@ -148,6 +150,7 @@ class Topic:
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
+        needs: which models it can show; None where it shows all.
     """
 
     name: str
@@ -159,6 +162,7 @@ class Topic:
     part: str = "attn"
     telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
     is_bare: bool = False
+    needs: Callable[[ModelConfig], bool] | None = None
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
@@ -207,6 +211,7 @@ def show(topic: Topic) -> None:
     pages = frame.navigation().pages
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
+    view = lent.fitted(view, topic.name, topic.needs)
     t = Texts(view.lang)
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
@@ -224,6 +229,9 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t)
+    if st.context.is_embedded:
+        with places.line:
+            share.whole(view, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
@@ -284,18 +292,26 @@ def _body(opened: _Opened) -> None:
         interventions.banner(page.run_key, own_token, t)
     derivation.watch(page.name, view, trace, t)
     if not opened.topic.is_bare:
-        own = page.text_key == page.name
-        with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
-            st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
-            if mark := stations.mark(page):
-                st.caption(mark, width="content")
-            frame.back(page.name, opened.pages)
-        elements.see(page, "lead")
+        _head(opened, page)
     pictures.begin()
     opened.topic.draw(page)
     if not opened.topic.is_bare:
         onward.neighbours(page)
     _bridge(opened)
+
+
+def _head(opened: _Opened, page: Page) -> None:
+    """What a page is called, where it stands, and what it is about."""
+    t, own = opened.t, page.text_key == page.name
+    with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
+        st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
+        if mark := stations.mark(page):
+            st.caption(mark, width="content")
+        if not {"layer", "head"} <= page.without:
+            usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
+        frame.back(page.name, opened.pages)
+    lent.mark(t)
+    elements.see(page, "lead")
 
 
 @st.fragment(key=state.BRIDGE)

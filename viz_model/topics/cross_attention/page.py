@@ -40,7 +40,9 @@ def _layout(page: Page) -> Layout[Any]:
     return SHOWN if exists(page.lm.config) else MISSING
 
 
-TOPIC = Topic(name="cross_attention", layout=_layout, layouts=(SHOWN, MISSING), choices=choices.ALL, part="cross")
+TOPIC = Topic(
+    name="cross_attention", layout=_layout, layouts=(SHOWN, MISSING), choices=choices.ALL, part="cross", needs=exists
+)
 
 
 def run() -> None:
