@@ -320,23 +320,12 @@ def _head(opened: _Opened, page: Page) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-<<<<<<< HEAD
-        if not ({"layer", "head"} <= page.without or view.present):
-            usual.mark(opened.run_key, state.current(), trace.stack.side, opened.topic.part, t)
-    lent.mark(t)
-    if not view.present:
-        elements.see(page, "lead")
-    pictures.begin()
-    opened.topic.draw(page)
-    onward.neighbours(page)
-    _bridge(opened)
-=======
-        if not {"layer", "head"} <= page.without:
+        if not ({"layer", "head"} <= page.without or page.view.present):
             usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
         frame.back(page.name, opened.pages)
     lent.mark(t)
-    elements.see(page, "lead")
->>>>>>> main
+    if not page.view.present:
+        elements.see(page, "lead")
 
 
 @st.fragment(key=state.BRIDGE)
