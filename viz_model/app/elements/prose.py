@@ -29,8 +29,16 @@ def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None
         st.markdown(text)
 
 
-def question(page: Page, section: str = "question", answer: str = "answer", /, **values: object) -> None:
-    """Something to find out by trying, with the answer folded away."""
+def question(
+    page: Page, section: str = "question", answer: str = "answer", /, *, here: str = "", **values: object
+) -> None:
+    """Something to find out by trying, with the answer folded away.
+
+    Args:
+        here: names the section that says what it is in this run, where it can be computed.
+    """
     st.markdown(f"**{page.t('common.try_it')}** {page.t.prose(f'{page.text_key}.{section}', **values)}")
     with st.expander(page.t("common.answer")):
         see(page, answer, **values)
+        if here:
+            see(page, here, **values)
