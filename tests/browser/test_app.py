@@ -12,7 +12,7 @@ from browser_driver import NARROW, WIDE, Visit, open_section, query, settle, wai
 from doors import all_open
 
 import viz_model as vm
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -55,7 +55,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 
 
 def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/overview")
     panels = page.locator(".st-key-overview-picture .panel > canvas")
     panels.first.wait_for()
     # Cells are a hue in many strengths.
@@ -89,7 +89,7 @@ TYPED = """() => {
 def test_every_page_fits_can_be_read_and_shows_markup_as_text(
     page_name: str, options: dict[str, Any], visit: Visit
 ) -> None:
-    path = "/" if page_name == "overview" else f"/{page_name}"
+    path = "/" if page_name == FIRST else f"/{page_name}"
     typed, language = (MARKUP, "en") if options is WIDE else ("Tom says 你好 to his 🙂 friend", "zh")
     page = visit(path, options=options, text=typed, layer="1", lang=language, **all_open(page_name))
     assert page.locator("[data-testid=stException]").count() == 0
@@ -121,7 +121,7 @@ def test_every_page_shows_every_kind_of_model(
     options, language, comes_from = OTHERS[model]
     if comes_from:
         package(comes_from)
-    path = "/" if page_name == "overview" else f"/{page_name}"
+    path = "/" if page_name == FIRST else f"/{page_name}"
     view = {"text": "The cat sat on the 🙂 mat", "model": model, "layer": "1", "head": "2", "lang": language}
     page = visit(path, options=options, **view, **all_open(page_name))
     assert query(page)["model"] == model
@@ -204,7 +204,7 @@ def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
 
 
 def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
-    page = visit("/", text="The cat")
+    page = visit("/overview", text="The cat")
     box = page.get_by_role("textbox").first
     box.press("End")
     box.type(" sat on the mat", delay=30)
@@ -244,7 +244,7 @@ def test_the_language_switches_in_place(visit: Visit) -> None:
 
 def test_the_language_of_the_browser_is_the_default(visit: Visit) -> None:
     page = visit("/", options={**WIDE, "locale": "zh-CN"})
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "总览"
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "你看到的是什么"
 
 
 def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:

@@ -52,7 +52,7 @@ def rested(page: Any) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{'' if stage == 'overview' else stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
+    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
     wanted = {
         "token": (".chip", 3, {"token": "3"}),
         "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
