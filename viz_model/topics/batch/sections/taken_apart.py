@@ -74,4 +74,4 @@ def numbers(batched: Batched) -> None:
 def question(batched: Batched) -> None:
     padding = batched.run.padding
     counts = {"n_padding": int(padding.sum()), "n": padding.size}
-    elements.question(batched.page, here="here", **counts, share=percent(float(padding.mean())))
+    elements.question(batched.page, in_this_run="here", **counts, share=percent(float(padding.mean())))

@@ -111,7 +111,7 @@ def question(asked: Asked) -> None:
         logits = asked.trace.row("logits", asked.page.token)
         entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
         open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
-        elements.question(asked.page, here="here", **asked.facts, **open_)
+        elements.question(asked.page, in_this_run="here", **asked.facts, **open_)
     else:
         elements.question(asked.page, **asked.facts)
 

@@ -66,4 +66,4 @@ def question(beside: Beside) -> None:
     listed = beside.page.listed(
         f"{literal(form.replace(' ', '·'))} → {' '.join(map(str, found))}" for form, found in ids.items()
     )
-    elements.question(beside.page, here="here" if ids else "", name=literal(beside.own.name), listed=listed)
+    elements.question(beside.page, in_this_run="here" if ids else "", name=literal(beside.own.name), listed=listed)
