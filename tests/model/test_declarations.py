@@ -9,7 +9,16 @@ from typing import Any
 import fresh_variants
 import pytest
 import torch
-from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants, without_a_part
+from tiny_models import (
+    describe,
+    language_model,
+    mixed_norms,
+    other_blocks,
+    run_both,
+    tiny_config,
+    variants,
+    without_a_part,
+)
 
 from viz_model import config
 from viz_model.config import ModelConfig
@@ -72,7 +81,7 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-@pytest.mark.parametrize("config_", [*variants(), *without_a_part(), *mixed_norms()], ids=describe)
+@pytest.mark.parametrize("config_", [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()], ids=describe)
 def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
     check_weights(config_)
     check_cells(run(config_))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_model import config
+from viz_model.model import ops
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Number
@@ -43,6 +44,15 @@ class Norm(nn.Module, ABC):
     @abstractmethod
     def declare(norm: Any, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
         """Declare what the norm makes of ``x`` read at ``index``, whose last letter runs along the vector."""
+
+    @staticmethod
+    def declare_over_heads(norm: Any, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        """Declare what it makes of all heads' values as one vector; ``index`` is a head, a position and a dimension.
+
+        Raises:
+            NotImplementedError: the norm is of one head's values only.
+        """
+        raise NotImplementedError
 
 
 class LayerNorm(Norm):
@@ -111,6 +121,21 @@ class RMSNorm(Norm):
             symbol="n", label="normalised vector", role="norm",
         )  # fmt: skip
 
+    @staticmethod
+    def declare_over_heads(norm: config.RMSNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        head, t, k = index
+        other, inner = at.index(head.axis, f"{head.name}'"), at.index(k.axis, f"{k.name}'")
+        squares = Sum(other, Sum(inner, x[other, t, inner] ** 2))
+        eps, gain = Setting(r"\varepsilon", norm.eps, "config"), at.weight("weight", r"\gamma", (head.axis, k.axis))
+        scale = at.value(
+            "scale", (t,), sqrt(squares / (at.size(head.axis) * at.size(k.axis)) + eps),
+            symbol=r"\sigma", label="root mean square of all heads", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        return at.value(
+            "out", index, gain[head, k] * (x[index] / scale[t,]),
+            symbol="n", label="normalised vector", role="norm",
+        )  # fmt: skip
+
 
 class NoNorm(Norm):
     """The vector as it is: what a norm does is seen best where it is missing."""
@@ -131,6 +156,8 @@ class NoNorm(Norm):
             symbol=r"\sigma", label="divisor where there is no norm", role="norm", derived=True, one=True,
         )  # fmt: skip
         return at.value("out", index, x[index], symbol="n", label="vector, not normalised", role="norm")
+
+    declare_over_heads = declare
 
 
 def kind(norm: config.Norm) -> type[Norm]:
@@ -156,9 +183,26 @@ def declare(norm: config.Norm, at: Scope, x: Vector, index: tuple[Index, ...]) -
 
 
 class QKNorm(nn.Module):
-    """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020)."""
+    """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020).
 
-    def __init__(self, norm: config.Norm, d_head: int) -> None:
+    Or over the values of all heads as one vector, with a gain for each (OLMo Team 2024, section 3.3).
+    """
+
+    def __init__(self, model: config.ModelConfig) -> None:
         super().__init__()
-        self.q = build(norm, d_head)
-        self.k = build(norm, d_head)
+        self.over_heads = model.qk_norm_over == "heads"
+        n_queries, n_keys = (model.n_heads, model.n_kv_heads) if self.over_heads else (1, 1)
+        self.q = build(model.norm, n_queries * model.d_head)
+        self.k = build(model.norm, n_keys * model.d_head)
+
+    def queries(self, q: Tensor) -> Tensor:
+        """[.., H, T, K] -> the same, normalised."""
+        return self._of(self.q, q)
+
+    def keys(self, k: Tensor) -> Tensor:
+        """[.., G, T, K] -> the same, normalised."""
+        return self._of(self.k, k)
+
+    def _of(self, norm: Norm, x: Tensor) -> Tensor:
+        made: Tensor = ops.split_heads(norm(ops.merge_heads(x)), x.shape[-3]) if self.over_heads else norm(x)
+        return made
