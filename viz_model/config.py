@@ -435,8 +435,8 @@ class ModelConfig:
             raise ConfigError(
                 "parallel: only a model of one stack with its norms before the sub-layers has both at once"
             )
-        if self.qk_norm_over == "heads" and isinstance(self.norm, LayerNorm):
-            raise ConfigError("qk_norm_over: of all heads as one there is no LayerNorm here")
+        if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
+            raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 

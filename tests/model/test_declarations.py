@@ -102,6 +102,30 @@ def per_layer() -> list[ModelConfig]:
     ]
 
 
+@pytest.mark.parametrize("config_", other_blocks(), ids=describe)
+def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
+    trace = run(config_)
+    check_code(trace)
+    check_derivations(trace)
+    assert ModelConfig.from_dict(config_.to_dict()) == config_
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"parallel": True, "norm_at": "post"}, "parallel"),
+        ({"parallel": True, "kind": "encoder_decoder"}, "parallel"),
+        ({"norm_at": "both", "kind": "encoder_decoder"}, "norm_at"),
+        ({"encoder_norm_at": "branch", "kind": "encoder_decoder"}, "norm_at"),
+        ({"qk_norm": True, "qk_norm_over": "heads"}, "qk_norm_over"),
+        ({"qk_norm_over": "head of all"}, "qk_norm_over"),
+    ],
+)
+def test_blocks_that_are_not_known_are_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(config.ConfigError, match=field):
+        tiny_config(**changes)
+
+
 @pytest.mark.parametrize("config_", per_layer(), ids=range(6))
 def test_layers_may_differ(config_: ModelConfig) -> None:
     check_weights(config_)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import Layer, ModelConfig, Side
+from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
@@ -254,14 +254,14 @@ def _projections(
 
 
 def _normed(config: ModelConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
-    scratch = at.apart(module=f"qk_norm.{letter}")
-    if config.qk_norm_over == "heads":
-        out = norms.kind(config.norm).declare_over_heads(config.norm, scratch, x, index)
+    if config.qk_norm_over == "heads" and isinstance(config.norm, RMSNorm):
+        made = norms.QKNorm.declare_over_heads(config.norm, at, x, letter, index)
     else:
-        out = norms.declare(config.norm, scratch, x, index)
+        scratch = at.apart(module=f"qk_norm.{letter}")
+        made = inlined(norms.declare(config.norm, scratch, x, index), scratch.sites)
     role = "query" if letter == "q" else "key"
     return at.value(
-        f"{letter}_normed", index, inlined(out, scratch.sites),
+        f"{letter}_normed", index, made,
         symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalised", role=role,  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from viz_model import config
 from viz_model.model import ops
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Number
+from viz_model.values.declaration import Role, Scope, Vector
+from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Sum, sqrt
 
@@ -44,15 +44,6 @@ class Norm(nn.Module, ABC):
     @abstractmethod
     def declare(norm: Any, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
         """Declare what the norm makes of ``x`` read at ``index``, whose last letter runs along the vector."""
-
-    @staticmethod
-    def declare_over_heads(norm: Any, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        """Declare what it makes of all heads' values as one vector; ``index`` is a head, a position and a dimension.
-
-        Raises:
-            NotImplementedError: the norm is of one head's values only.
-        """
-        raise NotImplementedError
 
 
 class LayerNorm(Norm):
@@ -121,21 +112,6 @@ class RMSNorm(Norm):
             symbol="n", label="normalised vector", role="norm",
         )  # fmt: skip
 
-    @staticmethod
-    def declare_over_heads(norm: config.RMSNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
-        head, t, k = index
-        other, inner = at.index(head.axis, f"{head.name}'"), at.index(k.axis, f"{k.name}'")
-        squares = Sum(other, Sum(inner, x[other, t, inner] ** 2))
-        eps, gain = Setting(r"\varepsilon", norm.eps, "config"), at.weight("weight", r"\gamma", (head.axis, k.axis))
-        scale = at.value(
-            "scale", (t,), sqrt(squares / (at.size(head.axis) * at.size(k.axis)) + eps),
-            symbol=r"\sigma", label="root mean square of all heads", role="norm", derived=True, one=True,
-        )  # fmt: skip
-        return at.value(
-            "out", index, gain[head, k] * (x[index] / scale[t,]),
-            symbol="n", label="normalised vector", role="norm",
-        )  # fmt: skip
-
 
 class NoNorm(Norm):
     """The vector as it is: what a norm does is seen best where it is missing."""
@@ -156,8 +132,6 @@ class NoNorm(Norm):
             symbol=r"\sigma", label="divisor where there is no norm", role="norm", derived=True, one=True,
         )  # fmt: skip
         return at.value("out", index, x[index], symbol="n", label="vector, not normalised", role="norm")
-
-    declare_over_heads = declare
 
 
 def kind(norm: config.Norm) -> type[Norm]:
@@ -206,3 +180,24 @@ class QKNorm(nn.Module):
     def _of(self, norm: Norm, x: Tensor) -> Tensor:
         made: Tensor = ops.split_heads(norm(ops.merge_heads(x)), x.shape[-3]) if self.over_heads else norm(x)
         return made
+
+    @staticmethod
+    def declare_over_heads(
+        norm: config.RMSNorm, at: Scope, x: Value, letter: str, index: tuple[Index, ...]
+    ) -> Expression:
+        """Declare what is measured of all heads' values ``x`` together; what they are made of them at ``index``."""
+        head, where, k = index
+        t = at.index("T", where.name, stack=where.stack)  # one row of it can be looked at, whoever's keys they are
+        role: Role = "query" if letter == "q" else "key"
+        squares = at.value(
+            f"{letter}_squares", (head, t), Sum(k, x[head, t, k] ** 2),
+            symbol=f"s^{{{letter}}}", label="squares of one head, added up", role=role, derived=True,
+        )  # fmt: skip
+        other, eps = at.index(head.axis, f"{head.name}'"), Setting(r"\varepsilon", norm.eps, "config")
+        mean = Sum(other, squares[other, t]) / (at.size(head.axis) * at.size(k.axis))
+        scale = at.value(
+            f"{letter}_scale", (t,), sqrt(mean + eps),
+            symbol=rf"\sigma^{{{letter}}}", label="root mean square of all heads", role=role, derived=True, one=True,
+        )  # fmt: skip
+        gain = at.at("", f"qk_norm.{letter}").weight("weight", r"\gamma", (head.axis, k.axis))
+        return gain[head, k] * (x[index] / scale[where,])

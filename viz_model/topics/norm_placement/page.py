@@ -3,19 +3,40 @@
 Then what the place of the norm does in any model: before its first step, and in its first steps.
 """
 
-from viz_model.app.topic import Layout, Tabs, Topic, show
+from typing import Any
+
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs, Topic, itself, show
 from viz_model.topics.norm_placement import choices
-from viz_model.topics.norm_placement.sections import mixed, sentence, start, taken_apart, training, two_blocks, warmup
+from viz_model.topics.norm_placement.sections import (
+    elsewhere,
+    mixed,
+    sentence,
+    start,
+    taken_apart,
+    training,
+    two_blocks,
+    warmup,
+)
 from viz_model.topics.norm_placement.sections.comparison import Comparison
+
+TWO = Layout(
+    of=Comparison.of,
+    sections=(two_blocks.section, sentence.section, start.section, warmup.section, training.section, mixed.section),
+    tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    question=taken_apart.question,
+)
+ELSEWHERE = Layout(of=itself, sections=(elsewhere.section,))
+
+
+def _layout(page: Page) -> Layout[Any]:
+    return ELSEWHERE if elsewhere.stands_elsewhere(page.lm.config) else TWO
+
 
 TOPIC = Topic(
     name="norm_placement",
-    layout=Layout(
-        of=Comparison.of,
-        sections=(two_blocks.section, sentence.section, start.section, warmup.section, training.section, mixed.section),
-        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
-        question=taken_apart.question,
-    ),
+    layout=_layout,
+    layouts=(TWO, ELSEWHERE),
     choices=choices.ALL,
     without=frozenset({"head"}),
 )
