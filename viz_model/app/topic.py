@@ -18,16 +18,20 @@ from viz_model.app import (
     glossary,
     head_picker,
     interventions,
+    lent,
+    onward,
     pictures,
     runs,
     selection,
     sentence,
+    share,
     sidebar,
     state,
     stations,
     usual,
 )
-from viz_model.app.choices import APART, CODE, TAB, Choice, switch
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
@@ -55,12 +59,14 @@ class Door(Generic[C]):
         sections: from above to below.
         choices: what is chosen behind it: who chooses one of these, or has it in the address, finds it open.
         formerly: what addresses said in its place before there was a door, such as ``"section=care"``.
+        is_alone: whether what is chosen behind it shows nowhere else, and so draws nothing else again.
     """
 
     name: str
     sections: tuple[Callable[[C], None], ...]
     choices: tuple[Choice[Any], ...] = ()
     formerly: str = ""
+    is_alone: bool = False
 
     @property
     def choice(self) -> Choice[bool]:
@@ -78,7 +84,8 @@ class Door(Generic[C]):
                 section(given)
 
         name = self.choice.name
-        elements.door(page, self.choice, f"**{page.words(name)}** · {page.words(f'{name}_line')}", behind)
+        label = f"**{page.words(name)}** · {page.words(f'{name}_line')}"
+        elements.door(page, self.choice, label, behind, is_alone=self.is_alone)
 
 
 @dataclass(frozen=True)
@@ -90,12 +97,14 @@ class Layout(Generic[C]):
             for one whose sections share nothing.
         sections: from above to below: what everybody meets first, then doors to the rest.
         tabs: after the sections, behind a door of their own.
+        trials: what can be broken and mistaken here, behind another.
         question: at the end, where it is not the page's ``question`` and ``answer``.
     """
 
     of: Callable[[Page], C]
     sections: tuple[Callable[[C], None] | Door[C], ...]
     tabs: Tabs[C] | None = None
+    trials: Trials | None = None
     question: Callable[[C], None] | None = None
 
     @property
@@ -111,7 +120,11 @@ class Layout(Generic[C]):
                 section(given)
         if self.tabs is not None:
             tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
-            elements.door(page, APART, f"**{page.t('common.apart')}** · {page.t('common.apart_line')}", tabs)
+            label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
+            elements.door(page, APART, label, tabs)
+        if self.trials is not None:
+            label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
+            elements.door(page, TRIALS, label, partial(self.trials.draw, page))
         if self.question is not None:
             self.question(given)
         elif self.tabs is not None:
@@ -135,6 +148,7 @@ class Topic:
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
+        needs: which models it can show; None where it shows all.
     """
 
     name: str
@@ -144,16 +158,21 @@ class Topic:
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
+    needs: Callable[[ModelConfig], bool] | None = None
+
+    @property
+    def all_layouts(self) -> tuple[Layout[Any], ...]:
+        """What it may show."""
+        return (self.layout,) if isinstance(self.layout, Layout) else self.layouts
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
-        layouts = (self.layout,) if isinstance(self.layout, Layout) else self.layouts
-        return tuple(door for layout in layouts for door in layout.doors)
+        return tuple(door for layout in self.all_layouts for door in layout.doors)
 
     @property
     def all_choices(self) -> tuple[Choice[Any], ...]:
         """Those that every page has, its own, and its doors."""
-        return (TAB, CODE, APART, *self.choices, *{door.name: door.choice for door in self.doors}.values())
+        return (TAB, CODE, APART, TRIALS, *self.choices, *{door.name: door.choice for door in self.doors}.values())
 
     @property
     def opened_by(self) -> dict[str, Choice[bool]]:
@@ -188,6 +207,7 @@ def show(topic: Topic) -> None:
     pages = frame.navigation().pages
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
+    view = lent.fitted(view, topic.name, topic.needs)
     t = Texts(view.lang)
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
@@ -205,6 +225,9 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t)
+    if st.context.is_embedded:
+        with places.line:
+            share.whole(view, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
@@ -268,10 +291,13 @@ def _body(opened: _Opened) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
+        if not {"layer", "head"} <= page.without:
+            usual.mark(opened.run_key, state.current(), trace.stack.side, opened.topic.part, t)
+    lent.mark(t)
     elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
-    stations.onward(page)
+    onward.neighbours(page)
     _bridge(opened)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation
+from viz_model.runs import display, generation
 from viz_model.runs.edits import Edit, PatchResidual
 from viz_model.runs.edits.base import check_number
 from viz_model.runs.record import Keep, record
@@ -18,7 +18,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LanguageModel:
     """What :func:`viz_model.load` returns. Immutable, and safe to share between threads.
 
@@ -35,6 +35,12 @@ class LanguageModel:
     twin: str | None
     folder: Path
     left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return display.model_line(self)
+
+    def _repr_html_(self) -> str:
+        return display.model_html(self)
 
     @property
     def config(self) -> ModelConfig:

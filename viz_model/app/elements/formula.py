@@ -77,13 +77,7 @@ def _counts(page: Page, index: Index) -> str:
     return page.t("common.symbol_counts", letter=f"${index.name}$", words=words, size=many)
 
 
-def shape(page: Page, name: str) -> tuple[int, ...]:
-    """The shape of a site in this run; of cross-attention the keys are the source's."""
-    n_keys = len(page.trace.ids) if ".cross." in name else None
-    return page.trace.site(name).shape(len(page.trace), n_keys)
-
-
 def sized(page: Page, name: str) -> str:
     """The axes of a site with their sizes in this run: H 6 × Tq 11 × K 32."""
-    axes = zip(page.trace.site(name).axes, shape(page, name), strict=True)
+    axes = zip(page.trace.site(name).axes, page.trace.shape(name), strict=True)
     return " × ".join(f"{axis} {size}" if axis != "1" else "1" for axis, size in axes)
