@@ -50,7 +50,7 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     st.caption(describe.model(view.model, lm, t))
 
 
-_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + LN(f(x))", "both": "x + LN(f(LN(x)))"}
+_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
 
 
 def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:

@@ -157,7 +157,8 @@ def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
         if step.on_stream:
             if branch := range(below + 1, row):
                 leaves = 0 if view.norm_at == "parallel" else below
-                line([0, *(1 for _ in branch), 0], [leaves, *branch, row], steps[row - 1].role, 2)
+                role = next(steps[n].role for n in reversed(branch) if steps[n].role != "norm")
+                line([0, *(1 for _ in branch), 0], [leaves, *branch, row], role, 2)
             below = row
     curves.points(
         figure,
