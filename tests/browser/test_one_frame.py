@@ -69,7 +69,7 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
 
 
 def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)
     title = page.locator("h3").filter(has_text="in large")
     assert "Head 3 of layer 1" in title.inner_text()

@@ -114,10 +114,19 @@ class Layout(Generic[C]):
     def draw(self, page: Page) -> None:
         given = self.of(page)
         for section in self.sections:
-            if isinstance(section, Door):
-                section.draw(page, given)
-            else:
+            if not isinstance(section, Door):
                 section(given)
+        with st.container(gap="xsmall"):
+            self._doors(page, given)
+        if self.question is not None:
+            self.question(given)
+        elif self.tabs is not None:
+            elements.question(page)
+
+    def _doors(self, page: Page, given: C) -> None:
+        """All of them, one close to the other."""
+        for door in self.doors:
+            door.draw(page, given)
         if self.tabs is not None:
             tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
             label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
@@ -125,10 +134,6 @@ class Layout(Generic[C]):
         if self.trials is not None:
             label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
             elements.door(page, TRIALS, label, partial(self.trials.draw, page))
-        if self.question is not None:
-            self.question(given)
-        elif self.tabs is not None:
-            elements.question(page)
 
 
 def itself(page: Page) -> Page:

@@ -24,8 +24,7 @@ SHOWN = Layout(
     sections=(
         lines.section,
         one_token.steps,
-        Door("maps", (maps.section,)),
-        Door("sum", (one_token.sum, reading.section)),
+        Door("maps", (maps.section, one_token.sum, reading.section)),
         Door("decoding", (decoding.section,)),
         Door("wiring", (wiring.section,)),
     ),
