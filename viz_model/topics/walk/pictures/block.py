@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
 from viz_model.drawing.writing import percent
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
@@ -41,7 +41,7 @@ class Alone(NamedTuple):
 def alone(stage: Stage, view: Alone) -> list[Shot]:
     say, still, at_block = stage.say, chips(stage), f"blocks.{view.layer}"
     top = float(max(np.abs(view.x).max(), np.abs(view.total).max(), np.abs(view.out).max()))
-    index = (stage.first + stage.asking, COLUMN)
+    index: Index = (stage.first + stage.asking, COLUMN)
 
     def strip(id: str, slot: float, values: np.ndarray, name: str, site: str, largest: float) -> list[Mark]:
         y = TOP + slot
