@@ -255,9 +255,8 @@ def show(topic: Topic) -> None:
     opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
     _shorten(opened)
     state.has_parts(topic.without)
-    if not topic.is_bare:
-        with places.head:
-            _tokens(opened)
+    with places.head:
+        _tokens(opened)
     with slots.place:
         _place(opened)
     with slots.ask:
@@ -279,9 +278,10 @@ def _shorten(opened: _Opened) -> None:
 
 @st.fragment(key=state.TOKENS)
 def _tokens(opened: _Opened) -> None:
-    """The sentence in tokens, which stays in sight."""
+    """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
-    sentence.tokens(page.trace, page.t, page.token)
+    if not opened.topic.is_bare:
+        sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.PLACE)
