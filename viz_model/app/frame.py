@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
+DESK = "lessons"
+"""Where lessons begin and end: a page of no run."""
 FORMER = {
     "why": "attribution",
     "break_it": "ablations",
@@ -64,12 +67,22 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
+    pages[DESK] = st.Page(f"pages/{DESK}.py", title=t("lesson.page"), url_path=DESK)
+    sections[t("common.section_training")].append(pages[DESK])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()
     ]
     sections[""] += hidden
-    return Navigation(pages, st.navigation(sections, position="hidden" if st.context.is_embedded else "top"))
+    is_alone = st.context.is_embedded or "lesson" in st.query_params
+    current = st.navigation(sections, position="hidden" if is_alone else "top")
+    query = st.query_params.to_dict()
+    if "teacher" in query:
+        language = {"lang": query["lang"]} if "lang" in query else {}
+        st.switch_page(pages[DESK], query_params={"desk": "results", **language})
+    if "lesson" in query and "lesson.step" not in query and current.url_path != DESK:
+        st.switch_page(pages[DESK], query_params=query)
+    return Navigation(pages, current)
 
 
 def moved(former: str) -> None:
@@ -94,22 +107,31 @@ class Places(NamedTuple):
     Attributes:
         head: stays in sight while the page scrolls; in it the boxes of the sentence, in ``line``, and its tokens.
         settings: what one sets: the sidebar, or within a page of somebody else's a popover of ``line``.
+        body: the page's own content.
     """
 
     head: Any
     line: Any
     settings: Any
+    body: Any
 
 
 def lay_out(t: Texts) -> Places:
     """Lay out what stands around a page, with a way past it for who comes by keyboard."""
+    head, line = bar(t)
+    if st.context.is_embedded:
+        settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
+        return Places(head, line, settings, nullcontext())
+    return Places(head, line, st.sidebar, nullcontext())
+
+
+def bar(t: Texts) -> tuple[Any, Any]:
+    """What stays in sight, and the line of the sentence in it."""
     with st.container(key="frame_skip"):
         components.skip(t("common.skip"), key="frame.skip")
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
-    if st.context.is_embedded:
-        return Places(head, line, line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings"))
-    return Places(head, line, st.sidebar)
+    return head, line
 
 
 def go(page: str, **changes: Any) -> None:

@@ -14,7 +14,10 @@ from viz_model.app.texts import LANGUAGES, Texts
 
 
 class Slots(NamedTuple):
-    """Containers for what is known only when the sentence has run: layer and head, and a question about a number."""
+    """Containers for what is known only when the sentence has run: layer and head, and a question about a number.
+
+    None where that is not shown.
+    """
 
     place: Any
     ask: Any
@@ -30,8 +33,8 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
         _choice("side", t("common.side"), sides, shown, lambda side: t(f"common.side_{side}"), t("common.side_help"))
     place = st.container(key="sidebar_place")
     interventions.chips(view, t)
-    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
-    _link(view, t)
+    language(view, t)
+    link(view, t)
     return Slots(place, st.container())
 
 
@@ -72,8 +75,13 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     )
 
 
+def language(view: ViewState, t: Texts) -> None:
+    """The languages of the app."""
+    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
+
+
 @st.fragment(key=state.LINK)
-def _link(view: ViewState, t: Texts) -> None:
+def link(view: ViewState, t: Texts) -> None:
     """The address of what is shown."""
     view = state.now(view)
     state.write(view)

@@ -27,6 +27,7 @@ from viz_model.app import (
     usual,
 )
 from viz_model.app.choices import CODE, TAB, Choice
+from viz_model.app.lessons import step as lesson_step
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
@@ -124,6 +125,8 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, (TAB, CODE, *topic.choices))
     t = Texts(view.lang)
+    taught = lesson_step.opened(topic.name, pages)
+    view = state.current()
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
         with st.spinner(t("common.loading", model=literal(view.model))):
@@ -137,26 +140,34 @@ def show(topic: Topic) -> None:
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
-    places = frame.lay_out(t)
+    places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
     with places.settings:
-        slots = sidebar.draw(view, lm, t)
+        slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    run = sentence.line(places, view, lm, t)
+    run = sentence.line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
     opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
     _shorten(opened)
-    state.has_parts(topic.without)
-    with places.head:
-        _tokens(opened)
-    with slots.place:
-        _place(opened)
-    with slots.ask:
-        _ask(opened)
-    _body(opened)
+    if taught is not None and taught.is_behind_curtain:
+        with places.body:
+            lesson_step.curtain(t)
+        return
+    parts: dict[str, tuple[Any, Callable[[_Opened], None]]] = {
+        state.TOKENS: (places.head if taught is None or "tokens" in taught.step.controls else None, _tokens),
+        state.PLACE: (slots.place, _place),
+        state.ASK: (slots.ask, _ask),
+    }
+    state.has_parts(topic.without, absent=[part for part, (place, _) in parts.items() if place is None])
+    for place, draw in parts.values():
+        if place is not None:
+            with place:
+                draw(opened)
+    with places.body:
+        _body(opened)
 
 
 def _shorten(opened: _Opened) -> None:
@@ -205,7 +216,8 @@ def _body(opened: _Opened) -> None:
     elements.see(page, "lead")
     pictures.begin()
     opened.topic.draw(page)
-    stations.onward(page)
+    if view.lesson is None:
+        stations.onward(page)
     selection.bridge(page, _usual(opened, page))
 
 
