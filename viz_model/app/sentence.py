@@ -49,8 +49,9 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
     except vm.TextError as error:
         st.info(t.error(error), icon=":material/edit:")
         return None
-    context = runs.most_tokens(trace.config)
-    places.line.caption(t("common.count", n=len(trace.ids), context=context), width="content")
+    if not is_fixed:
+        context = runs.most_tokens(trace.config)
+        places.line.caption(t("common.count", n=len(trace.ids), context=context), width="content")
     _remarks(typed, text, n_replaced, trace, lm, t)
     return trace
 

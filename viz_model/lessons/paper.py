@@ -174,10 +174,14 @@ section {{ break-inside: avoid; padding: 4mm 0 3mm; border-top: 0.3mm solid #d9d
 .who .short {{ width: 35mm; }}
 .fill span {{ display: inline-block; width: 40mm; height: 8mm; border-bottom: 0.3mm solid #1e1f26; }}
 .boxes {{ list-style: none; display: flex; flex-wrap: wrap; gap: 2mm 7mm; padding: 0; margin: 1mm 0 2mm; }}
-.boxes li::before {{ content: ""; display: inline-block; width: 3.4mm; height: 3.4mm; border: 0.3mm solid #1e1f26; margin-right: 2mm; vertical-align: -0.4mm; }}
+.boxes li::before {{ content: ""; display: inline-block; width: 3.4mm; height: 3.4mm; border: 0.3mm solid #1e1f26; }}
+.boxes li::before {{ margin-right: 2mm; vertical-align: -0.4mm; }}
 .lines p {{ height: 8mm; margin: 0; border-bottom: 0.2mm solid #808491; }}
 .hint p {{ display: inline; }}
 .none {{ color: #5d606b; }}
 svg {{ max-width: 100%; height: auto; display: block; margin: 1mm 0 2mm; }}
-@media print {{ body {{ margin: 0; padding: 0; max-width: none; }} svg {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }} }}
+@media print {{
+  body {{ margin: 0; padding: 0; max-width: none; }}
+  svg {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
+}}
 """

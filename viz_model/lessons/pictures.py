@@ -31,15 +31,15 @@ class Words(NamedTuple):
 def grid(key: CellKey, words: Words, *, is_blank: bool, ringed: Sequence[str] = ()) -> Scene:
     """The matrix of a question, empty or with its numbers, with a ring around some cells ("row.column")."""
     n_rows, n_columns = key.values.shape
-    left = 12 + max(width_of(name, 12) for name in key.rows)
+    left = 12 + max(width_of(f"{words.rows} ↓", 11), *(width_of(name, 12) for name in key.rows))
     height, top = n_rows * ROW_HEIGHT, 20
     values = np.where(np.isnan(key.values), np.nan, 0.0) if is_blank else key.values
     largest = float(np.nanmax(np.abs(key.values))) or 1.0
     is_signed = bool(np.nanmin(key.values) < 0) and not is_blank
     marks: list[Mark] = [
-        Text(id="rows", text=f"{words.rows} ↓", x=left - 6, y=8, anchor="end", size=11, fill="muted"),
-        Text(id="columns", text=f"{words.columns} →", x=left, y=8, size=11, fill="muted"),
-        Labels(id="row names", texts=key.rows, length=height, x=left - 6, y=top, along="y", most=n_rows),
+        Text(id="row axis", text=f"{words.rows} ↓", x=left - 6, y=8, anchor="end", size=11, fill="muted"),
+        Text(id="column axis", text=f"{words.columns} →", x=left, y=8, size=11, fill="muted"),
+        Labels(id="row names", texts=key.rows, length=height, x=left - 6, y=top, along="y"),
         Cells(
             id="cells",
             x=left,
@@ -74,9 +74,7 @@ def grid(key: CellKey, words: Words, *, is_blank: bool, ringed: Sequence[str] = 
                 thick=3,
             )
         )
-    marks.append(
-        Labels(id="column names", texts=key.columns, length=(1, -left - 1), x=left, y=top + height + 4, most=n_columns)
-    )
+    marks.append(Labels(id="column names", texts=key.columns, length=(1, -left - 1), x=left, y=top + height + 4))
     below = 12 + max(width_of(name, 12) for name in key.columns)
     panel = Panel(id="matrix", marks=marks, height=top + height + max(below, 24), min=220, most=720)
     return Scene(id="lesson.grid", panels=[panel], title=words.title, words={"masked": words.masked})
@@ -116,12 +114,13 @@ def _lines(n_rows: int, n_columns: int, left: float, top: float, height: float) 
     """The lines between the cells of a matrix."""
     down = np.repeat(np.linspace(0, 1, n_columns + 1), 3)
     x = np.stack([down, left - down * (left + 1)], -1)
-    y = points(np.tile([0.0, 1.0, np.nan], n_columns + 1), 0.0, height) + [0, top]
+    ends = np.tile([0.0, 1.0, np.nan], n_columns + 1)
+    y = np.stack([np.zeros_like(ends), top + ends * height], -1)
     across = np.repeat(np.linspace(0, 1, n_rows + 1), 3)
     ends = np.tile([0.0, 1.0, np.nan], n_rows + 1)
     level = np.stack([ends, left - ends * (left + 1)], -1)
     rows = np.stack([np.zeros_like(across), top + across * height], -1)
     return (
-        Path(id="columns", x=x.astype(np.float32), y=y.astype(np.float32), stroke="grid", thick=1),
-        Path(id="rows", x=level.astype(np.float32), y=rows.astype(np.float32), stroke="grid", thick=1),
+        Path(id="lines down", x=x.astype(np.float32), y=y.astype(np.float32), stroke="grid", thick=1),
+        Path(id="lines across", x=level.astype(np.float32), y=rows.astype(np.float32), stroke="grid", thick=1),
     )

@@ -98,7 +98,7 @@ class ChoiceKey(NamedTuple):
 
 
 class CellKey(NamedTuple):
-    """A matrix [rows, columns] with the names of both, NaN where a cell is hidden, and the right ones, as "row.column"."""
+    """A matrix [rows, columns] with the names of both, NaN where one is hidden; the right ones as "row.column"."""
 
     values: np.ndarray
     rows: tuple[str, ...]

@@ -40,9 +40,7 @@ def run() -> None:
         return
     if progress is not None:
         st.warning(t("lesson.unknown", asked=literal(progress.name)))
-    with st.sidebar:
-        sidebar.language(view, t)
-    st.header(t("lesson.heading"), anchor=False)
+    _heading(t("lesson.heading"), t)
     st.markdown(t("lesson.lead"))
     match _part(t):
         case "paper":
@@ -53,6 +51,13 @@ def run() -> None:
             own.draw(t)
         case _:
             _list(lessons, t, pages)
+
+
+def _heading(text: str, t: Texts) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(text, anchor=False, width="content")
+        with st.container(width=160):
+            sidebar.language(state.current(), t)
 
 
 def _part(t: Texts) -> str:
@@ -75,21 +80,20 @@ def _part(t: Texts) -> str:
 
 
 def _list(lessons: dict[str, Lesson], t: Texts, pages: dict[str, Any]) -> None:
-    for name, lesson in lessons.items():
-        with st.container(border=True, key=f"lesson_card_{name}"):
-            st.subheader(lesson.title[t.language], anchor=False)
+    columns = st.columns(2)
+    for n, (name, lesson) in enumerate(lessons.items()):
+        with columns[n % 2].container(border=True, gap="small", key=f"lesson_card_{name}"):
+            st.markdown(f"#### {lesson.title[t.language]}")
             st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
             st.markdown(lesson.about[t.language])
-            if st.button(t("lesson.start"), key=f"lesson.start.{name}", type="primary"):
+            if st.button(t("lesson.start"), key=f"lesson.start.{name}"):
                 begun = Progress(name, on=t.language)
                 st.switch_page(pages[frame.DESK], query_params={**begun.query(), "lang": t.language})
 
 
 def _opening(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) -> None:
     """What a lesson is about, and the way into it."""
-    with st.sidebar:
-        sidebar.language(state.current(), t)
-    st.header(lesson.title[t.language], anchor=False)
+    _heading(lesson.title[t.language], t)
     st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
     st.markdown(lesson.about[t.language])
     own_sentence = ""
@@ -129,10 +133,8 @@ def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
 
 def _end(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) -> None:
     """How it went, and the file to hand in."""
-    with st.sidebar:
-        sidebar.language(state.current(), t)
     done = rows(lesson, progress, t.language)
-    st.header(t("lesson.end"), anchor=False)
+    _heading(t("lesson.end"), t)
     st.markdown(f"**{quoting(lesson.title[t.language])}**")
     counted = [each.outcome for each in done if each.outcome != "kept"]
     helped = counted.count("hinted")

@@ -72,7 +72,8 @@ def of(lesson: Lesson, on: str, model: str, t: Texts, size: Size) -> Paper:
     steps = range(len(lesson.steps))
     shown = [lesson.view(n, on, t.language).query["model"] for n in steps]
     used = [model if name == lesson.model else name for name in shown]
-    words = {key.removeprefix(_BEFORE): text for key, text in labels(t.language, "lesson").items() if key.startswith(_BEFORE)}
+    own = {key: text for key, text in labels(t.language, "lesson").items() if key.startswith(_BEFORE)}
+    words = {key.removeprefix(_BEFORE): text for key, text in own.items()}
     words |= {"query": t("common.axis_query"), "key": t("common.axis_key"), "masked": t("common.masked")}
     return Paper(
         lesson=lesson,

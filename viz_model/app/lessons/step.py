@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -127,8 +127,9 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
         place = st.container(key="lesson_place") if "heads" in step.controls else None
     with st.container(key="lesson_below", gap="xsmall"):
         _back_to_view(taught, t)
-        sidebar.language(view, t)
-        sidebar.link(view, t)
+        with st.popover(t("lesson.more"), type="tertiary", icon=":material/more_horiz:", key="lesson_more"):
+            sidebar.language(view, t)
+            sidebar.link(view, t)
         if st.button(t("lesson.leave"), key="lesson.leave", type="tertiary", icon=":material/close:"):
             st.switch_page(frame.navigation().pages[frame.DESK], query_params={"lang": lang})
     return Slots(place, None)
