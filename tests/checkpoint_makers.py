@@ -28,7 +28,7 @@ class Reference:
 
     @property
     def family(self) -> str:
-        return next(family for family in SIZES if self.model.lower().startswith(family))
+        return max((family for family in SIZES if self.model.lower().startswith(family)), key=len)
 
     def build(self, seed: int = 0) -> Any:
         """The model, all of whose parameters are random."""
@@ -49,6 +49,16 @@ class Reference:
         return model
 
 
+_LIKE_LLAMA = {
+    "vocab_size": 53,
+    "max_position_embeddings": 16,
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 40,
+}
+_GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
+
 # Sizes that differ from each other, so that swapped axes show.
 SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {"vocab_size": 53, "n_positions": 16, "n_embd": 24, "n_layer": 2, "n_head": 3},
@@ -61,13 +71,30 @@ SIZES: dict[str, dict[str, Any]] = {
         "intermediate_size": 40,
     },
     "t5": {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2},
-    "llama": {
+    "llama": _LIKE_LLAMA,
+    "qwen2": _GROUPED,
+    "mistral": _GROUPED,
+    "phi3": {**_GROUPED, "pad_token_id": 0},
+    "smollm3": {**_GROUPED, "num_hidden_layers": 4, "pad_token_id": 0},
+    "gemma": {**_GROUPED, "head_dim": 10},
+    "gptneo": {
         "vocab_size": 53,
         "max_position_embeddings": 16,
         "hidden_size": 24,
+        "num_layers": 2,
+        "num_heads": 3,
+        "intermediate_size": 40,
+        "attention_types": [[["global", "local"], 1]],
+        "window_size": 3,
+    },
+    "opt": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "hidden_size": 24,
+        "word_embed_proj_dim": 24,
         "num_hidden_layers": 2,
         "num_attention_heads": 3,
-        "intermediate_size": 40,
+        "ffn_dim": 40,
     },
     "qwen3": {
         "vocab_size": 53,
@@ -110,7 +137,8 @@ def randomise(model: nn.Module, seed: int) -> None:
     """Biases of 0 and gains of 1 would hide mistakes."""
     numbers = torch.Generator().manual_seed(seed)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
-    biases = {name: value for name, value in model.named_buffers() if name.endswith("bias")}
+    buffers = {name: value for name, value in model.named_buffers() if value.is_floating_point()}  # others are masks
+    biases = {name: value for name, value in buffers.items() if name.endswith("bias")}
     for name, value in sorted({**trained, **biases}.items()):
         noise = torch.randn(value.shape, generator=numbers)
         if name.endswith("bias"):

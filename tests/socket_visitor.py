@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -41,6 +41,7 @@ class Visitor:
         query: the address as the app last wrote it.
         elements: what the page shows, by place.
         errors: what went wrong on any page so far, in words.
+        is_counted: whether the app has visitors' use reported to Streamlit's makers.
         ran: the parts of the page that the last run was of; none where it was the whole page.
         n_bytes: that the app has sent.
         largest: bytes of the largest message among them.
@@ -54,7 +55,9 @@ class Visitor:
         self.elements: dict[tuple[int, ...], Any] = {}
         self.errors: list[str] = []
         self._tabs: set[str] = set()
+        self._folds: set[str] = set()
         self._sent = 0
+        self.is_counted = False
         self.ran: tuple[str, ...] = ()
         self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
@@ -125,6 +128,13 @@ class Visitor:
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.string_value = next(id for id in self._tabs if id.endswith(key)), label
+        return self._timed(message)
+
+    def open_door(self, key: str, is_open: bool = True) -> float:
+        """Click the title of a door or a fold."""
+        message = BackMsg()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.bool_value = next(id for id in self._folds if id.endswith(key)), is_open
         return self._timed(message)
 
     def select(self, **chosen: int) -> float:
@@ -202,6 +212,7 @@ class Visitor:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.ran = tuple(message.metadata.run.fragment_ids)
+                self.is_counted = message.new_session.config.gather_usage_stats
                 drawn = {}
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
@@ -212,6 +223,8 @@ class Visitor:
             elif kind == "delta":
                 if message.delta.add_block.tab_container.id:
                     self._tabs.add(message.delta.add_block.tab_container.id)
+                if message.delta.add_block.expandable.id:
+                    self._folds.add(message.delta.add_block.expandable.id)
                 if message.delta.WhichOneof("type") == "new_element":
                     drawn[tuple(message.metadata.delta_path)] = message.delta.new_element
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
@@ -230,8 +243,15 @@ class Visitor:
 
 
 @contextlib.contextmanager
-def server(script: str, port: int | None = None, **environment: str) -> Iterator[tuple[str, int]]:
+def server(
+    script: str, port: int | None = None, *, command: Sequence[str] = (), folder: Path = ROOT, **environment: str
+) -> Iterator[tuple[str, int]]:
     """A server of one's own on loopback, stopped at the end: its address and its process.
+
+    Args:
+        script: that ``streamlit run`` is given.
+        command: of another program instead, which takes the same options after it.
+        folder: in which it is started.
 
     Raises:
         RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
@@ -240,12 +260,12 @@ def server(script: str, port: int | None = None, **environment: str) -> Iterator
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-    command = [*(sys.executable, "-m", "streamlit", "run", script), "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
+    options = ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
+    started = [*(command or (sys.executable, "-m", "streamlit", "run", script)), *options]
     url, until = f"http://127.0.0.1:{port}", time.monotonic() + STARTING
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(tempfile.TemporaryFile())
-        app = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=log)
+        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log)
         stack.callback(stop, app)
         while not answers(f"{url}/_stcore/health"):
             if app.poll() is not None or time.monotonic() > until:

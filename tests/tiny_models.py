@@ -92,6 +92,7 @@ def _variants() -> tuple[ModelConfig, ...]:
                 qk_norm=n % 3 == 1,
                 scale_scores=n % 4 != 2,
                 attention_bias=n % 5 != 1,
+                attention_out_bias=n % 5 == 1 if n % 7 == 2 else None,
                 windows=((), (3, 0))[n % 7 == 3],
                 embedding_norm=n % 4 == 3,
                 n_segments=2 if kind == "encoder" and n % 2 else 0,

@@ -7,6 +7,8 @@
 torch.Size([6, 3, 3])
 """
 
+from importlib.metadata import version
+
 from viz_model.checkpoints.registry import load, models
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
@@ -16,6 +18,8 @@ from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import TextError, Token
+
+__version__ = version("viz-model")
 
 __all__ = [
     "ConfigError",
@@ -27,6 +31,7 @@ __all__ = [
     "TextError",
     "Token",
     "Trace",
+    "__version__",
     "edits",
     "load",
     "masks",

@@ -364,6 +364,9 @@ class ModelConfig:
     ffns: tuple[FeedForward, ...] = ()
     """For each of ``n_layers``, its feed-forward, where layers differ; empty is ``ffn`` everywhere."""
     attention_bias: bool = True
+    """A bias of queries, keys and values; of what attention writes too, unless ``attention_out_bias`` differs."""
+    attention_out_bias: bool | None = None
+    """A bias of what attention writes. Qwen2 has those of q, k and v alone, GPT-Neo this one alone; None: alike."""
     qk_norm: bool = False
     """Normalise every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
     scale_scores: bool = True
@@ -453,6 +456,11 @@ class ModelConfig:
     def kv_head(self, head: int) -> int:
         """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
         return head * self.n_kv_heads // self.n_heads
+
+    @property
+    def has_out_bias(self) -> bool:
+        """Whether what attention writes has a bias."""
+        return self.attention_bias if self.attention_out_bias is None else self.attention_out_bias
 
     @property
     def has_logits(self) -> bool:

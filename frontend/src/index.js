@@ -8,9 +8,10 @@ import { parts } from "./parts.js"
 import { reach } from "./reach.js"
 import { scene } from "./scene.js"
 import { skip } from "./skip.js"
+import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, mask, parts, reach, scene, skip, tree }
+const KINDS = { bridge, chips, mask, parts, reach, scene, skip, terms, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

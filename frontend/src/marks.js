@@ -14,18 +14,32 @@ export function write(svg, marks, { at, px, drawn, moves, colours }) {
   const joined = select(svg).selectChildren().data(nodes, node => node.id)
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
-  dress(entered)
-  const kept = joined
-  if (moves) dress(kept.interrupt().transition().duration(moves).ease(easeCubicOut), kept)
-  else dress(kept.interrupt())
-  entered.merge(kept).order()
+  entered.each(function (node) { dress(this, node) })
+  if (moves) glide(joined.interrupt(), moves)
+  else joined.interrupt().each(function (node) { dress(this, node) })
+  entered.merge(joined).order()
 }
 
 // Attributes may glide; text and class change at once.
-function dress(target, plain = target) {
-  plain.each(function (node) { spell(this, node) }).attr("class", node => node.class ?? null)
-  const names = new Set(target.data?.().flatMap(node => Object.keys(node.set)) ?? plain.data().flatMap(node => Object.keys(node.set)))
-  for (const name of names) target.attr(name, node => node.set[name] ?? null)
+function glide(kept, moves) {
+  kept.each(function (node) {
+    spell(this, node)
+    put(this, "class", node.class)
+  })
+  const gliding = kept.transition().duration(moves).ease(easeCubicOut)
+  for (const name of new Set(kept.data().flatMap(node => Object.keys(node.set)))) gliding.attr(name, node => node.set[name] ?? null)
+}
+
+function dress(element, node) {
+  spell(element, node)
+  put(element, "class", node.class)
+  for (const name in node.set) put(element, name, node.set[name])
+}
+
+// What is written to an element has it styled again, even where nothing is new.
+function put(element, name, value) {
+  if (value === null || value === undefined) element.removeAttribute(name)
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value)
 }
 
 // Writing of one line and one look is the element's own; else a part for each run.

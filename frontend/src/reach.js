@@ -1,4 +1,6 @@
 // What scrolls by itself is reached by the keyboard: long formulas, tables and code on a narrow screen.
+import { afterChanges } from "./changes.js"
+
 const SCROLLING = ".katex-display, table, pre, [data-testid=stVerticalBlock], [data-testid=stMarkdownContainer]"
 
 function reachScrolling() {
@@ -12,24 +14,6 @@ function reachScrolling() {
       part.removeAttribute("tabindex")
       delete part.dataset.reached
     }
-  }
-}
-
-// Does something now, and again a moment after the page or its size has changed; what stops that is returned.
-function afterChanges(action, delay = 150) {
-  let waiting = 0
-  const later = () => {
-    clearTimeout(waiting)
-    waiting = setTimeout(action, delay)
-  }
-  const changes = new MutationObserver(later)
-  changes.observe(document.body, { childList: true, subtree: true })
-  addEventListener("resize", later)
-  later()
-  return () => {
-    clearTimeout(waiting)
-    changes.disconnect()
-    removeEventListener("resize", later)
   }
 }
 

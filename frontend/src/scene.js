@@ -24,7 +24,8 @@ export function scene(root, header, arrays, tell) {
   const moves = !!known && made.shown === store.selection && !still()
   draw(made, moves)
 
-  const unsubscribe = store.subscribe(() => draw(made, false))
+  // A selection leaves pictures as wide as they are: asking how wide would lay out the page once for each of them.
+  const unsubscribe = store.subscribe(() => draw(made, false, false))
   const unwatch = watched(() => draw(made, false))
   const observer = new ResizeObserver(() => {
     arrange(made)
@@ -58,7 +59,7 @@ function build(root, id) {
 }
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was.
-function draw(made, moves) {
+function draw(made, moves, isMeasured = true) {
   const now = caseOf(made.header, store.selection)
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
@@ -69,11 +70,13 @@ function draw(made, moves) {
   made.flow.setAttribute("aria-description", at(header.description))
   const colours = palette(header)
   keys(made, colours)
-  for (const panel of made.panels) {
-    const present = at(panel.data.present ?? true)
-    panel.box.style.display = present ? "" : "none"
-    if (present) render(made, panel, { moves, colours, again: again && colours === panel.colours })
-  }
+  const present = made.panels.filter(panel => at(panel.data.present ?? true))
+  for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
+  // All widths before anything is written: what is written in between would have the page laid out again.
+  const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length
+  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width)
+  made.present = present
+  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves, colours, again: again && colours === panel.colours }))
   offerNumbers(made.root, made)
 }
 
@@ -107,9 +110,8 @@ function frame() {
   return { box, canvas, svg, over, tip, drawn: new Map(), width: 0 }
 }
 
-function render(made, panel, { moves, colours, again }) {
+function render(made, panel, { width, moves, colours, again }) {
   const { box, canvas, svg, data } = panel, { at } = made
-  const width = box.clientWidth
   if (!width) return // not laid out yet: the observer will ask again
   const px = length => measure(at(length), width), height = Math.round(px(data.height))
   const resized = width !== panel.width || height !== panel.height

@@ -1,12 +1,12 @@
 // What is selected, on the whole page: the one layer, head and token that all pictures show. Everybody who
 // subscribed is told before `select` returns, so that all of them paint in the frame of the click.
 const DIMENSIONS = ["layer", "head", "token"]
-const WAIT = 60 // ms of rest before the server is told: ten quick clicks are one message
+const WAIT = 60 // ms of rest before the server is told more: of ten quick clicks it hears the first and the last
 
 function create() {
   const listeners = new Set()
   let selection = { layer: 0, head: 0, token: 0 }
-  let send = null, timer = 0, pending = {}, sent = 0, nav = null
+  let send = null, timer = 0, isLate = false, pending = {}, sent = 0, nav = null
 
   const notify = changed => listeners.forEach(listener => listener(changed))
   function adopt(wanted) {
@@ -26,8 +26,14 @@ function create() {
   const named = changed => changed.some(name => name !== "token") ? [...new Set([...changed, "layer", "head"])] : changed
   function flush() {
     clearTimeout(timer)
+    timer = 0
     if (!send || !Object.keys(pending).length) return
     send({ ...pending, seq: ++sent })
+  }
+  function rest() {
+    timer = 0
+    if (isLate) flush()
+    isLate = false
   }
   return {
     get selection() { return selection },
@@ -41,8 +47,10 @@ function create() {
       if (!changed.length) return
       address(changed)
       for (const name of named(changed)) pending[name] = selection[name]
+      if (!timer) flush()
+      else isLate = true
       clearTimeout(timer)
-      timer = setTimeout(flush, WAIT)
+      timer = setTimeout(rest, WAIT)
     },
     // The server's side of it: what it says once (`nav` is new), and the last message that it has read.
     bridge(data, tell) {

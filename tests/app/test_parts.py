@@ -49,7 +49,7 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
 
 @pytest.mark.server
 def test_a_head_that_is_picked_in_the_picture_is_named_in_the_sidebar(app: str) -> None:
-    with Visitor(app, "attention", QUERY) as visitor:
+    with Visitor(app, "attention", {**QUERY, "layer": "0"}) as visitor:
         visitor.open()
         visitor.select(head=5)
         assert visitor.ran and parse_qs(visitor.query)["head"] == ["5"]
@@ -88,6 +88,7 @@ def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: s
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["section"] == ["what_if"]
         visitor.choose("attention.mask", "sliding window")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["mask"] == ["window"]
+        visitor.open_door("attention.apart")
         visitor.open_tab("attention.tabs", "Numbers")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["tab"] == ["numbers"]
         visitor.choose("attention.matrix", "scores")
@@ -96,6 +97,7 @@ def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: s
         assert address == QUERY | {
             "section": "what_if",
             "mask": "window",
+            "apart": "1",
             "tab": "numbers",
             "matrix": "scores",
         }

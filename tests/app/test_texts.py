@@ -19,7 +19,7 @@ from viz_model.claims import fill
 from viz_model.model import sites
 
 PATHS = [path for folder in texts.FOLDERS for path in sorted(folder.glob("*/*"))]
-FILES = sorted({path.name for path in PATHS})
+FILES = sorted({path.name for path in PATHS} - {"glossary.toml"})
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_driver import Visit, settle
+from doors import all_open
 
 from viz_model.app.frame import SECTIONS
 
@@ -109,7 +110,7 @@ def test_nobody_is_kept_out(page_name: str, screen: Screen, visit: Visit, met: d
     options = {**screen.options, "color_scheme": screen.scheme}
     tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
     path = "/" if page_name == "overview" else f"/{page_name}"
-    page = visit(path, options=options, lang=screen.language, layer="1", tab=tab)
+    page = visit(path, options=options, lang=screen.language, layer="1", **all_open(page_name), tab=tab)
     unroll(page)
     found = violations(page)
     met[f"{page_name} {name(screen)}"] = {each for rule, html, _ in found if (each := known(rule, html))}

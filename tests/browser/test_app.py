@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 from browser_driver import NARROW, WIDE, Visit, open_section, query, settle, wait_for_query
+from doors import all_open
 
 import viz_model as vm
 from viz_model.app.frame import SECTIONS
@@ -89,7 +90,7 @@ def test_every_page_fits_can_be_read_and_shows_markup_as_text(
 ) -> None:
     path = "/" if page_name == "overview" else f"/{page_name}"
     typed, language = (MARKUP, "en") if options is WIDE else ("Tom says 你好 to his 🙂 friend", "zh")
-    page = visit(path, options=options, text=typed, layer="1", lang=language)
+    page = visit(path, options=options, text=typed, layer="1", lang=language, **all_open(page_name))
     assert page.locator("[data-testid=stException]").count() == 0
     found = page.evaluate(MEASURE)
     assert found["overflow"] <= 2
@@ -121,7 +122,7 @@ def test_every_page_shows_every_kind_of_model(
         package(comes_from)
     path = "/" if page_name == "overview" else f"/{page_name}"
     view = {"text": "The cat sat on the 🙂 mat", "model": model, "layer": "1", "head": "2", "lang": language}
-    page = visit(path, options=options, **view)
+    page = visit(path, options=options, **view, **all_open(page_name))
     assert query(page)["model"] == model
     assert page.locator("[data-testid=stException]").count() == 0
     found = page.evaluate(MEASURE)
@@ -273,7 +274,7 @@ def test_drawn_tokens_go_into_the_sentence(visit: Visit) -> None:
 
 
 def test_the_numbers_come_as_csv(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat", layer="1", head="2")
+    page = visit("/attention", text="The cat sat", layer="1", head="2", apart="1")
     page.get_by_role("tab", name="Numbers").click()
     with page.expect_download() as download:
         page.locator("[data-testid=stDownloadButton] button:visible").click()

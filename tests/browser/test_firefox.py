@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from doors import all_open
 from firefox import Firefox, Page
 
 from viz_model.app.frame import SECTIONS
@@ -61,7 +62,7 @@ def query(page: Page) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "n"), [(name, n) for n, name in enumerate(PAGES)])
 def test_every_page_is_drawn(name: str, n: int, visit: Visit) -> None:
     width, height, language = [(1366, 768, "en"), (390, 844, "zh")][n % 2]
-    page = visit(name, width, height, lang=language, layer="1")
+    page = visit(name, width, height, lang=language, layer="1", **all_open(name))
     assert page.evaluate("document.querySelectorAll('[data-testid=stException]').length") == 0
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 2
     pictures = page.evaluate(PAINTED)
@@ -89,14 +90,14 @@ def test_typing_runs_the_model_on_what_was_typed(visit: Visit) -> None:
 
 def test_the_keyboard_reaches_the_numbers_of_a_figure(visit: Visit) -> None:
     page = visit("next_token")
-    page.wait_for("!!document.querySelector('.figure-numbers')")
-    page.evaluate("(document.querySelector('.figure-numbers').focus(), 1)")
+    page.wait_for("!!deep('.figure-numbers')[0]")
+    page.evaluate("(deep('.figure-numbers')[0].focus(), 1)")
     page.press("Enter", "ArrowDown", "ArrowRight")
     inside = "let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement"
     focused = f"(() => {{ {inside}; return at.outerHTML }})()"
     assert page.evaluate(focused) == page.evaluate("deep('dialog[open] tbody tr')[1].children[1].outerHTML")
     page.press("Escape")
-    assert page.evaluate("document.activeElement.className") == "figure-numbers"
+    assert page.evaluate(f"(() => {{ {inside}; return at.className }})()") == "figure-numbers"
 
 
 def test_the_dark_theme_is_the_visitors(visit: Visit) -> None:

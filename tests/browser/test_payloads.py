@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import urlencode, urlparse
 
 import pytest
+from doors import all_open
 
 from viz_model.app.frame import SECTIONS
 
@@ -104,7 +105,8 @@ def ribbon(page: Any) -> str:
 @pytest.mark.parametrize("number", range(len(PAGES)))
 def test_what_is_typed_is_shown_and_does_nothing(number: int, page: Any, app_url: str) -> None:
     name, typed = PAGES[number], batches()
-    page.goto(f"{app_url}/{'' if name == 'overview' else name}?text=a&lang=en")
+    query = urlencode({"text": "a", "lang": "en"} | all_open(name))
+    page.goto(f"{app_url}/{'' if name == 'overview' else name}?{query}")
     page.locator("[data-testid=stMain] h2").first.wait_for(timeout=60_000)
     calm(page)
     for text in typed[number :: len(PAGES)] or [typed[number % len(typed)]]:

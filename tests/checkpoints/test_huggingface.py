@@ -16,7 +16,8 @@ from checkpoint_makers import Reference, change_config
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from viz_model.checkpoints import huggingface
+from viz_model.checkpoints import huggingface, registry
+from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
 from viz_model.config import (
     Dense,
@@ -44,8 +45,15 @@ REFERENCES = {
     "llama": Reference("LlamaForCausalLM"),
     "qwen3": Reference("Qwen3ForCausalLM"),
     "marian": Reference("MarianMTModel"),
+    "qwen2": Reference("Qwen2ForCausalLM"),
+    "mistral": Reference("MistralForCausalLM"),
+    "phi3": Reference("Phi3ForCausalLM"),
+    "smollm3": Reference("SmolLM3ForCausalLM"),
+    "gemma": Reference("GemmaForCausalLM"),
+    "gpt_neo": Reference("GPTNeoForCausalLM"),
+    "opt": Reference("OPTForCausalLM"),
 }
-GPT2, BERT, T5, LLAMA, QWEN3, MARIAN = REFERENCES.values()
+GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT = REFERENCES.values()
 
 Tensors = dict[str, Tensor]
 
@@ -817,7 +825,31 @@ def test_a_config_beyond_all_bounds(folder: Path) -> None:
     refused(folder, "config.json")
 
 
-@pytest.mark.parametrize("model_type", ["gpt_neox", "", None, 3, ["gpt2"], "x" * 10_000, ...])
+@pytest.mark.parametrize("name", absent.ABSENT)
+def test_a_family_that_is_known_and_not_read(folder: Path, name: str) -> None:
+    nearest, needed = absent.ABSENT[name]
+    assert nearest in huggingface.FAMILIES and name not in huggingface.FAMILIES
+    change_config(folder, model_type=name)
+    refused(folder, "config.json", f"'{name}'", f"nearest that is is {nearest}", needed)
+
+
+def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
+    change_config(folder, model_type="qwen22")
+    refused(folder, "'qwen22'; the nearest is qwen2;", "families")
+
+
+def test_an_adapter_is_told_apart(tmp_path: Path) -> None:
+    plain = {"peft_type": "LORA", "base_model_name_or_path": "org/base", "r": 8}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(plain))
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    for load in (registry.load_folder, registry.load):
+        with pytest.raises(ModelError, match=r"this is an adapter .'LORA'.*merge it into its base .'org/base'. first"):
+            load(tmp_path)
+    GPT2.save(tmp_path)  # a model beside which an adapter was left
+    assert huggingface.load_folder(tmp_path).config.n_layers == 2
+
+
+@pytest.mark.parametrize("model_type", ["jukebox", "", None, 3, ["gpt2"], "x" * 10_000, ...])
 def test_an_unknown_family(folder: Path, model_type: Any) -> None:
     change_config(folder, model_type=model_type)
     refused(folder, "config.json", "model_type", *huggingface.FAMILIES)
@@ -883,6 +915,24 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
             "layer_types",
         ),
         (QWEN3, {"layer_types": "full_attention"}, "layer_types"),
+        (QWEN2, {"use_mrope": True}, "use_mrope"),
+        (QWEN2, {"attention_bias": False}, "attention_bias"),
+        (MISTRAL, {"sliding_window": -1}, "sliding_window"),
+        (PHI3, {"rope_scaling": {"type": "longrope", "short_factor": [1.0]}, "rope_parameters": None}, "longrope"),
+        (PHI3, {"attention_bias": True}, "attention_bias"),
+        (PHI3, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "rotation takes pairs"),
+        (SMOLLM3, {"no_rope_layers": [1, 0]}, "no_rope_layers"),
+        (SMOLLM3, {"no_rope_layers": [1, 0, 1, 2]}, "no_rope_layers"),
+        (SMOLLM3, {"layer_types": ["sliding_attention"] * 4}, "sliding_window"),
+        (SMOLLM3, {"num_hidden_layers": 10**9}, "num_hidden_layers"),
+        (GEMMA, {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
+        (GEMMA, {"hidden_activation": "exp"}, "hidden_activation"),
+        (GPT_NEO, {"attention_types": [[["global"], 10**9]]}, "attention_types"),
+        (GPT_NEO, {"attention_types": [["nearby", 2]], "attention_layers": None}, "attention_types"),
+        (GPT_NEO, {"attention_types": [[["global"], 3]], "attention_layers": None}, "attention_types"),
+        (GPT_NEO, {"attention_layers": ["local", "global"]}, "attention_layers"),
+        (OPT, {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
+        (OPT, {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine"),
         (MARIAN, {"decoder_attention_heads": 4}, "decoder_attention_heads"),
         (MARIAN, {"decoder_vocab_size": 60}, "decoder_vocab_size"),
         (MARIAN, {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),

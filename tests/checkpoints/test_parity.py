@@ -72,6 +72,62 @@ ONE_STACK = {
     "qwen3-yarn": Reference(
         "Qwen3ForCausalLM", {"rope_parameters": YARN, "attention_bias": True, "tie_word_embeddings": True, **LONG}
     ),
+    "qwen2": Reference("Qwen2ForCausalLM"),
+    "qwen2-windows": Reference(
+        "Qwen2ForCausalLM",
+        {
+            "use_sliding_window": True,
+            "sliding_window": 3,
+            "max_window_layers": 1,
+            "num_hidden_layers": 3,
+            "tie_word_embeddings": True,
+        },
+    ),
+    "mistral": Reference("MistralForCausalLM", {"sliding_window": 5}),
+    "mistral-no-window": Reference(
+        "MistralForCausalLM", {"sliding_window": None, "head_dim": 10, "tie_word_embeddings": True}
+    ),
+    "phi3": Reference("Phi3ForCausalLM"),
+    "phi3-part": Reference(
+        "Phi3ForCausalLM",
+        {
+            "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.67},
+            "num_key_value_heads": None,
+            "sliding_window": 4,
+            "tie_word_embeddings": True,
+        },
+    ),
+    "smollm3": Reference("SmolLM3ForCausalLM"),
+    "smollm3-windows": Reference(
+        "SmolLM3ForCausalLM",
+        {
+            "no_rope_layers": [0, 1, 1, 0],
+            "use_sliding_window": True,
+            "sliding_window": 3,
+            "attention_bias": True,
+            "mlp_bias": True,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "gemma": Reference("GemmaForCausalLM"),
+    "gemma-one": Reference(
+        "GemmaForCausalLM",
+        {"num_key_value_heads": 1, "tie_word_embeddings": False, "hidden_act": "gelu", "attention_bias": True},
+    ),
+    "gpt-neo": Reference("GPTNeoForCausalLM"),
+    "gpt-neo-local": Reference(
+        "GPTNeoForCausalLM",
+        {
+            "attention_types": [[["local"], 2], [["global"], 1]],
+            "num_layers": 3,
+            "intermediate_size": None,
+            "activation_function": "relu",
+        },
+    ),
+    "opt": Reference("OPTForCausalLM"),
+    "opt-post": Reference(
+        "OPTForCausalLM", {"do_layer_norm_before": False, "enable_bias": False, "tie_word_embeddings": False}
+    ),
 }
 TWO_STACKS = {
     "t5": Reference("T5ForConditionalGeneration"),

@@ -103,5 +103,8 @@ def _matched(pattern: re.Pattern[str], text: str) -> str:
 TAB = one_of("tab", ("formula", "hand", "code", "numbers"))
 """Which of the four tabs of a page is open."""
 
+APART = switch("apart")
+"""Whether the four tabs are open."""
+
 CODE = words("code", r"[a-z0-9_.]{1,80}")
 """Of which value the code is shown; as long as nobody chooses, the first that a page offers."""

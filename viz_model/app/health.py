@@ -98,13 +98,13 @@ def ask(url: str, *, timeout: float = PATIENCE) -> tuple[str, ...]:
     """What is wrong with a running app, in lines; nothing where all is well.
 
     ``/_stcore/health`` says that the server takes visitors, ``/healthz`` that its model runs; the latter
-    is only there where the app was started by ``deploy/serve.py``.
+    is only there where the app was started with ``--public``.
     """
     problems = []
     for path in ("/_stcore/health", "/healthz"):
         status, said = _get(url.rstrip("/") + path, timeout)
         if path == "/healthz" and status == 200 and not said.startswith("{"):
-            problems.append(f"{path}: not there: start the app with deploy/serve.py")  # the app's own page came
+            problems.append(f"{path}: not there: start the app with viz-model --public")  # the app's own page came
         elif status != 200:
             problems.append(f"{path}: {status or 'no answer'}: {said[:200]}")
         elif path == "/healthz" and json.loads(said).get("status") != "ok":

@@ -1,6 +1,6 @@
 """What the server does around the pages: headers that a browser obeys, a health check, a warm start.
 
-``deploy/serve.py`` puts it together. The pages do not know of it, and run without it.
+``serve.py`` puts it together. The pages do not know of it, and run without it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import viz_model as vm
 from viz_model.app import health
+
+STREAMLITS = {"browser.gatherUsageStats": True, "client.showErrorDetails": "full", "server.maxUploadSize": 200}
+"""What Streamlit does where nobody says otherwise, and a server for strangers must not."""
 
 HEALTH = "/healthz"
 HEALTH_SECONDS = 10.0
@@ -140,8 +143,11 @@ async def warm(_app: Any) -> AsyncIterator[None]:
     """Load the first model before anybody is let in; a server that cannot run it does not start.
 
     Raises:
-        RuntimeError: the model runs and its numbers are wrong, or it does not run.
+        RuntimeError: the model runs and its numbers are wrong, or it does not run; or the server was started in a
+            way that leaves the app's settings out.
     """
+    if all(st.get_option(name) == value for name, value in STREAMLITS.items()):
+        raise RuntimeError("the settings beside app.py are not in force: start with viz-model --public")
     found = await asyncio.to_thread(check_first)
     if not found.is_well:
         raise RuntimeError("; ".join(found.problems))

@@ -37,14 +37,14 @@ SIDES: tuple[Side, ...] = ("encoder", "decoder")
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
-_PARTS, _ABSENT = "view.parts", "view.absent"
+_PARTS, _ABSENT, _OPENED_BY = "view.parts", "view.absent", "view.opened_by"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, TOKENS, PLACE, LINK, ASK, DRAWER = (
-    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer")
+BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE = (
+    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "bridge")
 )
 """The parts of a page that run alone: its own content; the sentence's tokens; layer and head, link and question in the
-sidebar; the derivation."""
+sidebar; the derivation; what the browser is told of the selection."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
     BODY: frozenset({"layer", "head", "token", "choices"}),
@@ -145,12 +145,14 @@ def parse(
     language: str,
     page: str = "",
     choices: Sequence[Choice[Any]] = (),
+    opened_by: Mapping[str, Choice[bool]] = MappingProxyType({}),
 ) -> tuple[ViewState, list[Notice]]:
     """URL parameters -> the view they describe, and a notice for each that describes none.
 
     Args:
         page: the page that the address opens.
         choices: what can be chosen there.
+        opened_by: a parameter, or a parameter and its value, and the door that is open where an address has it.
     """
     notices: list[Notice] = []
     model = query.get("model", models[0])
@@ -197,6 +199,10 @@ def parse(
         notices.append(Notice("lesson.unknown", {"asked": query["lesson"][:80]}))
         lesson = None
     chosen: dict[str, str] = {}
+    for asked, door in opened_by.items():
+        name, _, value = asked.partition("=")
+        if name in query and value in ("", query[name]):
+            chosen[f"{page}.{door.name}"] = door.write(True)
     for choice in choices:
         if choice.name not in query:
             continue
@@ -205,6 +211,7 @@ def parse(
         except ValueError:
             notices.append(Notice("common.unknown_beside", {"name": choice.name, "asked": query[choice.name][:80]}))
             continue
+        chosen.pop(f"{page}.{choice.name}", None)
         if value != choice.default:
             chosen[f"{page}.{choice.name}"] = choice.write(value)
     view = ViewState(
@@ -227,17 +234,22 @@ def parse(
 
 
 def begin(
-    models: Sequence[str], configs: Mapping[str, ModelConfig], page: str, choices: Sequence[Choice[Any]]
+    models: Sequence[str],
+    configs: Mapping[str, ModelConfig],
+    page: str,
+    choices: Sequence[Choice[Any]],
+    opened_by: Mapping[str, Choice[bool]] = MappingProxyType({}),
 ) -> ViewState:
     """The view of this run: the session's, unless the address is one that we did not write.
 
     A click on a page in the navigation empties the query; that keeps the session's view. What was chosen on
-    other pages is kept in any case.
+    other pages is kept in any case. Arguments are as those of :func:`parse`.
     """
+    st.session_state[_OPENED_BY] = opened_by
     query = st.query_params.to_dict()
     if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
         preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
-        view, notices = parse(query, models, configs, preferred, page, choices)
+        view, notices = parse(query, models, configs, preferred, page, choices, opened_by)
         before: ViewState | None = st.session_state.get(_SESSION)
         elsewhere = {} if before is None else {k: v for k, v in before.choices.items() if not k.startswith(f"{page}.")}
         view = replace(view, choices=MappingProxyType({**elsewhere, **view.choices}))
@@ -316,12 +328,18 @@ def now(shown: ViewState) -> ViewState:
 
 
 def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
-    """The change of the view that makes values what is chosen on a page: for :func:`put` and :func:`update`."""
+    """The change of the view that makes values what is chosen on a page: for :func:`put` and :func:`update`.
+
+    A door of the page that is open, behind which one of them is chosen, is opened.
+    """
     choices = dict(current().choices)
+    opened_by: Mapping[str, Choice[bool]] = st.session_state.get(_OPENED_BY, {}) if page == current().page else {}
     for choice, value in chosen:
         choices.pop(f"{page}.{choice.name}", None)
         if value != choice.default:
             choices[f"{page}.{choice.name}"] = choice.write(value)
+            if door := opened_by.get(choice.name):
+                choices[f"{page}.{door.name}"] = door.write(True)
     return {"choices": MappingProxyType(choices)}
 
 
@@ -363,10 +381,10 @@ def run_again(changed: Collection[str] | None = None) -> None:
     st.rerun([*(part for part in wanted if part not in absent), LINK])
 
 
-def run_alone(fragment: str) -> None:
-    """Have one fragment of the page run, and the link, as the last thing that a callback does."""
+def run_alone(*fragments: str) -> None:
+    """Have these fragments of the page run, and the link, as the last thing that a callback does."""
     if has_browser():
-        st.rerun([fragment, LINK])
+        st.rerun([*fragments, LINK])
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A page as a list: its sections in order, its four tabs, its question, and what a visitor may choose on it."""
+"""A page as a list: its sections and doors in order, its question, and what a visitor may choose on it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from viz_model.app import (
     elements,
     examples,
     frame,
+    glossary,
     head_picker,
     interventions,
     pictures,
@@ -26,7 +27,7 @@ from viz_model.app import (
     stations,
     usual,
 )
-from viz_model.app.choices import CODE, TAB, Choice
+from viz_model.app.choices import APART, CODE, TAB, Choice, switch
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
@@ -46,28 +47,72 @@ class Tabs(NamedTuple, Generic[C]):
 
 
 @dataclass(frozen=True)
+class Door(Generic[C]):
+    """Sections behind a title, which are drawn once a visitor opens it.
+
+    Attributes:
+        name: after ``door_`` the name of its choice, of its title in the page's texts, and with ``_line`` after
+            it of a line on what is behind it.
+        sections: from above to below.
+        choices: what is chosen behind it: who chooses one of these, or has it in the address, finds it open.
+        formerly: what addresses said in its place before there was a door, such as ``"section=care"``.
+    """
+
+    name: str
+    sections: tuple[Callable[[C], None], ...]
+    choices: tuple[Choice[Any], ...] = ()
+    formerly: str = ""
+
+    @property
+    def choice(self) -> Choice[bool]:
+        """Whether it is open."""
+        return switch(f"door_{self.name}")
+
+    @property
+    def opened_by(self) -> dict[str, Choice[bool]]:
+        """What in an address opens it: a name, or a name and its value."""
+        return {asked: self.choice for asked in (self.formerly, *(choice.name for choice in self.choices)) if asked}
+
+    def draw(self, page: Page, given: C) -> None:
+        def behind() -> None:
+            for section in self.sections:
+                section(given)
+
+        name = self.choice.name
+        elements.door(page, self.choice, f"**{page.words(name)}** · {page.words(f'{name}_line')}", behind)
+
+
+@dataclass(frozen=True)
 class Layout(Generic[C]):
     """What stands on a page below its lead.
 
     Attributes:
         of: makes of the page what its sections and tabs are given, once each time it is drawn; the page itself
             for one whose sections share nothing.
-        sections: from above to below.
-        tabs: after the sections.
+        sections: from above to below: what everybody meets first, then doors to the rest.
+        tabs: after the sections, behind a door of their own.
         question: at the end, where it is not the page's ``question`` and ``answer``.
     """
 
     of: Callable[[Page], C]
-    sections: tuple[Callable[[C], None], ...]
+    sections: tuple[Callable[[C], None] | Door[C], ...]
     tabs: Tabs[C] | None = None
     question: Callable[[C], None] | None = None
+
+    @property
+    def doors(self) -> tuple[Door[C], ...]:
+        return tuple(section for section in self.sections if isinstance(section, Door))
 
     def draw(self, page: Page) -> None:
         given = self.of(page)
         for section in self.sections:
-            section(given)
+            if isinstance(section, Door):
+                section.draw(page, given)
+            else:
+                section(given)
         if self.tabs is not None:
-            elements.four_tabs(page, *(partial(tab, given) for tab in self.tabs))
+            tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
+            elements.door(page, APART, f"**{page.t('common.apart')}** · {page.t('common.apart_line')}", tabs)
         if self.question is not None:
             self.question(given)
         elif self.tabs is not None:
@@ -86,7 +131,8 @@ class Topic:
     Attributes:
         name: of its room, its door in ``pages/``, its address and its texts.
         layout: what it shows; a function where that depends on the model.
-        choices: all that a visitor chooses on it; the open tab is always one.
+        layouts: those that such a function chooses from.
+        choices: what a visitor chooses on it; doors, and the open tab, are always among them.
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
@@ -94,10 +140,29 @@ class Topic:
 
     name: str
     layout: Layout[Any] | Callable[[Page], Layout[Any]]
+    layouts: tuple[Layout[Any], ...] = ()
     choices: tuple[Choice[Any], ...] = ()
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
+
+    @property
+    def doors(self) -> tuple[Door[Any], ...]:
+        layouts = (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+        return tuple(door for layout in layouts for door in layout.doors)
+
+    @property
+    def all_choices(self) -> tuple[Choice[Any], ...]:
+        """Those that every page has, its own, and its doors."""
+        return (TAB, CODE, APART, *self.choices, *{door.name: door.choice for door in self.doors}.values())
+
+    @property
+    def opened_by(self) -> dict[str, Choice[bool]]:
+        """What in an address opens which of its doors."""
+        found = {choice.name: APART for choice in (TAB, CODE)}
+        for door in self.doors:
+            found |= door.opened_by
+        return found
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
@@ -123,7 +188,7 @@ def show(topic: Topic) -> None:
     """
     pages = frame.navigation().pages
     state.has_parts(None)
-    view = state.begin(runs.names(), runs.offered(), topic.name, (TAB, CODE, *topic.choices))
+    view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     t = Texts(view.lang)
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
@@ -168,6 +233,7 @@ def show(topic: Topic) -> None:
                 draw(opened)
     with places.body:
         _body(opened)
+    glossary.draw(t)
 
 
 def _shorten(opened: _Opened) -> None:
@@ -218,6 +284,7 @@ def _body(opened: _Opened) -> None:
     opened.topic.draw(page)
     if view.lesson is None:
         stations.onward(page)
+    glossary.draw(t)
     selection.bridge(page, _usual(opened, page))
 
 

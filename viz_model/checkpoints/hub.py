@@ -9,6 +9,7 @@ from viz_model.checkpoints.weights import ModelError, one_line
 
 # What the readers here open, and nothing else: no pickles, which can run code, and no code.
 FILES = (
+    "adapter_config.json",
     "config.json",
     "generation_config.json",
     "model.safetensors",

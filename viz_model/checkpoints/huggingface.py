@@ -10,13 +10,29 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol
 
-from viz_model.checkpoints.families import bert, gpt2, llama, marian, qwen3, t5
+from viz_model.checkpoints.families import (
+    absent,
+    bert,
+    gemma,
+    gpt2,
+    gpt_neo,
+    llama,
+    marian,
+    mistral,
+    opt,
+    phi3,
+    qwen2,
+    qwen3,
+    smollm3,
+    t5,
+)
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.weights import ModelError, Rename, SafetensorsArchive, fill, read_json
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.model.transformer import Transformer
 
 MAX_CONFIG_BYTES = 2**20
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
 
 class Family(Protocol):
@@ -35,10 +51,17 @@ class Family(Protocol):
 
 FAMILIES: dict[str, Family] = {
     "bert": bert,
+    "gemma": gemma,
     "gpt2": gpt2,
+    "gpt_neo": gpt_neo,
     "llama": llama,
     "marian": marian,
+    "mistral": mistral,
+    "opt": opt,
+    "phi3": phi3,
+    "qwen2": qwen2,
     "qwen3": qwen3,
+    "smollm3": smollm3,
     "t5": t5,
 }
 
@@ -61,9 +84,21 @@ def family_of(plain: dict[str, Any], path: Path) -> Family:
     """The family that ``model_type`` names. Raises ModelError for others."""
     name = plain.get("model_type")
     if not isinstance(name, str) or name not in FAMILIES:
-        shown = repr(name)[:80]
-        raise ModelError(f"{path}: model_type: expected one of {', '.join(FAMILIES)}, got {shown}")
+        raise ModelError(f"{path}: model_type: {absent.told(name, FAMILIES)}")
     return FAMILIES[name]
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Raises ModelError for a folder that holds only what is added to the weights of another model."""
+    path = folder / "adapter_config.json"
+    if not path.exists() or any((folder / name).exists() for name in WEIGHTS):
+        return
+    plain = read_json(path, MAX_CONFIG_BYTES)
+    kind, base = (repr(plain.get(name))[:80] for name in ("peft_type", "base_model_name_or_path"))
+    raise ModelError(
+        f"{path}: this is an adapter ({kind}), not a model; merge it into its base ({base}) first: "
+        "merge_and_unload() of peft, and save_pretrained"
+    )
 
 
 def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -> ModelConfig:

@@ -107,6 +107,7 @@ def load_folder(folder: Path) -> LanguageModel:
     Raises:
         ModelError: names the file and what is wrong with it.
     """
+    huggingface.refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
     twin = None
@@ -132,6 +133,7 @@ def _load_path(path: Path) -> LanguageModel:
 
 def _read_config(path: Path) -> ModelConfig:
     if path.is_dir():
+        huggingface.refuse_adapter(path)
         return _folder_config(path, read_json(path / "config.json"))
     return gguf.read_config(gguf.GgufArchive(path))
 
@@ -199,7 +201,8 @@ def _listed() -> Iterator[tuple[str, Path]]:
 
 def _is_model(path: Path) -> bool:
     try:
-        return (path / "config.json").is_file() or (path.suffix == ".gguf" and path.is_file())
+        is_folder = any((path / name).is_file() for name in ("config.json", "adapter_config.json"))
+        return is_folder or (path.suffix == ".gguf" and path.is_file())
     except OSError:
         return False
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -51,6 +51,9 @@ class Archive(Protocol):
         """One tensor in single precision. Raises ModelError where it cannot be read."""
 
 
+How: TypeAlias = Literal["same", "transposed", "row", "from_one"]
+
+
 @dataclass(frozen=True)
 class Rename:
     """What a tensor of somebody else's checkpoint is here.
@@ -62,14 +65,19 @@ class Rename:
 
     Attributes:
         how: ``transposed`` where they store [in, out] and we [out, in] (this happens before the
-            cut); ``row`` where theirs has one axis more, of length 1, in front.
+            cut); ``row`` where theirs has one axis more, of length 1, in front; ``from_one`` where theirs is how
+            far ours is from 1.
+        groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
+        skip: rows at the start of theirs that nothing reads, as before the first position.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
     """
 
     theirs: str
     ours: tuple[str, ...]
-    how: Literal["same", "transposed", "row"] = "same"
+    how: How = "same"
     because: str = ""
+    groups: int = 1
+    skip: int = 0
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -79,8 +87,8 @@ class Rename:
 
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The shape of their tensor, from the shapes of our pieces of it."""
-        joined = (sum(shape[0] for shape in shapes), *shapes[0][1:])
-        return {"same": joined, "transposed": joined[::-1], "row": (1, *joined)}[self.how]
+        joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])
+        return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
@@ -89,12 +97,21 @@ class Rename:
                 tensor = tensor.T
             case "row":
                 tensor = tensor[0]
-        return tensor.split(list(sizes))
+            case "from_one":
+                tensor = tensor + 1
+        turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
+        return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))
 
 
-def rename(theirs: str, *ours: str, how: Literal["same", "transposed", "row"] = "same") -> Rename:
+def rename(
+    theirs: str,
+    *ours: str,
+    how: How = "same",
+    groups: int = 1,
+    skip: int = 0,
+) -> Rename:
     """A row of a table: their name, and what it is here."""
-    return Rename(theirs, ours, how)
+    return Rename(theirs, ours, how, groups=groups, skip=skip)
 
 
 def ignored(theirs: str, because: str) -> Rename:

@@ -98,7 +98,7 @@ class Attention(nn.Module):
         self.q = nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
         self.k = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
-        self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.attention_bias)
+        self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.has_out_bias)
         self.qk_norm = norms.QKNorm(config.norm, self.d_head) if config.qk_norm else None
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
@@ -315,7 +315,7 @@ def _from_scores(
         symbol="o", label="what each head writes", role="value", derived=True,
     )  # fmt: skip
     written: Expression = Sum(h, head_out[h, t, d].with_rounding())
-    if config.attention_bias:
+    if config.has_out_bias:
         written = written + at.weight("o.bias", "b^O", "D")[d]
     symbol = "c" if at.own == "cross." else "a"
     return at.value("out", (t, d), written, symbol=symbol, label="attention output", role="pattern")

@@ -75,7 +75,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         assert ("**The norm.**" in text) == config.qk_norm
         assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
         assert ("Position speaks here" in text) == (config.position.acts_on == "scores")
-        assert ("with the bias of" in text) == config.attention_bias
+        assert ("with the bias of" in text) == config.has_out_bias
         if side == "encoder":
             # The question proposes to try that mask, and its answer says what then happens.
             told = ("choose the causal mask", "Under a causal mask")

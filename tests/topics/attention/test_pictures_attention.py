@@ -138,7 +138,7 @@ def test_by_hand_is_worked_out_for_any_model(any_trace: vm.Trace) -> None:
     said = [key.removeprefix("attention.hand_") for number in numbers for key in number.words]
     assert said[:2] == [f"product{view.form}", "scale" if config.scale_scores else "no_scale"]
     assert ("bias" in said) == (view.bias is not None)
-    assert said[-1] == ("heads" if config.attention_bias else "heads_no_bias")
+    assert said[-1] == ("heads" if config.has_out_bias else "heads_no_bias")
 
 
 def test_the_forms_end_at_what_the_scores_are_made_of(any_trace: vm.Trace) -> None:
@@ -259,7 +259,7 @@ def test_the_heads_side_by_side_make_the_output(any_trace: vm.Trace) -> None:
     """The concatenation times W_O, and the sum of what the heads write, are what the run has."""
     config, seen = any_trace.config, together.together(any_trace, LAYER, 3)
     bias = 0 if seen.bias is None else seen.bias
-    assert (seen.bias is not None) == config.attention_bias
+    assert (seen.bias is not None) == config.has_out_bias
     np.testing.assert_allclose(seen.mixed.ravel() @ seen.w_o.T + bias, seen.out, atol=1e-4)
     np.testing.assert_allclose(seen.written.sum(0) + bias, seen.out, atol=1e-4)
     row = pictures.concatenation(seen.mixed, "z", "head", "length", f"{AT}z", 3)

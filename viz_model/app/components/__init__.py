@@ -121,3 +121,8 @@ def tree(data: dict[str, Any], *, key: str) -> None:
 def reach(*, key: str) -> None:
     """Has all that scrolls by itself reached by the keyboard."""
     _module()(key=key, data=framed({"kind": "reach"}))
+
+
+def terms(data: dict[str, Any], *, key: str) -> None:
+    """Marks technical terms in the prose of the whole page, and lists them, with what they mean, in its place."""
+    _module()(key=key, data=framed({"kind": "terms", **data}))

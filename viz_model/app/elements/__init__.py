@@ -6,7 +6,7 @@ from viz_model.app.elements.figure import figure, heat_rows, picture, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
-from viz_model.app.elements.tabs import fold, four_tabs, tabs
+from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
 from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "choose",
     "code",
     "control",
+    "door",
     "figure",
     "fold",
     "formula",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -46,19 +47,29 @@ def _tabs(page: Page, choice: Choice[Any], labels: Mapping[str, str], draw: Mapp
 
 
 def fold(page: Page, choice: Choice[bool], draw: Draw) -> None:
-    """A part of the page that is drawn when it is opened, labelled with the page's text of the choice's name."""
+    """A part of a section that is drawn when it is opened, labelled with the page's text of the choice's name."""
+    _folded(page, choice, page.words(choice.name), draw, is_alone=True)
+
+
+def door(page: Page, choice: Choice[bool], label: str, draw: Draw) -> None:
+    """Sections that are drawn when they are opened, and without a browser in any case."""
+    _folded(page, choice, label, draw, is_alone=False)
+
+
+def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool) -> None:
+    """``is_alone`` says that what is chosen inside shows nowhere else."""
     key = f"{page.text_key}.{choice.name}"
     part = f"{key}.part"
 
     def changed() -> None:
         state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-        state.run_alone(part)
+        state.run_alone(part, state.BRIDGE)
 
     def draw_open() -> None:
         state.follow(key, page.chosen(choice))
-        place = st.expander(page.words(choice.name), key=key, on_change=changed)
-        if page.chosen(choice):
-            with place, state.fragment(part):
+        place = st.expander(label, key=key, on_change=changed)
+        if page.chosen(choice) or not (is_alone or state.has_browser()):
+            with place, state.fragment(part) if is_alone else contextlib.nullcontext():
                 draw()
 
     st.fragment(draw_open, key=part)()

@@ -13,7 +13,7 @@ import streamlit as st
 from viz_model import topics
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
-from viz_model.app.choices import CODE, TAB, Choice
+from viz_model.app.choices import Choice
 from viz_model.app.texts import Texts
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
@@ -54,14 +54,10 @@ def wrong(page: str, query: Mapping[str, str]) -> str | None:
 
 @functools.cache
 def _choices() -> dict[str, tuple[Choice[Any], ...]]:
-    """The pages, each with what may be chosen on it."""
-    found: dict[str, tuple[Choice[Any], ...]] = {}
-    for room in pkgutil.iter_modules(topics.__path__):
-        name = f"{topics.__name__}.{room.name}"
-        has = any(module.name == "choices" for module in pkgutil.iter_modules([f"{topics.__path__[0]}/{room.name}"]))
-        own = importlib.import_module(f"{name}.choices").ALL if has else ()
-        found[room.name] = (TAB, CODE, *own)
-    return found
+    """The pages, each with what may be chosen on it: a page declares that itself, and is not opened to be asked."""
+    rooms = [room.name for room in pkgutil.iter_modules(topics.__path__)]
+    declared = {room: importlib.import_module(f"{topics.__name__}.{room}.page") for room in rooms}
+    return {room: page.TOPIC.all_choices for room, page in declared.items() if hasattr(page, "TOPIC")}
 
 
 def run(asked: Asked) -> Trace:

@@ -59,7 +59,7 @@ ONE_VALUE: dict[str, Any] = {
 
 
 class Attributes:
-    """The attributes of one JSON object. ``null`` is the same as absent.
+    """The attributes of one JSON object. ``null`` is the same as absent, unless :meth:`is_null` is asked.
 
     Every method raises ModelError: a value of another type than asked, or none where there is no default.
     """
@@ -67,11 +67,16 @@ class Attributes:
     def __init__(self, plain: Mapping[str, Any], path: Path, within: str = "") -> None:
         self.path = path
         self._values = {name: value for name, value in plain.items() if value is not None}
+        self._nulls = frozenset(plain) - frozenset(self._values)
         self._left = set(self._values)
         self._within = within
 
     def __contains__(self, name: object) -> bool:
         return name in self._values
+
+    def is_null(self, name: str) -> bool:
+        """Whether the file says "none" where its absence would mean a default."""
+        return name in self._nulls
 
     def size(self, name: str, default: int | None = None, at_least: int = 1) -> int:
         """A whole number."""
@@ -110,6 +115,15 @@ class Attributes:
             self._refuse(name, value, "a list of words")
         return value
 
+    def items(self, name: str) -> list[Any] | None:
+        """A list of anything, or None if absent."""
+        if name not in self._values:
+            return None
+        value = self._take(name, None)
+        if not isinstance(value, list):
+            self._refuse(name, value, "a list")
+        return value
+
     def inner(self, name: str) -> Attributes | None:
         """The attributes of an object inside this one, or None if absent."""
         if name not in self._values:
@@ -133,7 +147,9 @@ class Attributes:
     def finish(self) -> None:
         """Raise ModelError if an attribute is left over."""
         if self._left:
-            raise ModelError(f"{self.path}: {self._within}{min(self._left)}: an attribute that is not supported")
+            name = min(self._left)
+            found = f"{self._within}{name}: an attribute that is not supported, {_shown(self._values[name])}"
+            raise ModelError(f"{self.path}: {found}; a model without it might compute something else")
 
     def _take(self, name: str, default: Any) -> Any:
         self._left.discard(name)
@@ -143,6 +159,9 @@ class Attributes:
         return value
 
     def _refuse(self, name: str, value: Any, expected: str) -> None:
-        shown = repr(value)
-        shown = shown if len(shown) <= 80 else shown[:79] + "…"
-        raise ModelError(f"{self.path}: {self._within}{name}: expected {expected}, got {shown}")
+        raise ModelError(f"{self.path}: {self._within}{name}: expected {expected}, got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:79] + "…"

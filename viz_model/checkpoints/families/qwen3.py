@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families import llama, rope
+from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, rename
-from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.checkpoints.weights import Rename, rename
+from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "layer_types"}
 
@@ -31,7 +31,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=rope.read(a, n_context),
         ffn=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
         head=LanguageHead(),
-        windows=_windows(a, n_layers),
+        windows=windows.from_a_layer_on(a, n_layers),
         attention_bias=a.flag("attention_bias", False),
         qk_norm=True,
         tie_embeddings=a.flag("tie_word_embeddings", False),
@@ -43,21 +43,3 @@ def renames(config: ModelConfig) -> list[Rename]:
     """Llama's table, and the norms of q and k."""
     theirs, ours = "[model.]layers.{layer}.self_attn.", "decoder.blocks.{layer}.attn.qk_norm."
     return [*llama.renames(config), *(rename(f"{theirs}{part}_norm.weight", f"{ours}{part}.weight") for part in "qk")]
-
-
-def _windows(a: Attributes, n_layers: int) -> tuple[int, ...]:
-    """For each layer its window, 0 for none; empty where no layer has one."""
-    kinds = a.words("layer_types")
-    slides = a.flag("use_sliding_window", False)
-    window = a.size("sliding_window", 4096, 0)
-    first = a.size("max_window_layers", 28, 0)
-    if kinds is None:
-        if not slides or n_layers > LIMITS["n_layers"]:  # ModelConfig refuses the latter
-            return ()
-        kinds = ["sliding_attention" if layer >= first else "full_attention" for layer in range(n_layers)]
-    sizes = {"full_attention": 0, "sliding_attention": window}
-    if unknown := sorted(set(kinds) - set(sizes)):
-        raise ModelError(f"{a.path}: layer_types: expected words out of {', '.join(sizes)}, got {unknown[0]!r}")
-    if "sliding_attention" in kinds and not (slides and window):
-        raise ModelError(f"{a.path}: layer_types: sliding_attention, but no sliding_window is in use")
-    return tuple(sizes[kind] for kind in kinds) if "sliding_attention" in kinds else ()

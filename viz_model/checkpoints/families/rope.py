@@ -12,24 +12,39 @@ from viz_model.config import LinearScaling, Llama3Scaling, Rope, RopeScaling, Ya
 TYPES = ("default", "linear", "llama3", "yarn")
 
 
-def read(attributes: Attributes, n_context: int) -> Rope:
+def read(attributes: Attributes, n_context: int, base: float = 10_000.0, share: float | None = None) -> Rope:
     """The rotation that a config asks for; pairs are i and i + half.
+
+    Args:
+        base: where the config names none.
+        share: of each head's width that is turned, where the config names none; a family without this argument
+            turns all of it, and its configs may not say otherwise.
 
     Raises:
         ModelError: a kind of scaling that depends on the text's length or is unknown.
     """
-    base = attributes.number("rope_theta", 10_000.0)
+    base = attributes.number("rope_theta", base)
+    if share is not None:
+        share = attributes.number("partial_rotary_factor", share)
     old, new = attributes.inner("rope_scaling"), attributes.inner("rope_parameters")
     if old is not None and new is not None:
         raise ModelError(f"{attributes.path}: rope_scaling: stands beside rope_parameters, expected one of the two")
     inner = new or old
     if inner is None:
-        return Rope(base=base)
-    base = inner.number("rope_theta", base)
-    inner.one_value("partial_rotary_factor", 1.0)
-    scaling = _scaling(inner, n_context)
+        return Rope(base=base, fraction=1.0 if share is None else share)
+    found = within(inner, n_context, base, share)
     inner.finish()
-    return Rope(base=base, scaling=scaling)
+    return found
+
+
+def within(inner: Attributes, n_context: int, base: float, share: float | None = None) -> Rope:
+    """The rotation that one object of a config describes."""
+    base = inner.number("rope_theta", base)
+    if share is None:
+        inner.one_value("partial_rotary_factor", 1.0)
+    else:
+        share = inner.number("partial_rotary_factor", share)
+    return Rope(base=base, fraction=1.0 if share is None else share, scaling=_scaling(inner, n_context))
 
 
 def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:

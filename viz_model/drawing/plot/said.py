@@ -12,12 +12,15 @@ from viz_model.drawing.plot.colours import role_of
 from viz_model.drawing.plot.writing import plain, template_of, told
 from viz_model.drawing.sheet import Trace
 
+MOST_SAID = 500
+"""Marks of a trace that are told of one by one. Of more, which no pointer tells apart, some are, evenly spread."""
+
 
 class Said(NamedTuple):
     """Of the marks of a trace.
 
     Attributes:
-        labels: what is said of each.
+        labels: what is said of each, nothing of those that :data:`MOST_SAID` leaves out.
         picks: what a click on each tells the page.
         where: which numbers of the run they are.
         name: of the trace.
@@ -40,6 +43,8 @@ def said_of(trace: Trace, n: int, where: Where | None, *, has_picks: bool) -> Sa
         if (values := _listed(trace.get(name), n))
     }
     labels = () if template is None else tuple(told(template, n, {"x": range(n), "y": range(n), **fields}))
+    if n > MOST_SAID:
+        labels = tuple(label if i % -(-n // MOST_SAID) == 0 else "" for i, label in enumerate(labels))
     picks = fields.get("customdata", []) if has_picks and trace.get("customdata") is not None else []
     walk = template is not None or bool(picks) or where is not None
     return Said(labels, tuple(picks), where, plain(trace.get("name") or ""), walk)

@@ -41,4 +41,7 @@ DROPPED: Choice[tuple[Place, ...]] = Choice("dropped", ("sublayer",), _places, "
 RATE = number("rate", 0.1, 0.0, 0.9)
 SEED = whole("seed", 0, 0, 999)
 
-ALL = (DIMENSION, WHICH, NEURON, VALUE, FIRES, DROPOUT, REAL_CODE, DROPPED, RATE, SEED)
+CHANGED = (VALUE, DROPOUT, DROPPED, RATE, SEED)
+"""What is changed in the block."""
+
+ALL = (DIMENSION, WHICH, NEURON, FIRES, REAL_CODE, *CHANGED)

@@ -1,6 +1,6 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
-from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.block import choices
 from viz_model.topics.block.sections import (
     depth,
@@ -22,14 +22,10 @@ TOPIC = Topic(
         of=OneBlock,
         sections=(
             vectors.section,
-            depth.section,
-            norm.section,
-            neurons.section,
-            memory.section,
-            what_if.section,
-            weights.section,
-            dropout.section,
-            real_code.section,
+            Door("lengths", (depth.section, norm.section), (choices.WHICH,)),
+            Door("neurons", (neurons.section, memory.section), (choices.NEURON, choices.FIRES)),
+            Door("change", (what_if.section, dropout.section), choices.CHANGED),
+            Door("weights", (weights.section, real_code.section), (choices.REAL_CODE,)),
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         question=taken_apart.question,

@@ -69,7 +69,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("norm_at", "norm_placement", _norm_at(config)),
         Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
-        Part("attention_bias", "attention", _yes(config.attention_bias)),
+        Part("attention_bias", "attention", _biases(config)),
         Part("qk_norm", "attention", _yes(config.qk_norm)),
         Part("scale_scores", "attention", _yes(config.scale_scores)),
         _windows(config),
@@ -124,6 +124,13 @@ def nearest(name: str, configs: Mapping[str, ModelConfig]) -> Kin | None:
 
 def _yes(flag: bool) -> str:
     return "yes" if flag else "no"
+
+
+def _biases(config: ModelConfig) -> str:
+    """Whether attention has biases: all of its matrices, none, those of q, k and v, or that of the output."""
+    if config.attention_bias == config.has_out_bias:
+        return _yes(config.attention_bias)
+    return "qkv" if config.attention_bias else "out"
 
 
 def _tokenizer(tokenizer: Tokenizer) -> Part:

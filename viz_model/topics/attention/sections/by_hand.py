@@ -13,7 +13,7 @@ def parts(trace: Trace, layer: int, head: int, query: int, key: int, part: str =
     form = next((form for form in ("_rotated", "_normed") if f"{at}q{form}" in trace), "")
     bias = ("attention.hand_bias",) if f"{at}bias" in trace else ()
     scale = "attention.hand_scale" if config.scale_scores else "attention.hand_no_scale"
-    heads = "attention.hand_heads" if config.attention_bias else "attention.hand_heads_no_bias"
+    heads = "attention.hand_heads" if config.has_out_bias else "attention.hand_heads_no_bias"
     return [
         Worked((f"attention.hand_product{form}", scale), f"{at}scores", (head, query, key)),
         Worked((*bias, "attention.hand_mask"), f"{at}masked", (head, query, key)),

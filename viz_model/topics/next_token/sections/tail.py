@@ -33,7 +33,7 @@ def _drawn(asked: Asked) -> Sheet:
 def section(asked: Asked) -> None:
     page, view = asked.shared, _view(asked)
     words, facts = page.words, _facts(asked, view)
-    st.markdown(f"#### {KEPT.label(page.t.language, asked.choice.counts, **facts)}")
+    st.subheader(KEPT.label(page.t.language, asked.choice.counts, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
 

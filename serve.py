@@ -1,4 +1,4 @@
-"""The app for a server that strangers reach: ``streamlit run deploy/serve.py``, from the folder above.
+"""The app for a server that strangers reach: ``viz-model --public``, or ``streamlit run serve.py``.
 
 The same pages as ``app.py``, with security headers, a health check at ``/healthz`` and the first
 model loaded before the first visitor. docs/serving.md says more.
@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from viz_model.app import serving
 
 app = st.App(
-    Path(__file__).resolve().parents[1] / "app.py",
+    Path(__file__).parent / "app.py",
     lifespan=serving.warm,
     routes=[serving.health_route(serving.check_first)],
     middleware=[

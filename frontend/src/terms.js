@@ -1,0 +1,137 @@
+// Technical terms in the page's prose: underlined where each first stands, told at hover or tap, and listed for
+// who comes by keyboard. The page's elements are React's and stay as they are: terms are highlighted ranges.
+import { afterChanges } from "./changes.js"
+import { found, patterns } from "./glossary.js"
+import { tip } from "./tip.js"
+
+const NAME = "viz-terms"
+const PROSE = ":is([data-testid=stMain], [role=dialog]) [data-testid=stMarkdownContainer]"
+const NOT = "a, button, label, summary, code, pre, h1, h2, h3, h4, h5, h6, [role=tab], .katex, style"
+const LINES = "p, li, td, th, dd, dt"
+const GAP = "\uFFFC" // in place of what is not searched, so that no term reaches across it
+
+// Lines of prose that can be seen, each with its text nodes and what of it is searched.
+function* lines() {
+  for (const part of document.querySelectorAll(PROSE)) {
+    if (part.closest(NOT) || !part.checkVisibility()) continue
+    for (const line of part.querySelectorAll(LINES)) {
+      const pieces = []
+      let text = ""
+      const walk = parent => {
+        for (const node of parent.childNodes) {
+          if (node.nodeType === Node.TEXT_NODE) {
+            pieces.push({ node, from: text.length })
+            text += node.data
+          } else if (node.nodeType === Node.ELEMENT_NODE) {
+            if (node.matches(NOT) || node.matches(LINES)) text += GAP
+            else walk(node)
+          }
+        }
+      }
+      walk(line)
+      if (pieces.length) yield { text, pieces }
+    }
+  }
+}
+
+function rangeOf(pieces, start, end) {
+  const range = new Range()
+  const at = (n, isEnd) => pieces.findLast(piece => isEnd ? piece.from < n : piece.from <= n)
+  const first = at(start, false), last = at(end, true)
+  range.setStart(first.node, start - first.from)
+  range.setEnd(last.node, end - last.from)
+  return range
+}
+
+const list = (root, title) => {
+  const fold = document.createElement("details"), summary = document.createElement("summary")
+  const rows = document.createElement("dl")
+  fold.className = "terms"
+  summary.textContent = title
+  fold.append(summary, rows)
+  root.replaceChildren(fold)
+  let shown = ""
+  return (here, lead) => {
+    const now = here.map(({ term }) => term.name).join("\n")
+    fold.hidden = !here.length
+    if (now === shown) return
+    shown = now
+    rows.replaceChildren(...here.flatMap(({ term }) => {
+      const name = document.createElement("dt"), says = document.createElement("dd"), way = document.createElement("button")
+      way.type = "button"
+      way.textContent = term.name
+      way.onclick = () => lead(term)
+      name.append(way)
+      says.textContent = term.says
+      if (term.source) says.append(Object.assign(document.createElement("small"), { textContent: term.source }))
+      return [name, says]
+    }))
+  }
+}
+
+export function terms(root, { terms, title, spaced }) {
+  const known = patterns(terms, spaced)
+  const fill = list(root, title)
+  const { show, hide, holds } = tip(root)
+  let here = [], byElement = new Map()
+
+  function scan() {
+    here = []
+    const seen = new Set()
+    for (const { text, pieces } of lines()) {
+      for (const { term, start, end } of found(text, known)) {
+        if (seen.has(term)) continue
+        seen.add(term)
+        here.push({ term, range: rangeOf(pieces, start, end) })
+      }
+    }
+    byElement = Map.groupBy(here, ({ range }) => range.startContainer.parentElement)
+    globalThis.CSS?.highlights?.set(NAME, new Highlight(...here.map(({ range }) => range)))
+    fill(here, lead)
+  }
+
+  const within = (rect, x, y) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom
+  function at({ target, clientX, clientY }) {
+    for (const one of byElement.get(target) ?? []) {
+      for (const rect of one.range.getClientRects()) if (within(rect, clientX, clientY)) return { term: one.term, rect }
+    }
+    return null
+  }
+  function lead(term) {
+    const place = here.find(one => one.term === term)?.range
+    if (!place) return
+    place.startContainer.parentElement.scrollIntoView({ block: "center", behavior: "instant" })
+    show(term, place.getBoundingClientRect())
+  }
+
+  const point = event => {
+    if (event.pointerType === "touch") return
+    const hit = at(event)
+    if (hit) show(hit.term, hit.rect)
+    else if (!holds(event)) hide(200)
+  }
+  const tap = event => {
+    if (holds(event) || root.contains(event.composedPath()[0])) return
+    const hit = at(event)
+    if (hit) show(hit.term, hit.rect)
+    else hide()
+  }
+  const key = event => event.key === "Escape" && hide()
+  const scrolled = () => hide()
+  document.addEventListener("pointermove", point)
+  document.addEventListener("click", tap)
+  document.addEventListener("keydown", key)
+  document.addEventListener("wheel", scrolled, { passive: true })
+  document.addEventListener("touchmove", scrolled, { passive: true })
+  const stop = afterChanges(scan, { characterData: true, attributeFilter: ["open"] })
+  return () => {
+    stop()
+    hide()
+    globalThis.CSS?.highlights?.delete(NAME)
+    document.removeEventListener("pointermove", point)
+    document.removeEventListener("click", tap)
+    document.removeEventListener("keydown", key)
+    document.removeEventListener("wheel", scrolled)
+    document.removeEventListener("touchmove", scrolled)
+  }
+}

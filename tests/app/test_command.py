@@ -1,0 +1,94 @@
+"""``viz-model``: what it is told, and the app out of a wheel from a folder that has nothing to do with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from socket_visitor import Visitor, server
+
+import viz_model as vm
+from viz_model import command
+from viz_model.app import serving
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The arguments that Streamlit is started with, in place of starting it."""
+    found: list[list[str]] = []
+
+    def start(arguments: list[str], **_: Any) -> None:
+        found.append(arguments)
+
+    monkeypatch.setattr("viz_model.command.cli.main", start)
+    monkeypatch.setenv(command.MODELS, "already/there")
+    monkeypatch.delenv(command.FRAMES, raising=False)
+    return found
+
+
+def test_the_app_is_that_of_the_repository(started: list[list[str]]) -> None:
+    command.main(["--port", "8600", "--models", "a.gguf", "--models", "folder", "--server.allowedHosts=x.example"])
+    assert started == [
+        ["run", f"{ROOT}/app.py", "--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
+    ]
+    assert os.environ[command.MODELS] == os.pathsep.join(("a.gguf", "folder", "already/there"))
+
+
+def test_strangers_are_served_by_another_script(started: list[list[str]]) -> None:
+    command.main(["--public", "--host", "0.0.0.0", "--frame-ancestors", "https://lms.example.edu"])
+    ((_, script, *options),) = started
+    assert (
+        script == f"{ROOT}/serve.py" and "--server.headless=true" in options and "--server.address=0.0.0.0" in options
+    )
+    assert os.environ[command.FRAMES] == "https://lms.example.edu"
+
+
+def test_frames_are_for_strangers(started: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--frame-ancestors", "https://lms.example.edu"])
+    assert "--public" in capsys.readouterr().err and not started
+
+
+def test_the_version_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--version"])
+    assert capsys.readouterr().out == f"viz-model {vm.__version__}\n"
+
+
+@pytest.mark.server
+def test_a_wheel_serves_the_app_from_any_folder(tmp_path: Path) -> None:
+    installed, elsewhere = tmp_path / "installed", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.stat().st_size < 60e6
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(installed), str(wheel)], check=True)
+    program = (sys.executable, "-m", "viz_model", "--public")
+    with server("", command=program, folder=elsewhere, PYTHONPATH=str(installed)) as (url, _):
+        with urllib.request.urlopen(f"{url}/healthz") as answer:
+            assert answer.status == 200 and "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        with Visitor(url, "attention", {"text": "The cat sat"}) as visitor:
+            visitor.open()
+            assert not visitor.errors and not visitor.is_counted
+            assert visitor.pictures()
+
+
+def test_a_server_without_the_settings_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under an ASGI server of somebody else's, where Streamlit looks for them in the folder it was started in."""
+    monkeypatch.setattr("viz_model.app.serving.st.get_option", serving.STREAMLITS.__getitem__)
+
+    async def start() -> None:
+        async with serving.warm(None):
+            pass
+
+    with pytest.raises(RuntimeError, match="viz-model --public"):
+        asyncio.run(start())

@@ -1,0 +1,79 @@
+"""Doors: declared with what is behind them, opened by a click, by their address, and by what is chosen behind them."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+import pytest
+from app_driver import open_page, pictures
+from doors import all_open, topic
+from socket_visitor import Visitor, server
+
+import viz_model as vm
+from viz_model.app import state
+from viz_model.app.frame import SECTIONS
+from viz_model.app.texts import LANGUAGES, labels
+from viz_model.checkpoints import registry
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+OF_THE_FRAME = set(state.ViewState.__dataclass_fields__) - {"choices", "page"}
+MODEL = vm.models()[0]
+CONFIGS = {MODEL: registry.config_of(MODEL)}
+
+
+def parse(page: str, **query: str) -> dict[str, str]:
+    """What is chosen on a page whose address has these parameters."""
+    found = topic(page)
+    view, notices = state.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
+    assert not notices
+    return dict(view.choices)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) -> None:
+    found = topic(page)
+    names = [choice.name for choice in found.all_choices]
+    assert len(names) == len({*names}) and not OF_THE_FRAME.intersection(names)
+    own = {choice.name for choice in found.choices}
+    for door in found.doors:
+        assert {choice.name for choice in door.choices} <= own
+        for language in LANGUAGES:
+            assert {door.choice.name, f"{door.choice.name}_line"} <= labels(language, page).keys()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) -> None:
+    found = topic(page)
+    for door in found.doors:
+        opened = {f"{page}.{door.choice.name}": "1"}
+        assert parse(page, **{door.choice.name: "1"}) == opened
+        for choice in door.choices:
+            at_default = choice.write(choice.default) or "1"
+            assert parse(page, **{choice.name: at_default}).items() >= opened.items()
+            assert not parse(page, **{choice.name: at_default, door.choice.name: "0"}).keys() & opened.keys()
+        if door.formerly:
+            name, _, value = door.formerly.partition("=")
+            assert parse(page, **{name: value}).items() >= opened.items()
+    assert parse(page, tab="hand") == {f"{page}.tab": "hand", f"{page}.apart": "1"}
+
+
+@pytest.mark.server
+def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says() -> None:
+    query = {"model": MODEL, "lang": "en", "text": "The cat sat"}
+    with server("app.py") as (url, _), Visitor(url, "block", query) as visitor:
+        visitor.open()
+        closed = visitor.pictures()
+        visitor.open_door("block.door_neurons")
+        assert visitor.ran and not visitor.errors
+        shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
+        assert address == {**query, "door_neurons": "1"} and len(shown) > len(closed)
+        visitor.open_door("block.door_neurons", False)
+        assert "door_neurons" not in visitor.query
+        with Visitor(url, "block", address) as fresh:
+            fresh.open()
+            assert fresh.pictures() == shown
+
+
+def test_without_a_browser_every_door_is_drawn() -> None:
+    query = {"text": "The cat sat", "model": MODEL}
+    assert pictures(open_page("block", query)).keys() == pictures(open_page("block", query | all_open("block"))).keys()

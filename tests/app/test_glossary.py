@@ -1,0 +1,42 @@
+"""Terms have the same definitions to give in every language, and stand in its prose."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from viz_model.app import glossary, texts
+
+SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
+
+
+def prose(language: str) -> str:
+    """All that the app says in a language: its texts, and what claims permit."""
+    paths = [path for folder in texts.FOLDERS for path in (folder / language).glob("*") if path.stem != "glossary"]
+    return "\n".join(path.read_text(encoding="utf-8") for path in (*paths, *texts.TOPICS.glob("*/claims.py")))
+
+
+def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
+    keys = {language: [term.key for term in glossary.terms(language)] for language in texts.LANGUAGES}
+    assert len(keys["en"]) > 50
+    assert all(found == keys["en"] for found in keys.values())
+
+
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_a_definition_is_one_sentence_and_no_form_has_two(language: str) -> None:
+    terms = glossary.terms(language)
+    forms = [form for term in terms for form in term.forms]
+    assert len(set(forms)) == len(forms)
+    for term in terms:
+        assert SENTENCE[language].fullmatch(term.says), term.key
+        assert len(term.says) < 200, term.key
+
+
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_every_form_stands_in_the_prose(language: str) -> None:
+    said = re.sub(r"[*_]", "", prose(language))
+    start, end = (r"(?<!\w)", r"(?!\w)") if language == "en" else ("", "")
+    forms = ["".join(form) for term in glossary.terms(language) for form in term.forms]
+    missing = [form for form in forms if not re.search(start + re.escape(form) + end, said, flags=re.IGNORECASE)]
+    assert not missing

@@ -1,0 +1,23 @@
+"""The doors of the pages, all of them open: what a test asks of a page's address that is to see the whole page.
+
+Without a browser the app draws what is behind a door in any case.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from viz_model.app.choices import APART
+from viz_model.app.topic import Topic
+
+
+def topic(page: str) -> Topic:
+    """What a page is declared as."""
+    found = import_module(f"viz_model.topics.{page}.page").TOPIC
+    assert isinstance(found, Topic)
+    return found
+
+
+def all_open(page: str) -> dict[str, str]:
+    """The parameters of an address that open every door of a page."""
+    return {choice.name: choice.write(True) for choice in (APART, *(door.choice for door in topic(page).doors))}

@@ -1,0 +1,64 @@
+"""Technical terms, each with its definition: marked in a page's prose, and listed at its end.
+
+``texts/<language>/glossary.toml`` holds them. The browser finds them in what stands on the page
+(``frontend/src/terms.js``), so that no prose need be written for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from viz_model.app import components
+from viz_model.app.texts import Texts
+
+_TEXTS = Path(__file__).parent / "texts"
+_FORM = re.compile(r"(?P<before>[^\[\]]*)\[(?P<term>[^\[\]]+)\](?P<after>[^\[\]]*)")
+
+
+class Form(NamedTuple):
+    """A term as it stands in prose, and what must stand around it for it to be one."""
+
+    before: str
+    term: str
+    after: str
+
+
+class Term(NamedTuple):
+    """A term.
+
+    Attributes:
+        says: its definition.
+        source: what publications call it; empty where they call it the same.
+    """
+
+    key: str
+    forms: tuple[Form, ...]
+    says: str
+    source: str
+
+
+@functools.cache
+def terms(language: str) -> tuple[Term, ...]:
+    """All terms, in the order in which a text meets them on its way through a model."""
+    read = tomllib.loads((_TEXTS / language / "glossary.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Term(key, tuple(map(_form, row["forms"])), row["says"], row.get("source", "")) for key, row in read.items()
+    )
+
+
+def _form(written: str) -> Form:
+    found = _FORM.fullmatch(written)
+    return Form(**found.groupdict()) if found else Form("", written, "")
+
+
+def draw(t: Texts) -> None:
+    """Mark the terms of a page, and list them at this place; once a page, after all that has prose."""
+    rows = [
+        [list(term.forms), term.says, t("common.terms_source", source=term.source) if term.source else ""]
+        for term in terms(t.language)
+    ]
+    components.terms({"title": t("common.terms"), "terms": rows, "spaced": t.language == "en"}, key="frame.terms")

@@ -1,0 +1,49 @@
+"""Families that are not read: which of those here is most like one, and what it would need besides."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from typing import NamedTuple
+
+
+class Absent(NamedTuple):
+    """``nearest`` is a family that is read; ``needed`` what the other has and no part here computes."""
+
+    nearest: str
+    needed: str
+
+
+_EXPERTS = "experts, of which a router chooses some for each token"
+
+ABSENT = {
+    "albert": Absent("bert", "one block run several times, and an embedding narrower than the stream"),
+    "deberta": Absent("bert", "scores of content with position and of position with content"),
+    "deberta-v2": Absent("bert", "scores of content with position and of position with content"),
+    "deepseek_v2": Absent("llama", f"keys and values made of a narrow latent vector, and {_EXPERTS}"),
+    "deepseek_v3": Absent("llama", f"keys and values made of a narrow latent vector, and {_EXPERTS}"),
+    "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
+    "gpt_oss": Absent("llama", f"a learnt sink in every softmax, and {_EXPERTS}"),
+    "gptj": Absent("gpt2", "attention and feed-forward side by side, both on one norm"),
+    "mamba": Absent("gpt2", "a state that is carried from token to token, in the place of attention"),
+    "mixtral": Absent("mistral", _EXPERTS),
+    "olmoe": Absent("llama", _EXPERTS),
+    "qwen2_moe": Absent("qwen2", _EXPERTS),
+    "qwen3_moe": Absent("qwen3", _EXPERTS),
+    "vit": Absent("bert", "patches of an image in the place of tokens"),
+    "whisper": Absent("marian", "sound in the place of tokens"),
+}
+
+
+def told(name: object, families: Collection[str]) -> str:
+    """Why a ``model_type`` is refused, on one line: what is there, what is nearest, and what would be needed."""
+    shown = repr(name)[:80]
+    if isinstance(name, str) and name in ABSENT:
+        nearest, needed = ABSENT[name]
+        return f"{shown} is not read here; the nearest that is is {nearest}, without {needed}"
+    near = difflib.get_close_matches(name, families, n=1) if isinstance(name, str) else []
+    hint = f"; the nearest is {near[0]}" if near else ""
+    return (
+        f"expected one of {', '.join(families)}, got {shown}{hint}; another family needs a table of its attributes and "
+        "tensors in viz_model/checkpoints/families"
+    )

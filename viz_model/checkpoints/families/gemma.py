@@ -1,0 +1,63 @@
+"""Gemma (Gemma Team 2024): Llama's block with wide heads, a gated GELU, and embedding rows times √D.
+
+The traps: what is stored of a norm is how far its gain is from 1; ``"hidden_act": "gelu"`` of the first files means
+the approximation, as ``hidden_activation`` says where it stands; in 16 bits the reference rounds √D.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from viz_model.checkpoints.families import llama, rope
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename
+from viz_model.config import Activation, Gated, LanguageHead, ModelConfig, RMSNorm
+
+NAMES = llama.NAMES
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.one_value("use_bidirectional_attention", False)
+    a.no_effect(["attention_dropout"])
+    n_context = a.size("max_position_embeddings", 8192)
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 256000),
+        n_context=n_context,
+        n_layers=a.size("num_hidden_layers", 28),
+        d_model=a.size("hidden_size", 3072),
+        n_heads=a.size("num_attention_heads", 16),
+        n_kv_heads=a.size("num_key_value_heads", 16),
+        d_head=a.size("head_dim", 256),
+        d_ffn=a.size("intermediate_size", 24576),
+        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
+        position=rope.read(a, n_context),
+        ffn=Gated(activation=activation(a)),
+        head=LanguageHead(),
+        attention_bias=a.flag("attention_bias", False),
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=True,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Llama's table, with gains stored from 1."""
+    return from_one(llama.renames(config))
+
+
+def activation(a: Attributes) -> Activation:
+    """``hidden_activation`` where it stands, else ``hidden_act``, whose ``gelu`` is the approximation."""
+    known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
+    name = "hidden_activation" if "hidden_activation" in a else "hidden_act"
+    a.no_effect(["hidden_act"])
+    return a.choice(name, known, "gelu_pytorch_tanh")
+
+
+def from_one(rows: list[Rename]) -> list[Rename]:
+    """A table in which every norm's gain is stored as its distance from 1."""
+    return [
+        dataclasses.replace(row, how="from_one") if row.ours and row.ours[0].endswith("norm.weight") else row
+        for row in rows
+    ]
