@@ -284,7 +284,6 @@ def _body(opened: _Opened) -> None:
     opened.topic.draw(page)
     if view.lesson is None:
         stations.onward(page)
-    glossary.draw(t)
     selection.bridge(page, _usual(opened, page))
 
 
