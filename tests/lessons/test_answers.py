@@ -54,7 +54,9 @@ def test_how_a_step_comes_out(given: Given, expected: str) -> None:
 def test_an_explanation_is_kept_and_cells_and_options_are_said_by_name() -> None:
     assert outcome(FreeKey(), Given(("because",))) == "kept" and outcome(FreeKey(), Given()) == "open"
     assert outcome(None, Given()) == "passed"
-    assert answers.told(CHOICE) == "·dog" and answers.said(CELL, "0.1") == "a → b" and answers.said(CELL, "9.9") == "9.9"
+    assert (
+        answers.told(CHOICE) == "·dog" and answers.said(CELL, "0.1") == "a → b" and answers.said(CELL, "9.9") == "9.9"
+    )
 
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=30)

@@ -41,7 +41,9 @@ def test_a_number_is_the_cell_itself(trace: Trace) -> None:
     [("sum", np.sum), ("mean", np.mean), ("largest", np.max), ("length", np.linalg.norm), ("count", np.size)],
 )
 def test_what_is_taken_of_a_row(take: str, expected: object, trace: Trace) -> None:
-    asked = asking(kind='"number"', value='"blocks.last.ffn.act"', at='{token = "cat"}', take=f'"{take}"', tolerance="1")
+    asked = asking(
+        kind='"number"', value='"blocks.last.ffn.act"', at='{token = "cat"}', take=f'"{take}"', tolerance="1"
+    )
     row = trace["blocks.3.ffn.act"][1].double().numpy()
     assert number(asked) == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
 
@@ -81,11 +83,15 @@ def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
 def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> None:
     from lessons.lesson_files import STEP, TOP
 
-    text = TOP + STEP.replace("head=2", "head=2&edits=no-scale") + (
-        '[step.question]\nkind = "choice"\namong = "runs"\nvalue = "blocks.1.attn.pattern"\n'
-        'at = { head = 3, query = "last" }\ntake = "largest"\n'
-        '[[step.question.run]]\nview = ""\nlabel = "plain"\n'
-        '[[step.question.run]]\nview = "edits=no-scale"\nlabel = "changed"\n'
+    text = (
+        TOP
+        + STEP.replace("head=2", "head=2&edits=no-scale")
+        + (
+            '[step.question]\nkind = "choice"\namong = "runs"\nvalue = "blocks.1.attn.pattern"\n'
+            'at = { head = 3, query = "last" }\ntake = "largest"\n'
+            '[[step.question.run]]\nview = ""\nlabel = "plain"\n'
+            '[[step.question.run]]\nview = "edits=no-scale"\nlabel = "changed"\n'
+        )
     )
     key = found(lesson(text)).key
     lm = vm.load("story-pre-ln")

@@ -25,7 +25,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs), "nothing is fetched or run"
+        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs), (
+            "nothing is fetched or run"
+        )
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", "A4"), ("zh", "letter")])
@@ -57,7 +59,9 @@ def test_another_sentence_and_model_have_keys_of_their_own() -> None:
     t = Texts("en")
     usual = paper.answer_key(desk.of(lesson, "en", lesson.model, t, "A4"))
     other = paper.answer_key(desk.of(lesson, "<b>Dogs</b> & cats", "story-modern", t, "A4"))
-    assert "<b>Dogs" not in other and html.escape("<b>Dogs</b> & cats", quote=False) in other and "story-modern" in other
+    assert (
+        "<b>Dogs" not in other and html.escape("<b>Dogs</b> & cats", quote=False) in other and "story-modern" in other
+    )
     numbers = [re.findall(r"<b>Answer: ([-\d.]+)", each) for each in (usual, other)]
     assert len(numbers[0]) == len(numbers[1]) and numbers[0] != numbers[1]
 

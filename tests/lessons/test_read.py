@@ -25,7 +25,7 @@ def line_of(text: str, part: str) -> int:
         ("minutes = 20\n", "", "model =", "minutes: a number is missing"),
         ("minutes = 20", 'minutes = "20"', "minutes", "expected a number"),
         ('"story-pre-ln"', '"story-pre"', "model =", "no model 'story-pre'"),
-        ("title = \"A title\"\n", "", "minutes", "title: a text is missing"),
+        ('title = "A title"\n', "", "minutes", "title: a text is missing"),
         ('zh = "从前', 'de = "从前', "sentence =", "de: not known here"),
         ('"attention?layer', '"attentoin?layer', "view =", "no page 'attentoin'"),
         ("layer=1&head=2", "layer=9&head=2", "view =", "layer"),
@@ -89,7 +89,9 @@ def test_every_lesson_of_the_package_can_be_taught_in_both_languages() -> None:
                 assert right
                 match answer.key:
                     case NumberKey(value=value):
-                        assert answers.is_right(answer.key, right) and not answers.is_right(answer.key, f"{value + 999}")
+                        assert answers.is_right(answer.key, right) and not answers.is_right(
+                            answer.key, f"{value + 999}"
+                        )
                     case ChoiceKey(options=options, right=codes) | CellKey(rows=options, right=codes):
                         assert len(codes) == 1 < len(options), (each.name, n, right)
     assert {NumberKey, ChoiceKey, CellKey} < kinds

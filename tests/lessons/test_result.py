@@ -13,7 +13,7 @@ from viz_model.lessons.result import SECRET, Result, Row
 ROWS = (
     Row(1, "What comes next?", "·his", "·the", "·the", "hinted"),
     Row(2, "A number, with a comma", "-0.31", "", "-0.31", "right"),
-    Row(3, "=1+1", "because; of\nthis, \"quoted\"", "", "", "kept"),
+    Row(3, "=1+1", 'because; of\nthis, "quoted"', "", "", "kept"),
 )
 RESULT = Result("norms", "Pre-LN", "abc123", "=cmd()", "从前，有一只小兔子", "zh", "2026-11-22 21:00", ROWS)
 
@@ -21,9 +21,9 @@ RESULT = Result("norms", "Pre-LN", "abc123", "=cmd()", "从前，有一只小兔
 def test_what_is_written_is_read_and_its_checksum_fits() -> None:
     handed = result.read(result.write(RESULT))
     assert handed.is_as_written
-    assert handed.result == RESULT._replace(
-        rows=(*ROWS[:2], ROWS[2]._replace(first='because; of this, "quoted"'))
-    ), "an explanation becomes one line"
+    assert handed.result == RESULT._replace(rows=(*ROWS[:2], ROWS[2]._replace(first='because; of this, "quoted"'))), (
+        "an explanation becomes one line"
+    )
 
 
 def test_no_cell_is_a_formula() -> None:
@@ -33,7 +33,8 @@ def test_no_cell_is_a_formula() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("hinted", "right"), ("'=cmd()", "Ada"), ("·his", "·the"), ("abc123", "abc124"), ("21:00", "20:00")]
+    ("old", "new"),
+    [("hinted", "right"), ("'=cmd()", "Ada"), ("·his", "·the"), ("abc123", "abc124"), ("21:00", "20:00")],
 )
 def test_a_change_is_seen(old: str, new: str) -> None:
     text = result.write(RESULT)

@@ -37,6 +37,11 @@ class Row(NamedTuple):
     right: str
     outcome: Outcome
 
+    @property
+    def is_graded(self) -> bool:
+        """Whether something is right: of an explanation, and of what could not be asked, nothing is."""
+        return bool(self.right)
+
 
 class Result(NamedTuple):
     """A lesson as somebody answered it.

@@ -73,7 +73,7 @@ def _who(found: Sequence[tuple[str, Handed]], t: Texts) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     for file, handed in found:
         rows = handed.result.rows
-        graded = [row for row in rows if row.outcome != "kept"]
+        graded = [row for row in rows if row.is_graded]
         line: dict[str, Any] = {
             t("lesson.results_name"): _plain(handed.result.name),
             t("lesson.results_sum"): f"{sum(row.outcome in ('right', 'hinted') for row in graded)} / {len(graded)}",
@@ -102,7 +102,7 @@ def _where(found: Sequence[Handed], t: Texts) -> pd.DataFrame:
             said = [row.first] if row.outcome == "hinted" and row.second else []
             said += [row.first, row.second] if row.outcome in ("wrong", "passed", "open") else []
             wrong.setdefault(row.step, Counter()).update(filter(None, said))
-    graded = [step for step in counts if not counts[step]["kept"]]
+    graded = [step for step in counts if asked[step].is_graded]
     lines: list[dict[str, Any]] = []
     for step in sorted(graded, key=lambda step: (counts[step]["right"], counts[step]["hinted"], step)):
         often = wrong[step].most_common(1)

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_model.app import frame, runs, sidebar, state
 from viz_model.app.choices import one_of
 from viz_model.app.lessons import class_results, own, paper, shelf, step
-from viz_model.app.texts import Texts, literal, quoting, row
+from viz_model.app.texts import Texts, literal, row
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Outcome, Progress
 from viz_model.lessons.lesson import Lesson
@@ -135,8 +135,8 @@ def _end(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) ->
     """How it went, and the file to hand in."""
     done = rows(lesson, progress, t.language)
     _heading(t("lesson.end"), t)
-    st.markdown(f"**{quoting(lesson.title[t.language])}**")
-    counted = [each.outcome for each in done if each.outcome != "kept"]
+    st.markdown(f"**{lesson.title[t.language]}**")
+    counted = [each.outcome for each in done if each.is_graded]
     helped = counted.count("hinted")
     right = counted.count("right") + helped
     st.markdown(t("lesson.end_count", right=right, hinted=helped, n=len(counted)))
@@ -148,9 +148,7 @@ def _end(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) ->
         given = " · ".join(literal(answer) for answer in (each.first, each.second) if answer)
         right_answer = literal(each.right) if each.right else ""
         mark = t(f"lesson.mark_{each.outcome}")
-        lines.append(
-            row([str(each.step), quoting(each.question), given, right_answer, f"{_ICONS[each.outcome]} {mark}"])
-        )
+        lines.append(row([str(each.step), each.question, given, right_answer, f"{_ICONS[each.outcome]} {mark}"]))
     st.markdown("\n".join(lines))
     st.subheader(t("lesson.hand_in"), anchor=False)
     st.caption(t("lesson.hand_in_help"))

@@ -114,9 +114,9 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
     """What stands beside the page."""
     lesson, progress, step = taught.lesson, taught.progress, taught.step
     lang, n = t.language, len(lesson.steps)
-    st.caption(f"{quoting(lesson.title[lang])} · {t('lesson.step', n=progress.step + 1, all=n)}")
+    st.caption(f"{lesson.title[lang]} · {t('lesson.step', n=progress.step + 1, all=n)}")
     st.progress(progress.step / n)
-    st.subheader(step.title[lang], anchor=False)
+    st.header(step.title[lang], anchor=False)
     config = runs.model(taught.shown.query["model"]).config
     st.markdown(facts.said(step.text[lang], config))
     if step.question is not None and step.ask is not None:
