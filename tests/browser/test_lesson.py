@@ -46,7 +46,7 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     given = query(page)["lesson.given"].split("~")
     assert given[0] == "32" and given[4] == "2.2" and given[5:] == ["*p"] * 3
     press(page, "lesson-next")
-    page.get_by_label("Your name").fill("Ada")
+    page.get_by_label("Your name, as your teacher knows it", exact=True).fill("Ada")
     page.keyboard.press("Enter")
     button = page.locator(".st-key-lesson-download button:enabled")
     button.wait_for()
