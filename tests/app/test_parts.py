@@ -81,23 +81,25 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
 
 
 @pytest.mark.server
-def test_a_choice_inside_a_tab_draws_that_tab_alone_and_is_in_the_address(app: str) -> None:
+def test_a_choice_behind_a_door_draws_what_is_behind_it_alone_and_is_in_the_address(app: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
         visitor.open()
-        visitor.open_tab("attention.sections", "Another mask, heads off")
-        assert len(visitor.ran) == 2 and parse_qs(visitor.query)["section"] == ["what_if"]
+        visitor.open_door("attention.door_what_if")
+        assert len(visitor.ran) == 3 and parse_qs(visitor.query)["door_what_if"] == ["1"]
         visitor.choose("attention.mask", "sliding window")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["mask"] == ["window"]
         visitor.open_door("attention.apart")
         visitor.open_tab("attention.tabs", "Numbers")
         assert len(visitor.ran) == 2 and parse_qs(visitor.query)["tab"] == ["numbers"]
+        visitor.open_door("attention.door_large")
         visitor.choose("attention.matrix", "scores")
         assert not visitor.errors
         shown, address = visitor.pictures(), {name: values[0] for name, values in parse_qs(visitor.query).items()}
         assert address == QUERY | {
-            "section": "what_if",
+            "door_what_if": "1",
             "mask": "window",
             "apart": "1",
+            "door_large": "1",
             "tab": "numbers",
             "matrix": "scores",
         }

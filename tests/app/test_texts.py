@@ -148,3 +148,10 @@ def test_a_model_is_offered_a_sentence_of_the_visitors_language_first() -> None:
 def test_no_text_asks_for_a_pointer_alone() -> None:
     for path in PATHS:
         assert not re.search(r"\bhover|悬停", path.read_text(encoding="utf-8"), flags=re.I), path
+
+
+def test_formulas_use_one_notation() -> None:
+    r"""Matrices are capitals, weights with their name above, as in :attr:`Site.formula`; a head is $d_k$ wide."""
+    other = re.compile(r"\\sqrt\{K\}|√K|W_[OQKV12]\b|W[₁₂]|\\mathbf\{[A-Z]\}|d_\{(?:\\text|\\mathrm|model)|\bH·K\b")
+    for path in PATHS:
+        assert not (found := other.findall(path.read_text(encoding="utf-8"))), (path, found)

@@ -16,6 +16,8 @@ from checkpoint_makers import Reference, change_config
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from viz_model.app import describe
+from viz_model.app.texts import Texts
 from viz_model.checkpoints import huggingface, registry
 from viz_model.checkpoints.families import absent
 from viz_model.checkpoints.weights import ModelError, SafetensorsArchive
@@ -52,8 +54,15 @@ REFERENCES = {
     "gemma": Reference("GemmaForCausalLM"),
     "gpt_neo": Reference("GPTNeoForCausalLM"),
     "opt": Reference("OPTForCausalLM"),
+    "roberta": Reference("RobertaForMaskedLM"),
+    "distilbert": Reference("DistilBertForMaskedLM"),
+    "bart": Reference("BartForConditionalGeneration"),
+    "mbart": Reference("MBartForConditionalGeneration"),
 }
-GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT = REFERENCES.values()
+GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *ENCODERS = (
+    REFERENCES.values()
+)
+ROBERTA, DISTILBERT, BART, MBART = ENCODERS
 
 Tensors = dict[str, Tensor]
 
@@ -838,6 +847,30 @@ def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
     refused(folder, "'qwen22'; the nearest is qwen2;", "families")
 
 
+@pytest.mark.parametrize(
+    ("model", "left_out"),
+    [
+        ("BertForSequenceClassification", ("classifier",)),
+        ("BertForQuestionAnswering", ("qa_outputs",)),
+        ("RobertaForSequenceClassification", ("classifier",)),
+        ("RobertaForTokenClassification", ("classifier",)),
+        ("DistilBertForSequenceClassification", ("classifier", "pre_classifier")),
+        ("DistilBertForQuestionAnswering", ("qa_outputs",)),
+        ("BertForMaskedLM", ()),
+    ],
+)
+@torch.no_grad()
+def test_the_head_of_a_task_is_left_out_and_told(tmp_path: Path, model: str, left_out: tuple[str, ...]) -> None:
+    theirs = Reference(model, {"num_labels": 2 if "Question" in model else 3}).save(tmp_path)
+    lm = registry.load_folder(tmp_path)
+    assert lm.left_out == left_out and lm.config.has_logits == (not left_out)
+    told = [describe.model("tiny", lm, Texts(language)) for language in ("en", "zh")]
+    assert all(f"`{part}`" in text for text in told for part in left_out)
+    ids = [5, 9, 12, 30]
+    expected = theirs.base_model(torch.tensor([ids])).last_hidden_state[0]
+    torch.testing.assert_close(lm.trace(ids=ids)["blocks.1.resid.out"], expected, atol=1e-5, rtol=1e-5)
+
+
 def test_an_adapter_is_told_apart(tmp_path: Path) -> None:
     plain = {"peft_type": "LORA", "base_model_name_or_path": "org/base", "r": 8}
     (tmp_path / "adapter_config.json").write_text(json.dumps(plain))
@@ -933,6 +966,13 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (GPT_NEO, {"attention_layers": ["local", "global"]}, "attention_layers"),
         (OPT, {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
         (OPT, {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine"),
+        (ROBERTA, {"pad_token_id": 0}, "pad_token_id"),
+        (ROBERTA, {"max_position_embeddings": 2}, "max_position_embeddings"),
+        (DISTILBERT, {"activation": "exp"}, "activation"),
+        (BART, {"normalize_before": True}, "normalize_before"),
+        (BART, {"decoder_ffn_dim": 30}, "decoder_ffn_dim"),
+        (BART, {"extra_pos_embeddings": 1}, "extra_pos_embeddings"),
+        (MBART, {"add_final_layer_norm": False}, "add_final_layer_norm"),
         (MARIAN, {"decoder_attention_heads": 4}, "decoder_attention_heads"),
         (MARIAN, {"decoder_vocab_size": 60}, "decoder_vocab_size"),
         (MARIAN, {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),

@@ -47,6 +47,13 @@ ONE_STACK = {
     "bert-masked": Reference("BertForMaskedLM"),
     "bert-vectors": Reference("BertModel", {"type_vocab_size": 3, "num_attention_heads": 1}),
     "bert-two-heads": Reference("BertForPreTraining", {"hidden_act": "gelu_new", "layer_norm_eps": 0.01}),
+    "roberta-masked": Reference("RobertaForMaskedLM"),
+    "roberta-vectors": Reference(
+        "RobertaModel", {"type_vocab_size": 2, "num_attention_heads": 1, "hidden_act": "relu", "layer_norm_eps": 0.01}
+    ),
+    "xlm-roberta": Reference("XLMRobertaForMaskedLM", {"type_vocab_size": 2}),
+    "distilbert-masked": Reference("DistilBertForMaskedLM"),
+    "distilbert-vectors": Reference("DistilBertModel", {"activation": "relu", "n_heads": 1}),
     "t5-encoder": Reference("T5EncoderModel", {"d_kv": 5}),
     "llama": Reference("LlamaForCausalLM"),
     "llama-gqa": Reference("LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 2}),
@@ -141,6 +148,12 @@ TWO_STACKS = {
         "T5ForConditionalGeneration",
         {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "feed_forward_proj": "gated-silu"},
     ),
+    "bart": Reference("BartForConditionalGeneration"),
+    "bart-scaled": Reference(
+        "BartForConditionalGeneration",
+        {"scale_embedding": True, "activation_function": "relu", "encoder_layers": 3},
+    ),
+    "mbart": Reference("MBartForConditionalGeneration", {"decoder_layers": 1}),
     "marian": Reference("MarianMTModel"),
     "marian-scaled": Reference(
         "MarianMTModel", {"activation_function": "swish", "scale_embedding": True, "decoder_layers": 3}

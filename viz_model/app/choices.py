@@ -106,5 +106,8 @@ TAB = one_of("tab", ("formula", "hand", "code", "numbers"))
 APART = switch("apart")
 """Whether the four tabs are open."""
 
+TRIALS = switch("trials")
+"""Whether the links to what can be broken and mistaken are open."""
+
 CODE = words("code", r"[a-z0-9_.]{1,80}")
 """Of which value the code is shown; as long as nobody chooses, the first that a page offers."""

@@ -23,10 +23,22 @@ from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.drawing import theme
 from viz_model.model import sites
-from viz_model.runs.derivation import Cell, Derivation, Earlier, Factor, Line, Operand, Setting, Step, Weight, derive
+from viz_model.runs.derivation import (
+    Cell,
+    Derivation,
+    Earlier,
+    Factor,
+    Line,
+    Operand,
+    Setting,
+    Step,
+    Terms,
+    Weight,
+    derive,
+)
 
-LARGEST = 5
-"""Terms of a sum that are written out; the others are added up, and listed in a table for who asks."""
+LARGEST = 4
+"""Terms of a sum that are written out, here and on pages; the others are added up, and all listed for who asks."""
 MOST_ROWS = 1_000
 """Rows of that table; its file has all of them."""
 
@@ -138,11 +150,11 @@ def painted(step: Step, trace: vm.Trace, role: str | None) -> Step:
     return dataclasses.replace(step, operands=operands, terms=terms, expression=expression, symbol=symbol)
 
 
-def lines(step: Step, factors: int = 0) -> str:
-    """LaTeX of a step: with symbols, and under it with numbers; of a sum so many terms with their factors."""
+def lines(step: Step, *, factors: bool = False) -> str:
+    """LaTeX of a step: with symbols, and under it with numbers; with ``factors`` those that make a sum's terms."""
     left, equals, right = step.formula.partition(" = ")
     rows = [rf"{left} &= {right}" if equals else rf"{left} &"]
-    numbers = step.numbers(factors, factors=True) if factors else step.numbers()
+    numbers = step.numbers(LARGEST, factors=factors)
     return rf"\begin{{aligned}} {' '.join(rows)} \\ &= {numbers} \end{{aligned}}"
 
 
@@ -323,8 +335,20 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
             st.markdown(f"→ {written(value)}", width="content")
     if top.n_rest:
         st.caption(t("derivation.rest", n=top.n_rest, value=written(top.rest)))
-        if st.toggle(t("derivation.all_terms", n=f"{len(terms):,}"), key=f"derivation.all.{here}.{n}"):
-            _table(n, step, here, trace, t)
+    every_term("derivation", n, step, here, trace, t)
+
+
+def every_term(where: str, n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
+    """All terms of a sum that has more than are written out, one click away: with the numbers that make each.
+
+    Args:
+        where: the beginning of the widgets' keys.
+        n: the number of the step in the derivation of ``here``.
+    """
+    if step.terms is None or len(step.terms) <= LARGEST:
+        return
+    if st.toggle(t("derivation.all_terms", n=f"{len(step.terms):,}"), key=f"{where}.all.{here}.{n}"):
+        _table(where, n, step.terms, here, trace, t)
 
 
 def _place(factor: Factor, n: int, trace: vm.Trace) -> str:
@@ -336,10 +360,7 @@ def _place(factor: Factor, n: int, trace: vm.Trace) -> str:
     return place(trace, sites.find(line.name, trace.config).index[along], n)
 
 
-def _table(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
-    terms = step.terms
-    assert terms is not None
-
+def _table(where: str, n: int, terms: Terms, here: Cell, trace: vm.Trace, t: Texts) -> None:
     def cells(count: int) -> pd.DataFrame:
         columns: dict[str, Any] = {t("derivation.table_term"): np.arange(count)}
         places = [_place(terms.factors[0], i, trace) for i in range(count)]
@@ -348,7 +369,7 @@ def _table(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
         return pd.DataFrame({**columns, "=": terms.values[:count]})
 
     shown = min(len(terms), MOST_ROWS)
-    st.dataframe(cells(shown), hide_index=True, height=min(320, 38 + 35 * shown), key=f"derivation.table.{n}")
+    st.dataframe(cells(shown), hide_index=True, height=min(320, 38 + 35 * shown), key=f"{where}.table.{here}.{n}")
     if shown < len(terms):
         st.caption(t("derivation.some_terms", n=f"{shown:,}", total=f"{len(terms):,}"))
     st.download_button(
@@ -356,7 +377,7 @@ def _table(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
         data=lambda: cells(len(terms)).to_csv(index=False),
         file_name=f"{here}.step{n + 1}.csv",
         mime="text/csv",
-        key=f"derivation.csv.{n}",
+        key=f"{where}.csv.{here}.{n}",
         on_click="ignore",
         icon=":material/download:",
     )

@@ -19,7 +19,10 @@ _WORDS = {"en": (1_000_000_000, 1_000_000), "zh": (100_000_000, 10_000)}
 def model(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """How large it is, what it has read and what it is good for, as far as that is known."""
     n_weights = sum(weight.numel() for weight in lm.model.parameters())
-    return t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
+    card = t(f"models.card_{_card(name, lm)}", size=size(n_weights, t), does=_does(lm, t))
+    if not lm.left_out:
+        return card
+    return f"{card} {t('models.left_out', parts=', '.join(f'`{part}`' for part in lm.left_out))}"
 
 
 def _card(name: str, lm: vm.LanguageModel) -> str:

@@ -338,8 +338,8 @@ def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:
         choices.pop(f"{page}.{choice.name}", None)
         if value != choice.default:
             choices[f"{page}.{choice.name}"] = choice.write(value)
-            if door := opened_by.get(choice.name):
-                choices[f"{page}.{door.name}"] = door.write(True)
+        if door := opened_by.get(choice.name):
+            choices[f"{page}.{door.name}"] = door.write(True)
     return {"choices": MappingProxyType(choices)}
 
 

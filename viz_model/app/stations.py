@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import streamlit as st
-
 from viz_model.app.page import Page
 from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
@@ -30,18 +26,3 @@ def mark(page: Page) -> str:
     if page.name in ("attention", "cross_attention", "block"):
         place += page.t("common.station_block", layer=page.view.layer, last=config.depth(side) - 1)
     return place
-
-
-def onward(page: Page) -> None:
-    """At the end of a station's page, the ways to the stations before and after it."""
-    passed = stations(page.lm.config, page.trace.stack.side)
-    if page.name not in passed:
-        return
-    at = passed.index(page.name)
-    with st.container(horizontal=True, horizontal_alignment="distribute", key="frame_onward"):
-        for step, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
-            if 0 <= at + step < len(passed):
-                name = passed[at + step]
-                label = page.t(f"common.page_{name}")
-                side: Literal["left", "right"] = "left" if step < 0 else "right"
-                st.page_link(page.pages[name], label=label, icon=f":material/{icon}:", icon_position=side)

@@ -18,6 +18,7 @@ from viz_model.app import (
     glossary,
     head_picker,
     interventions,
+    onward,
     pictures,
     runs,
     selection,
@@ -27,8 +28,9 @@ from viz_model.app import (
     stations,
     usual,
 )
-from viz_model.app.choices import APART, CODE, TAB, Choice, switch
+from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
@@ -56,12 +58,14 @@ class Door(Generic[C]):
         sections: from above to below.
         choices: what is chosen behind it: who chooses one of these, or has it in the address, finds it open.
         formerly: what addresses said in its place before there was a door, such as ``"section=care"``.
+        is_alone: whether what is chosen behind it shows nowhere else, and so draws nothing else again.
     """
 
     name: str
     sections: tuple[Callable[[C], None], ...]
     choices: tuple[Choice[Any], ...] = ()
     formerly: str = ""
+    is_alone: bool = False
 
     @property
     def choice(self) -> Choice[bool]:
@@ -79,7 +83,8 @@ class Door(Generic[C]):
                 section(given)
 
         name = self.choice.name
-        elements.door(page, self.choice, f"**{page.words(name)}** · {page.words(f'{name}_line')}", behind)
+        label = f"**{page.words(name)}** · {page.words(f'{name}_line')}"
+        elements.door(page, self.choice, label, behind, is_alone=self.is_alone)
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,14 @@ class Layout(Generic[C]):
             for one whose sections share nothing.
         sections: from above to below: what everybody meets first, then doors to the rest.
         tabs: after the sections, behind a door of their own.
+        trials: what can be broken and mistaken here, behind another.
         question: at the end, where it is not the page's ``question`` and ``answer``.
     """
 
     of: Callable[[Page], C]
     sections: tuple[Callable[[C], None] | Door[C], ...]
     tabs: Tabs[C] | None = None
+    trials: Trials | None = None
     question: Callable[[C], None] | None = None
 
     @property
@@ -112,7 +119,11 @@ class Layout(Generic[C]):
                 section(given)
         if self.tabs is not None:
             tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
-            elements.door(page, APART, f"**{page.t('common.apart')}** · {page.t('common.apart_line')}", tabs)
+            label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
+            elements.door(page, APART, label, tabs)
+        if self.trials is not None:
+            label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
+            elements.door(page, TRIALS, label, partial(self.trials.draw, page))
         if self.question is not None:
             self.question(given)
         elif self.tabs is not None:
@@ -147,14 +158,18 @@ class Topic:
     part: str = "attn"
 
     @property
+    def all_layouts(self) -> tuple[Layout[Any], ...]:
+        """What it may show."""
+        return (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+
+    @property
     def doors(self) -> tuple[Door[Any], ...]:
-        layouts = (self.layout,) if isinstance(self.layout, Layout) else self.layouts
-        return tuple(door for layout in layouts for door in layout.doors)
+        return tuple(door for layout in self.all_layouts for door in layout.doors)
 
     @property
     def all_choices(self) -> tuple[Choice[Any], ...]:
         """Those that every page has, its own, and its doors."""
-        return (TAB, CODE, APART, *self.choices, *{door.name: door.choice for door in self.doors}.values())
+        return (TAB, CODE, APART, TRIALS, *self.choices, *{door.name: door.choice for door in self.doors}.values())
 
     @property
     def opened_by(self) -> dict[str, Choice[bool]]:
@@ -283,7 +298,14 @@ def _body(opened: _Opened) -> None:
     pictures.begin()
     opened.topic.draw(page)
     if view.lesson is None:
-        stations.onward(page)
+        onward.neighbours(page)
+    _bridge(opened)
+
+
+@st.fragment(key=state.BRIDGE)
+def _bridge(opened: _Opened) -> None:
+    """After the pictures; alone where some were added to a page that stood there."""
+    page = _now(opened)
     selection.bridge(page, _usual(opened, page))
 
 

@@ -12,17 +12,21 @@ from typing import Any, Protocol
 
 from viz_model.checkpoints.families import (
     absent,
+    bart,
     bert,
+    distilbert,
     gemma,
     gpt2,
     gpt_neo,
     llama,
     marian,
+    mbart,
     mistral,
     opt,
     phi3,
     qwen2,
     qwen3,
+    roberta,
     smollm3,
     t5,
 )
@@ -50,19 +54,25 @@ class Family(Protocol):
 
 
 FAMILIES: dict[str, Family] = {
+    "bart": bart,
     "bert": bert,
+    "camembert": roberta,
+    "distilbert": distilbert,
     "gemma": gemma,
     "gpt2": gpt2,
     "gpt_neo": gpt_neo,
     "llama": llama,
     "marian": marian,
+    "mbart": mbart,
     "mistral": mistral,
     "opt": opt,
     "phi3": phi3,
     "qwen2": qwen2,
     "qwen3": qwen3,
+    "roberta": roberta,
     "smollm3": smollm3,
     "t5": t5,
+    "xlm-roberta": roberta,
 }
 
 
@@ -78,6 +88,14 @@ def load_folder(folder: Path) -> Transformer:
     archive = SafetensorsArchive(folder)
     config = read_config(folder, plain, archive.shapes)
     return fill(config, archive, family.renames(config))
+
+
+def left_out(folder: Path, config: ModelConfig) -> tuple[str, ...]:
+    """The parts of a folder's model that are not loaded, of which a visitor is told: ``("classifier",)``."""
+    path = folder / "config.json"
+    rows = [row for row in family_of(read_json(path, MAX_CONFIG_BYTES), path).renames(config) if row.told]
+    names = SafetensorsArchive(folder).shapes if rows else ()
+    return tuple(sorted({name.partition(".")[0] for name in names if any(row.pattern.fullmatch(name) for row in rows)}))
 
 
 def family_of(plain: dict[str, Any], path: Path) -> Family:

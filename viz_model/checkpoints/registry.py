@@ -110,14 +110,14 @@ def load_folder(folder: Path) -> LanguageModel:
     huggingface.refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
-    twin = None
+    twin, left_out = None, ()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, SafetensorsArchive(folder), unchanged(config))
     else:
         tokenizer = tokenizers.from_folder(folder, config.n_vocab)
-        model = huggingface.load_folder(folder)
-    return LanguageModel(name=folder.resolve().name, model=model, tokenizer=tokenizer, twin=twin, folder=folder)
+        model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
+    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
 
 
 def _named(lm: LanguageModel, name: str) -> LanguageModel:

@@ -69,6 +69,7 @@ class Rename:
             far ours is from 1.
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
         skip: rows at the start of theirs that nothing reads, as before the first position.
+        told: whether a visitor is told that it is left out.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
     """
 
@@ -78,6 +79,7 @@ class Rename:
     because: str = ""
     groups: int = 1
     skip: int = 0
+    told: bool = False
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -117,6 +119,11 @@ def rename(
 def ignored(theirs: str, because: str) -> Rename:
     """A row of a table for a tensor that the model does without, and the reason."""
     return Rename(theirs, (), because=because)
+
+
+def task_head(theirs: str) -> Rename:
+    """A row of a table for a head that is trained on a task and says nothing of tokens."""
+    return Rename(theirs, (), because="it answers the question of one task, on the vectors that are shown", told=True)
 
 
 def unchanged(config: ModelConfig) -> list[Rename]:

@@ -273,7 +273,7 @@ def _scaled(config: ModelConfig, product: Expression) -> Expression:
     """What scores are, of a product with a query."""
     if not config.scale_scores:
         return product
-    return product / Setting(r"\sqrt{K}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
+    return product / Setting(r"\sqrt{d_k}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
 
 
 def group(config: ModelConfig, head: Expression) -> Expression:

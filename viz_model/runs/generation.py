@@ -14,10 +14,11 @@ from viz_model.config import Side
 from viz_model.model.attention import Source
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Transformer
+from viz_model.runs import display
 from viz_model.runs import edits as interventions
 from viz_model.runs.edits import Edit, ShuffleTokens
 from viz_model.runs.recorder import recorder
-from viz_model.tokenizers.tokenizer import Token, Tokenizer
+from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +112,7 @@ class Step(NamedTuple):
     leaders: tuple[tuple[Token, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Generation:
     """What :func:`generate` drew. ``text`` is the continuation alone."""
 
@@ -120,8 +121,14 @@ class Generation:
     stopped: Literal["length", "end_of_text"]
 
     @property
-    def tokens(self) -> tuple[Token, ...]:
-        return tuple(step.token for step in self.steps)
+    def tokens(self) -> Tokens:
+        return Tokens(step.token for step in self.steps)
+
+    def __repr__(self) -> str:
+        return display.generation_line(self)
+
+    def _repr_html_(self) -> str:
+        return display.generation_html(self)
 
 
 class Decoder:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation
+from viz_model.runs import display, generation
 from viz_model.runs.edits import Edit, PatchResidual
 from viz_model.runs.edits.base import check_number
 from viz_model.runs.record import Keep, record
@@ -18,7 +18,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LanguageModel:
     """What :func:`viz_model.load` returns. Immutable, and safe to share between threads.
 
@@ -26,6 +26,7 @@ class LanguageModel:
         name: its name in :func:`viz_model.models`, or the folder or file it came from.
         twin: the name of the model that differs from it only in where the norm stands, if any.
         folder: where its weights, card and training log lie.
+        left_out: parts that its files hold besides, such as a classifier, and that are not shown.
     """
 
     name: str
@@ -33,6 +34,13 @@ class LanguageModel:
     tokenizer: Tokenizer
     twin: str | None
     folder: Path
+    left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return display.model_line(self)
+
+    def _repr_html_(self) -> str:
+        return display.model_html(self)
 
     @property
     def config(self) -> ModelConfig:

@@ -21,11 +21,11 @@ from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
-from viz_model.runs import recompute
+from viz_model.runs import display, recompute
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
-from viz_model.tokenizers.tokenizer import Token, Tokenizer
+from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
 from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 _OUTPUT = ("logits", "probs")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Trace:
     """One run of one text.
 
@@ -67,19 +67,19 @@ class Trace:
         side: the stack this trace is seen from, if it is.
     """
 
-    model: Transformer = field(repr=False)
-    tokenizer: Tokenizer = field(repr=False)
+    model: Transformer
+    tokenizer: Tokenizer
     ids: tuple[int, ...]
     text: str | None
     n_dropped: int
-    values: Mapping[str, Tensor] = field(repr=False)
+    values: Mapping[str, Tensor]
     target_ids: tuple[int, ...] | None = None
     target: str | None = None
     n_target_dropped: int = 0
     segments: tuple[int, ...] | None = None
-    visible: Mapping[Side, Tensor] = field(default_factory=dict, repr=False)
+    visible: Mapping[Side, Tensor] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
-    changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict, repr=False)
+    changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict)
     loaded: ModelConfig
     side: Side | None = None
 
@@ -136,7 +136,7 @@ class Trace:
         return own + _OUTPUT if self.side == "decoder" else own
 
     @property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> Tokens:
         """The token at each position: of the source, in a run that has a target too."""
         return self.tokenizer.tokens(self.own_ids)
 
@@ -146,7 +146,7 @@ class Trace:
         return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
 
     @property
-    def target_tokens(self) -> tuple[Token, ...]:
+    def target_tokens(self) -> Tokens:
         """The token at each position of the decoder's input; none without a target."""
         return self.tokenizer.tokens(self.target_ids or ())
 
@@ -181,6 +181,21 @@ class Trace:
             KeyError: this model has no such site; the message suggests the nearest names.
         """
         return sites.find(self.full_name(name), self.config)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of ``trace[name]``, which is not computed for it.
+
+        Raises:
+            KeyError: this model has no such site; the message suggests the nearest names.
+        """
+        # Of cross-attention the keys are the source's.
+        return self.site(name).shape(self._length(self.full_name(name)), len(self.ids) if ".cross." in name else None)
+
+    def __repr__(self) -> str:
+        return display.trace_line(self)
+
+    def _repr_html_(self) -> str:
+        return display.trace_html(self)
 
     def __getitem__(self, name: str) -> Tensor:
         """The value of a site, with the axes that :mod:`viz_model.model.sites` gives it.

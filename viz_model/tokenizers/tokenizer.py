@@ -26,6 +26,7 @@ import regex
 import tiktoken
 
 from viz_model.config import Kind
+from viz_model.tokenizers import chips
 
 END_OF_TEXT = "<|endoftext|>"
 
@@ -73,6 +74,15 @@ class Token(NamedTuple):
 def token_of(id: int, raw: bytes) -> Token:
     """The token of these bytes, read as UTF-8."""
     return Token(id, raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), _decoded(raw)))
+
+
+class Tokens(tuple[Token, ...]):
+    """Tokens in their order; in a notebook, chips."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return chips.html(self)
 
 
 RuleName = Literal["byte_pairs", "pairs", "longest", "unigram"]
@@ -164,8 +174,8 @@ class Tokenizer(ABC):
             KeyError: there is no such id.
         """
 
-    def tokens(self, ids: Iterable[int]) -> tuple[Token, ...]:
-        return tuple(self.token(id) for id in ids)
+    def tokens(self, ids: Iterable[int]) -> Tokens:
+        return Tokens(self.token(id) for id in ids)
 
     def _spelled(self, ids: Iterable[int]) -> str:
         """What the bytes of ``ids`` spell. A character cut in the middle becomes U+FFFD."""

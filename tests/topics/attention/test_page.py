@@ -167,22 +167,24 @@ def test_what_is_chosen_is_in_the_address_and_comes_back_from_it(opened: Opened)
     app.slider(key="attention.size").set_value(4).run()
     app.multiselect(key="attention.chosen").set_value([2, 1]).run()
     query = {name: app.query_params[name] for name in set(app.query_params) - own}
-    assert query == {"matrix": "scores", "mask": "global", "size": "4", "chosen": "1.2"}
-    again = opened(config, **query, section="what_if", tab="code")
+    opens = {"door_large": "1", "door_what_if": "1"}
+    assert query == {"matrix": "scores", "mask": "global", "size": "4", "chosen": "1.2"} | opens
+    again = opened(config, **query, tab="code")
     assert pictures(again).keys() == pictures(app).keys() and not again.warning
     assert again.slider(key="attention.size").value == 4
-    assert again.session_state["attention.sections"] == "Another mask, heads off"
+    assert again.session_state["attention.door_what_if"] and again.session_state["attention.apart"]
+    assert not again.session_state["attention.door_care"]
     assert again.session_state["attention.tabs"] == "Code"
     # Elsewhere the address has none of it, and back here it is as it was.
     again.switch_page("pages/cost.py").run()
-    assert not {*query, "tab", "section"} & set(again.query_params)
+    assert not {*query, "tab"} & set(again.query_params)
     again.switch_page("pages/attention.py").run()
     assert {name: again.query_params[name] for name in query} == query
 
 
 def test_what_there_is_not_is_the_default_and_is_said(opened: Opened) -> None:
     config = next(c for c in SAMPLE if c.kind == "decoder" and type(c.position).__name__ == "Rope")
-    wrong = {"matrix": "<b>", "mask": "eval", "size": "0", "chosen": "1.a", "flipped": "1", "tab": "x", "section": ""}
+    wrong = {"matrix": "<b>", "mask": "eval", "size": "0", "chosen": "1.a", "flipped": "1", "tab": "x", "door_care": ""}
     app = opened(config, **wrong)
     assert len(app.warning) == len(wrong) and not wrong.keys() & set(app.query_params)
     app = opened(config, matrix="bias")  # no model of this scheme has one

@@ -103,10 +103,10 @@ def test_a_source_is_read_by_cross_heads(monkeypatch: pytest.MonkeyPatch) -> Non
     app = opened(monkeypatch, config)
     app.button_group(key="attribution.at").set_value("cross").run()
     assert not app.exception
-    assert any("blocks.1.cross.pattern" in caption.value for caption in app.caption)
+    assert any("blocks.1.cross.pattern" in caption.help for caption in app.caption)
     app.button_group(key="sidebar.side").set_value("encoder").run()
     assert not app.exception
-    assert any("blocks.1.attn.pattern" in caption.value for caption in app.caption)
+    assert any("blocks.1.attn.pattern" in caption.help for caption in app.caption)
 
 
 def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.MonkeyPatch) -> None:

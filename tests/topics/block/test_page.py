@@ -124,7 +124,7 @@ def test_cross_attention_chosen_once_is_forgotten_where_there_is_none(opened: Op
     app = opened("block", config, side="decoder")
     app.button_group(key="block.which").set_value("cross").run()
     assert not app.exception
-    assert any("blocks.1.cross.norm.out" in caption.value for caption in app.caption)
+    assert any("blocks.1.cross.norm.out" in caption.help for caption in app.caption)
     app.button_group(key="sidebar.side").set_value("encoder").run()
     assert not app.exception
     assert app.button_group(key="block.which").value == "attn"

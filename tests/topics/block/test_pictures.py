@@ -354,17 +354,6 @@ def test_the_curve_is_the_activation_with_this_tokens_values_on_it(config_: Mode
     assert view.curve.x[0] <= view.curve.before.min() and view.curve.before.max() <= view.curve.x[-1]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("x", [-3.0, -0.4, 0.0, 1.7])
-def test_an_activation_by_hand_ends_in_what_it_is(activation: str, x: float) -> None:
-    after = ACTIVATIONS[activation](torch.tensor(x)).item()
-    said = neurons.activation_by_hand(activation, x, after)
-    assert float(said.rpartition("= ")[2]) == pytest.approx(after, abs=1e-4)
-    if activation != "relu":  # x · share = after, with both factors as they are printed
-        share = float(said.split("= ")[-2].split(r"\cdot")[-1])
-        assert x * share == pytest.approx(after, abs=3e-4)
-
-
 def test_a_token_on_which_nothing_fires() -> None:
     lm = dataclasses.replace(language_model(tiny_config()), model=random_model(tiny_config()))
     block = lm.model.stack("decoder").block(0)
@@ -372,30 +361,14 @@ def test_a_token_on_which_nothing_fires() -> None:
     with torch.no_grad():
         block.ffn.up.bias.fill_(-1e3)
     trace = lm.trace(ids=[5, 9])
-    view, way = views.neurons_view(trace, 0, 1), views.strips_view(trace, 0, 1)
-    assert view.strongest == () and view.active.tolist() == [0, 0] and view.by_hand == "none"
-    assert neurons.neuron_by_hand(view, way, 0) == {}
+    view = views.neurons_view(trace, 0, 1)
+    assert view.strongest == () and view.active.tolist() == [0, 0]
     assert len(neurons.draw_neurons(view, NEURON_WORDS).drawn().data[0].x) == 0
 
 
 def last_number(said: str) -> float:
     """The result at the end of a line of LaTeX."""
     return float(said.rpartition("= ")[2].partition(" ")[0].partition("\\")[0])
-
-
-@every
-def test_neuron_by_hand(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        view, way = views.neurons_view(trace, 0, 2), views.strips_view(trace, 0, 2)
-        neuron, hand = view.strongest[0], neurons.neuron_by_hand(view, way, 7)
-        assert neuron.up is not None
-        assert last_number(hand["up"]) == pytest.approx(neuron.up.value, abs=1e-4)
-        assert last_number(hand["act"]) == pytest.approx(neuron.act, abs=1e-4)
-        assert last_number(hand["written"]) == pytest.approx(neuron.act * neuron.value[7], abs=1e-4)
-        assert ("gate" in hand) == isinstance(config_.ffn, config.Gated)
-        if neuron.gate is not None:
-            assert last_number(hand["gate"]) == pytest.approx(neuron.gate.value, abs=1e-4)
-            assert last_number(hand["opened"]) == pytest.approx(neuron.gate_act or 0.0, abs=1e-4)
 
 
 @every

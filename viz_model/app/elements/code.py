@@ -11,6 +11,7 @@ import viz_model as vm
 from viz_model.app import runs, texts
 from viz_model.app.choices import CODE
 from viz_model.app.elements.controls import control
+from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.model import sites as sites_of
@@ -32,22 +33,26 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
     """
     t, run, layer = page.t, runs.trace(page.run_key.plain), page.view.layer
     start = "\n".join(notebook.preamble(run, page.view.model))
-    labels, code_of = {}, {}
+    labels, code_of, shapes = {}, {}, {}
     if own is not None or not sites:
         values = {"model": page.view.model, "text": page.trace.text, "side": page.trace.side, **values}
         labels[OWN] = t("common.code_own")
         code_of[OWN] = texts.snippet(own or page.text_key, run=_call(page.trace), **values)
     written = {name: snippet for snippet in notebook.snippets(run, layer) for name in snippet.makes}
-    for name in map(page.trace.full_name, sites):
+    for site in sites:
+        name = page.trace.full_name(site)
         if name in written:
             _, short = sites_of.split_name(sites_of.split_side(name)[1])
             labels[short] = f"{t.site_label(sites_of.find(name, run.config))} · {name}"
             code_of[short] = f"{start}\n{written[name].code}\n"
+            shapes[short] = f"{literal(name)} [{sized(page, site)}]"
     shown = page.chosen(CODE) if page.chosen(CODE) in labels else next(iter(labels))
     if len(labels) > 1:
         options: dict[str, Any] = {"label": t("common.code_of"), "help": None, "format_func": labels.__getitem__}
         control(page, CODE, st.selectbox, list(labels), value=shown, **options)
     st.code(code_of[shown], language="python")
+    if shown in shapes:
+        st.caption(shapes[shown])
     if page.trace.edits and shown != OWN:
         st.caption(t("common.code_plain"))
     st.download_button(

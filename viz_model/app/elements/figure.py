@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import components, derivation, pictures
-from viz_model.app.elements.formula import shape
+from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.pictures import DIMENSIONS, Dimension
 from viz_model.app.texts import literal
@@ -111,13 +111,10 @@ def heat_rows(
 
 
 def source(page: Page, *names: str) -> None:
-    """Under a picture: which sites it shows, their shapes, and how to get them."""
-    lines = []
-    for name in names:
-        sizes = " × ".join(map(str, shape(page, name)))
-        label = page.t.site_label(page.trace.site(name))
-        lines.append(f"{label} {literal(page.trace.full_name(name))} [{sizes}]")
-    st.caption(" · ".join(lines))
+    """Under a picture: which values it shows; their names in code and their shapes for who asks."""
+    labels = [page.t.site_label(page.trace.site(name)) for name in names]
+    code = [f"{literal(page.trace.full_name(name))} [{sized(page, name)}]" for name in names]
+    st.caption(" · ".join(labels), help="\n\n".join(code))
 
 
 def _known(page: Page, cells: Cells | None) -> Cells | None:

@@ -1,31 +1,83 @@
-"""Formulas of values, from the registry."""
+"""Formulas of values, from the registry, and what their symbols mean."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import streamlit as st
 
+from viz_model.app.cell_names import NAMED_AXES, written
 from viz_model.app.page import Page
-from viz_model.app.texts import literal
+from viz_model.model import sites as registry
+from viz_model.values.declaration import Site
+from viz_model.values.leaves import Entry, FromTable, GivenAt, Index, Setting
+
+SIZES = {"D": "D", "H": "H", "G": "G", "K": "d_k", "F": "F", "V": "V"}
+"""How formulas write the length of an axis that is the same in every run."""
 
 
 def formula(page: Page, *names: str) -> None:
-    """The formulas of sites, each with this run's sizes: one table, which is drawn at once."""
+    """The formulas of sites: one table, which is drawn at once, and under it their symbols."""
     if not names:
         return
-    head = [page.t(f"common.formula_{column}") for column in ("value", "formula", "shape")]
-    lines = [f"| {' | '.join(head)} |", "|:-|:-|:-|"]
-    for name in names:
-        site = page.trace.site(name)
-        sizes = " × ".join(
-            f"{axis} {size}" if axis != "1" else "1" for axis, size in zip(site.axes, shape(page, name), strict=True)
-        )
-        value = f"**{page.t.site_label(site)}** {literal(page.trace.full_name(name))}"
-        lines.append(f"| {value} | $\\displaystyle {site.formula}$ | {sizes} |")
+    sites = [page.trace.site(name) for name in names]
+    head = [page.t(f"common.formula_{column}") for column in ("value", "formula")]
+    lines = [f"| {' | '.join(head)} |", "|:-|:-|"]
+    lines += [f"| **{page.t.site_label(site)}** | $\\displaystyle {site.formula}$ |" for site in sites]
     with st.container(key=f"{page.text_key}.formula.{names[0]}"):
         st.markdown("\n".join(lines))
+    st.markdown("\n".join(f"- {page.t(f'common.symbols_{kind}')} {said}" for kind, said in symbols(page, sites)))
 
 
-def shape(page: Page, name: str) -> tuple[int, ...]:
-    """The shape of a site in this run; of cross-attention the keys are the source's."""
-    n_keys = len(page.trace.ids) if ".cross." in name else None
-    return page.trace.site(name).shape(len(page.trace), n_keys)
+def symbols(page: Page, sites: Sequence[Site]) -> list[tuple[str, str]]:
+    """What the symbols of formulas mean, by kind, for Markdown: what counts, what was made before, learnt, fixed.
+
+    Values that are among the ``sites`` have a name there.
+    """
+    t, separator = page.t, " · "
+    parts = [part for site in sites for part in site.expression.walk()]
+    indices = [*(index for site in sites for index in site.index), *(part for part in parts if isinstance(part, Index))]
+    known = {site.full for site in sites}
+    before = [
+        registry.find(value.site, page.trace.config)
+        for site in sites
+        for value in site.reads
+        if value.site not in known
+    ]
+    fixed = [part for part in parts if isinstance(part, Setting) and part.key != "size"]
+    beside = {f"\\mathrm{{{part.given.symbol}}}": part.given.key for part in parts if isinstance(part, GivenAt)}
+    beside |= {part.table.symbol: part.table.key for part in parts if isinstance(part, FromTable)}
+    found = {
+        "index": separator.join(_counts(page, index) for index in _by_letter(indices)),
+        "before": separator.join(dict.fromkeys(f"${site.symbol}$ {t.site_label(site)}" for site in before)),
+        "learnt": separator.join(dict.fromkeys(f"${part.weight.symbol}$" for part in parts if isinstance(part, Entry))),
+        "fixed": separator.join(
+            dict.fromkeys(
+                [f"${part.symbol}$ = {written(part.number)}" for part in fixed]
+                + [f"${symbol}$ {t(f'derivation.setting_{key}')}" for symbol, key in beside.items()]
+            )
+        ),
+    }
+    return [(kind, said) for kind, said in found.items() if said]
+
+
+def _by_letter(indices: Iterable[Index]) -> list[Index]:
+    return list({index.name: index for index in indices}.values())
+
+
+def _counts(page: Page, index: Index) -> str:
+    """A letter that counts, and how far."""
+    config = page.trace.config
+    axis = index.axis if index.axis in NAMED_AXES else "other"
+    if axis == "G" and config.n_kv_heads == config.n_heads:
+        axis = "H"
+    words = page.t(f"common.symbol_{axis}", axis=index.axis)
+    size = page.trace.whole.reader.length(index.stack) if index.size is None else index.size
+    many = f"${SIZES[index.axis]}$ = {size:,}" if index.axis in SIZES else f"{size:,}"
+    return page.t("common.symbol_counts", letter=f"${index.name}$", words=words, size=many)
+
+
+def sized(page: Page, name: str) -> str:
+    """The axes of a site with their sizes in this run: H 6 × Tq 11 × K 32."""
+    axes = zip(page.trace.site(name).axes, page.trace.shape(name), strict=True)
+    return " × ".join(f"{axis} {size}" if axis != "1" else "1" for axis, size in axes)

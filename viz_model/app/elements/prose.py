@@ -31,7 +31,6 @@ def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None
 
 def question(page: Page, section: str = "question", answer: str = "answer", /, **values: object) -> None:
     """Something to find out by trying, with the answer folded away."""
-    st.divider()
     st.markdown(f"**{page.t('common.try_it')}** {page.t.prose(f'{page.text_key}.{section}', **values)}")
     with st.expander(page.t("common.answer")):
         see(page, answer, **values)

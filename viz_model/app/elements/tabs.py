@@ -51,13 +51,16 @@ def fold(page: Page, choice: Choice[bool], draw: Draw) -> None:
     _folded(page, choice, page.words(choice.name), draw, is_alone=True)
 
 
-def door(page: Page, choice: Choice[bool], label: str, draw: Draw) -> None:
-    """Sections that are drawn when they are opened, and without a browser in any case."""
-    _folded(page, choice, label, draw, is_alone=False)
+def door(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool = False) -> None:
+    """Sections that are drawn when they are opened, and without a browser in any case.
+
+    Args:
+        is_alone: whether what is chosen behind it shows nowhere else.
+    """
+    _folded(page, choice, label, draw, is_alone=is_alone, always=not state.has_browser())
 
 
-def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool) -> None:
-    """``is_alone`` says that what is chosen inside shows nowhere else."""
+def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alone: bool, always: bool = False) -> None:
     key = f"{page.text_key}.{choice.name}"
     part = f"{key}.part"
 
@@ -68,7 +71,7 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
     def draw_open() -> None:
         state.follow(key, page.chosen(choice))
         place = st.expander(label, key=key, on_change=changed)
-        if page.chosen(choice) or not (is_alone or state.has_browser()):
+        if always or page.chosen(choice):
             with place, state.fragment(part) if is_alone else contextlib.nullcontext():
                 draw()
 

@@ -1,6 +1,7 @@
 """BERT (Devlin et al. 2019): an encoder, LayerNorm after each addition, learned positions and segments.
 
-Files of sentence encoders hold no head; those trained to fill masks hold one under ``cls``.
+Files of sentence encoders hold no head; those trained to fill masks hold one under ``cls``. The heads of other tasks
+(classifiers of texts, tokens, spans) are left out, and the model says so.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.checkpoints.weights import Rename, ignored, rename, task_head
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
@@ -53,22 +54,9 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The prefix ``bert.`` is absent where there is no head."""
-    theirs, ours = "[bert.]encoder.layer.{layer}.", "encoder.blocks.{layer}."
-    next_sentence = "the classifier of sentence pairs, which no value here depends on"
+    """The stack, and the head under ``cls``."""
     rows = [
-        rename("[bert.]embeddings.word_embeddings.weight", "embedding.weight"),
-        rename("[bert.]embeddings.position_embeddings.weight", "encoder.position.table.weight"),
-        rename("[bert.]embeddings.token_type_embeddings.weight", "encoder.segment.weight"),
-        rename("[bert.]embeddings.LayerNorm.*", "encoder.embed_norm.*"),
-        rename(f"{theirs}attention.self.query.*", f"{ours}attn.q.*"),
-        rename(f"{theirs}attention.self.key.*", f"{ours}attn.k.*"),
-        rename(f"{theirs}attention.self.value.*", f"{ours}attn.v.*"),
-        rename(f"{theirs}attention.output.dense.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}attention.output.LayerNorm.*", f"{ours}attn_norm.*"),
-        rename(f"{theirs}intermediate.dense.*", f"{ours}ffn.up.*"),
-        rename(f"{theirs}output.dense.*", f"{ours}ffn.down.*"),
-        rename(f"{theirs}output.LayerNorm.*", f"{ours}ffn_norm.*"),
+        *stack("bert"),
         rename("cls.predictions.transform.dense.*", "head.dense.*"),
         rename("cls.predictions.transform.LayerNorm.*", "head.norm.*"),
         rename("cls.predictions.bias", "head.unembedding.bias"),
@@ -77,11 +65,34 @@ def renames(config: ModelConfig) -> list[Rename]:
             "cls.predictions.decoder.weight",
             "embedding.weight" if config.tie_embeddings else "head.unembedding.weight",
         ),
-        ignored("[bert.]embeddings.position_ids", "the numbers 0, 1, 2, …"),
-        ignored("[bert.]pooler.dense.*", next_sentence),
-        ignored("cls.seq_relationship.*", next_sentence),
+        ignored("cls.seq_relationship.*", _NEXT_SENTENCE),
+        *map(task_head, ("classifier.*", "qa_outputs.*")),
     ]
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
+
+
+_NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
+
+
+def stack(prefix: str, skip: int = 0) -> list[Rename]:
+    """Embedding and blocks; the prefix is absent where there is no head. ``skip`` rows of positions are not read."""
+    theirs, ours = f"[{prefix}.]encoder.layer.{{layer}}.", "encoder.blocks.{layer}."
+    return [
+        rename(f"[{prefix}.]embeddings.word_embeddings.weight", "embedding.weight"),
+        rename(f"[{prefix}.]embeddings.position_embeddings.weight", "encoder.position.table.weight", skip=skip),
+        rename(f"[{prefix}.]embeddings.token_type_embeddings.weight", "encoder.segment.weight"),
+        rename(f"[{prefix}.]embeddings.LayerNorm.*", "encoder.embed_norm.*"),
+        rename(f"{theirs}attention.self.query.*", f"{ours}attn.q.*"),
+        rename(f"{theirs}attention.self.key.*", f"{ours}attn.k.*"),
+        rename(f"{theirs}attention.self.value.*", f"{ours}attn.v.*"),
+        rename(f"{theirs}attention.output.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}attention.output.LayerNorm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}intermediate.dense.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}output.dense.*", f"{ours}ffn.down.*"),
+        rename(f"{theirs}output.LayerNorm.*", f"{ours}ffn_norm.*"),
+        ignored(f"[{prefix}.]embeddings.position_ids", "the numbers 0, 1, 2, …"),
+        ignored(f"[{prefix}.]pooler.dense.*", _NEXT_SENTENCE),
+    ]
 
 
 def _old_names(row: Rename) -> list[Rename]:

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs, Topic, itself, show
+from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.architectures import choices
 from viz_model.topics.architectures.sections import cache, kinds, plan, sentence, taken_apart, where
 from viz_model.topics.architectures.sections.beside import Pair, partner
@@ -16,17 +16,25 @@ def alone(page: Page) -> None:
     st.info(page.words("alone"))
 
 
+ALONE = Layout(of=itself, sections=(alone,))
+PAIR = Layout(
+    of=Pair.of,
+    sections=(
+        plan.section,
+        Door("sentence", (sentence.section,), (choices.TOKEN,)),
+        Door("where", (where.section, where.tree), (choices.TREE,)),
+        Door("memory", (cache.section,), (choices.BYTES, choices.LENGTH)),
+        Door("kinds", (kinds.section,)),
+    ),
+    tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+)
+
+
 def layout(page: Page) -> Layout[Any]:
-    if partner(page) is None:
-        return Layout(of=itself, sections=(alone,))
-    return Layout(
-        of=Pair.of,
-        sections=(plan.section, sentence.section, where.section, where.tree, cache.section, kinds.section),
-        tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
-    )
+    return ALONE if partner(page) is None else PAIR
 
 
-TOPIC = Topic(name="architectures", layout=layout, choices=choices.ALL)
+TOPIC = Topic(name="architectures", layout=layout, layouts=(ALONE, PAIR), choices=choices.ALL)
 
 
 def run() -> None:

@@ -25,7 +25,6 @@ def _written(cells: Iterable[tuple[int, int]]) -> str:
     return "~".join(f"{query}.{key}" for query, key in tuple(cells)[:MOST_FLIPPED])
 
 
-SECTION = one_of("section", ("steps", "matrices", "together", "care", "what_if"))
 MATRIX = one_of("matrix", layer.MATRICES, "pattern")
 SPAN = one_of("span", ("near", "whole"))
 GROUP = one_of("group", caveats.GROUPS)
@@ -38,4 +37,5 @@ SIZE = whole("size", masks.MaskChoice().size, 1, FURTHEST)
 CHOSEN = wholes("chosen", masks.MaskChoice().chosen, FURTHEST, most=64)
 FLIPPED: Choice[tuple[tuple[int, int], ...]] = Choice("flipped", (), _cells, _written)
 
-ALL = (SECTION, MATRIX, SPAN, GROUP, RUN, MASK, N_PADDING, SIZE, CHOSEN, FLIPPED)
+MASKS = (MASK, N_PADDING, SIZE, CHOSEN, FLIPPED)
+ALL = (MATRIX, SPAN, GROUP, RUN, *MASKS)

@@ -1,16 +1,37 @@
 """Attention: which tokens each token reads, head by head, and the arithmetic behind one row."""
 
-from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.app.onward import Trials
+from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.attention import choices
-from viz_model.topics.attention.sections import heads, one_head, parts, taken_apart
+from viz_model.topics.attention.sections import (
+    caveats,
+    heads,
+    mask_editor,
+    matrices,
+    one_head,
+    one_query,
+    taken_apart,
+    together,
+)
 from viz_model.topics.attention.sections.query import Query
 
 TOPIC = Topic(
     name="attention",
     layout=Layout(
         of=Query.of,
-        sections=(heads.section, one_head.section, parts.section),
+        sections=(
+            heads.section,
+            one_query.section,
+            Door("large", (one_head.section, matrices.section), (choices.MATRIX, choices.SPAN), "section=matrices"),
+            Door("together", (together.section,), formerly="section=together"),
+            Door("care", (caveats.section,), (choices.GROUP, choices.RUN), "section=care", is_alone=True),
+            Door("what_if", (mask_editor.section,), choices.MASKS, "section=what_if", is_alone=True),
+        ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+        trials=Trials(
+            ("scale", "mask", "head", "pattern", "flip"),
+            ("causal", "diagonal", "mask_then_softmax", "normalise", "scaled", "divided", "compare", "split"),
+        ),
         question=taken_apart.question,
     ),
     choices=choices.ALL,

@@ -1,10 +1,10 @@
-"""What a visitor chooses on this page: how many sentences, which, and which part is open."""
+"""What a visitor chooses on this page: how many sentences, and which."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from viz_model.app.choices import Choice, one_of, whole
+from viz_model.app.choices import Choice, whole
 from viz_model.topics.batch.numbers.tutorial import IDS
 
 MOST_CHARACTERS = 120
@@ -33,7 +33,6 @@ def _sentence(name: str) -> Choice[str]:
 
 SIZE = whole("size", 4, 2, 4)
 TEXTS = tuple(map(_sentence, ("second", "third", "fourth")))
-PART = one_of("part", ("loss", "norms", "tutorial"))
 PIECE = whole("piece", 0, 0, len(IDS) - 1)
 
-ALL: tuple[Choice[Any], ...] = (SIZE, *TEXTS, PART, PIECE)
+ALL: tuple[Choice[Any], ...] = (SIZE, *TEXTS, PIECE)

@@ -1,5 +1,6 @@
 """Block: one token's vector on its way up through a block, its norms, its hidden neurons and its weights."""
 
+from viz_model.app.onward import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.block import choices
 from viz_model.topics.block.sections import (
@@ -28,6 +29,9 @@ TOPIC = Topic(
             Door("weights", (weights.section, real_code.section), (choices.REAL_CODE,)),
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+        trials=Trials(
+            ("norm", "residual", "layer", "neuron"), ("layer_norm", "norm_side", "add", "attend", "leave_out")
+        ),
         question=taken_apart.question,
     ),
     choices=choices.ALL,

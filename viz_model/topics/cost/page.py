@@ -1,6 +1,6 @@
 """Cost: what grows with the square of the text, counted and measured, and what that answers."""
 
-from viz_model.app.topic import Layout, Tabs, Topic, itself, show
+from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.cost import choices
 from viz_model.topics.cost.sections import counted, generated, many, measured, order, stacks, taken_apart, waiting
 
@@ -10,12 +10,10 @@ TOPIC = Topic(
         of=itself,
         sections=(
             counted.section,
-            measured.section,
-            waiting.section,
-            order.section,
-            many.section,
-            generated.section,
-            stacks.section,
+            Door("measured", (measured.section,)),
+            Door("why", (waiting.section, order.section, many.section), (choices.ORDER,)),
+            Door("cache", (generated.section,)),
+            Door("stacks", (stacks.section,), (choices.N_TARGET,)),
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         question=taken_apart.question,

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs, Topic, itself, show
+from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.cross_attention import choices
 from viz_model.topics.cross_attention.numbers import exists
 from viz_model.topics.cross_attention.sections import (
@@ -22,14 +23,14 @@ SHOWN = Layout(
     of=Weights.of,
     sections=(
         lines.section,
-        maps.section,
         one_token.steps,
-        one_token.sum,
-        reading.section,
-        decoding.section,
-        wiring.section,
+        Door("maps", (maps.section,)),
+        Door("sum", (one_token.sum, reading.section)),
+        Door("decoding", (decoding.section,)),
+        Door("wiring", (wiring.section,)),
     ),
     tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    trials=Trials(("scale", "head", "pattern"), ("compare", "padded")),
     question=taken_apart.question,
 )
 MISSING = Layout(of=itself, sections=(missing.section,), question=missing.question)
@@ -39,7 +40,7 @@ def _layout(page: Page) -> Layout[Any]:
     return SHOWN if exists(page.lm.config) else MISSING
 
 
-TOPIC = Topic(name="cross_attention", layout=_layout, choices=choices.ALL, part="cross")
+TOPIC = Topic(name="cross_attention", layout=_layout, layouts=(SHOWN, MISSING), choices=choices.ALL, part="cross")
 
 
 def run() -> None:

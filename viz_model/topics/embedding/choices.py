@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_model.app.choices import Choice, switch, whole
+from viz_model.app.choices import Choice, whole
 
 MOST_LETTERS = 300
 
@@ -13,12 +13,11 @@ def _sentence(text: str) -> str:
     return text
 
 
-CONTEXT = switch("context")
-"""Whether the part on a word in two sentences is open."""
 ONE = Choice("one", "", _sentence)
 OTHER = Choice("other", "", _sentence)
 """The two sentences; as long as nobody writes any, those that come with the language of the page."""
 WORD = whole("word", 0, 0, 99)
 """Which of the tokens that both sentences have."""
 
-ALL = (CONTEXT, ONE, OTHER, WORD)
+SENTENCES = (ONE, OTHER, WORD)
+ALL = SENTENCES

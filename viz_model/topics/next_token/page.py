@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs, Topic, show
+from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.config import ModelConfig
 from viz_model.topics.next_token import choices
 from viz_model.topics.next_token.sections import arrivals, choice, draws, kv_cache, sentence_vectors, tail
 from viz_model.topics.next_token.sections.asked import Asked
 
 TABS = Tabs(choice.formula, choice.hand, choice.code, choice.numbers)
-NEXT = (choice.section, tail.section, draws.section, kv_cache.section, arrivals.following)
-MASKED = (choice.section, tail.section, arrivals.in_place)
+TRIALS = Trials(("patch", "shuffle"), ("logits", "loss"))
+TAIL = Door("tail", (tail.section,))
+NEXT = Layout(
+    of=Asked.of,
+    sections=(
+        choice.section,
+        draws.section,
+        TAIL,
+        Door("cache", (kv_cache.section,)),
+        Door("arrivals", (arrivals.following,)),
+    ),
+    tabs=TABS,
+    trials=TRIALS,
+    question=choice.question,
+)
+MASKED = Layout(
+    of=Asked.of,
+    sections=(choice.section, TAIL, Door("arrivals", (arrivals.in_place,))),
+    tabs=TABS,
+    trials=TRIALS,
+    question=choice.question,
+)
 VECTORS = Layout(
     of=sentence_vectors.Compared.of,
     sections=(sentence_vectors.section, sentence_vectors.tokens),
@@ -31,11 +52,17 @@ def text_key(config: ModelConfig) -> str:
 def layout(page: Page) -> Layout[Any]:
     if page.text_key == "sentence_vectors":
         return VECTORS
-    sections = MASKED if page.text_key == "masked_token" else NEXT
-    return Layout(of=Asked.of, sections=sections, tabs=TABS, question=choice.question)
+    return MASKED if page.text_key == "masked_token" else NEXT
 
 
-TOPIC = Topic(name="next_token", layout=layout, choices=choices.ALL, without=frozenset({"head"}), text_key=text_key)
+TOPIC = Topic(
+    name="next_token",
+    layout=layout,
+    layouts=(NEXT, MASKED, VECTORS),
+    choices=choices.ALL,
+    without=frozenset({"head"}),
+    text_key=text_key,
+)
 
 
 def run() -> None:

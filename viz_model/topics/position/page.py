@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Topic, show
+from viz_model.app.topic import Door, Layout, Topic, show
 from viz_model.topics.position import choices, numbers
 from viz_model.topics.position.sections import (
     alibi,
@@ -30,6 +31,12 @@ OWN: dict[str, Layout[Any]] = {
     "noposition": nothing.LAYOUT,
 }
 
+TRIALS = Trials(("position", "shuffle"), ("angles", "waves"))
+OF_ALL = (
+    Door("longer", (beyond.section,), (choices.BEYOND,)),
+    Door("schemes", (schemes.section, relative.section), (choices.RELATIVE,)),
+)
+
 
 def layout(page: Page) -> Layout[Any]:
     """Of the scheme of the layer that is looked at. Of any other than these, what it declares is shown."""
@@ -38,10 +45,20 @@ def layout(page: Page) -> Layout[Any]:
     # That order is lost where nothing tells it is true of a model, not of a layer among others.
     alone = scheme.acts_on != "nothing" or schemes.present(page) == {scheme}
     found = OWN.get(numbers.scheme_name(scheme), declared.LAYOUT) if alone else declared.LAYOUT
-    return replace(found, sections=(*found.sections, beyond.section, relative.section, schemes.section))
+    return _whole(found)
 
 
-TOPIC = Topic(name="position", layout=layout, choices=choices.ALL)
+def _whole(own: Layout[Any]) -> Layout[Any]:
+    """What a scheme has of its own, then what is told of all."""
+    return replace(own, sections=(*own.sections, *OF_ALL), trials=TRIALS)
+
+
+TOPIC = Topic(
+    name="position",
+    layout=layout,
+    layouts=tuple(map(_whole, (*OWN.values(), declared.LAYOUT))),
+    choices=choices.ALL,
+)
 
 
 def run() -> None:

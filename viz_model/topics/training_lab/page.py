@@ -1,6 +1,7 @@
 """Training lab: a small model learns while the visitor watches."""
 
-from viz_model.app.topic import Layout, Tabs, Topic, itself, show
+from viz_model.app.onward import Trials
+from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.training_lab import choices
 from viz_model.topics.training_lab.sections import (
     gradients,
@@ -19,9 +20,11 @@ TOPIC = Topic(
         of=itself,
         sections=(
             *(settings.section, start.section, watch.section, gradients.section, keep.section),
-            *(tune.section, ignored.section),
+            Door("tune", (tune.section,), (choices.TUNE_STEPS,)),
+            Door("ignored", (ignored.section,), (choices.IGNORED,)),
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+        trials=Trials(bugs=("loss", "drop_weights", "leave_out")),
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),

@@ -21,12 +21,13 @@ def section(pair: Pair) -> None:
         with place:
             figure = draw_diagram(views[which], words, one.lm.name, which, label)
             elements.figure(page, figure, f"plan{which}", words("plan_alt", model=one.lm.name))
-            if changed := views[which].changed():
-                with st.expander(words("plan_formulas")):
+    with see:
+        elements.see(page, **facts)
+        for view, one in zip(views, pair.both, strict=True):
+            if changed := view.changed():
+                with st.expander(words("plan_formulas", model=one.lm.name)):
                     for element in changed:
                         formulas = "\n\n".join(f"${site.formula}$" for site in element.sites)
                         st.markdown(f"**{name_of(element, words, label)}**\n\n{formulas}")
-    with see:
-        elements.see(page, **facts)
     scene = parts.parts_scene(rows, (pair.own.lm.name, pair.other.lm.name), words, page.t)
     components.parts(scene, key="architectures.parts", on_pick=frame.go)

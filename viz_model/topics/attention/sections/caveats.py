@@ -20,6 +20,7 @@ from viz_model.topics.attention.numbers.caveats import share
 from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
 from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
 from viz_model.topics.attention.pictures.row import RowView, draw_row
+from viz_model.topics.attention.sections.query import Query
 
 MOST_GAPS = 5
 MOST_WORK = 60_000_000
@@ -31,9 +32,9 @@ def _care(run: runs.RunKey, side: Side) -> care.Care:
     return care.care(runs.trace(run).at(side))
 
 
-def section(page: Page) -> None:
+def section(query: Query) -> None:
     """What stands under its own heading; its texts are a file of their own."""
-    page = replace(page, text_key="attention_caveats")
+    page = replace(query.page, text_key="attention_caveats")
     st.subheader(page.words("title"), anchor=False)
     if len(page.trace) < 2:
         st.info(page.words("one_token"))

@@ -30,13 +30,15 @@ from viz_model.topics.attention.choices import CHOSEN, FLIPPED, MASK, N_PADDING,
 from viz_model.topics.attention.claims import GUESSES, PRUNED
 from viz_model.topics.attention.numbers import layer, masks, pruning
 from viz_model.topics.attention.sections import matrices
+from viz_model.topics.attention.sections.query import Query
 
 DRAWN = 16
 """Positions along a side of the square that can be drawn in."""
 
 
-def section(page: Page) -> None:
+def section(query: Query) -> None:
     """The controls, and below them what the run with them changed."""
+    page = query.page
     words, view = page.words, page.view
     st.subheader(words("what_if"), anchor=False)
     elements.see(page, "what_if", layer=view.layer)

@@ -32,19 +32,9 @@ def section(question: Question) -> None:
     picture, see = elements.split()
     with picture:
         _sum(question)
+        _grid(question)
     with see:
         _tell(question)
-    picture, see = elements.split()
-    if question.target is None:
-        with picture:
-            _grid(question)
-        with see:
-            elements.see(page, "no_pushes")
-        return
-    with picture:
-        _part(question, question.target)
-    with see:
-        _grid(question)
 
 
 def _what_is_asked(question: Question) -> None:
@@ -122,24 +112,27 @@ def _tell(question: Question) -> None:
     elements.say(page, GROUPS, groups, **written)
 
 
-def _part(question: Question, target: int) -> None:
+def part(question: Question) -> None:
     """One part of the sum: the tokens that it pushes up and down."""
-    page, answer = question.page, question.answer
+    page, answer, target = question.page, question.answer, question.target
+    if target is None:
+        elements.see(page, "no_pushes")
+        return
     rows = {part.site: row for row, part in enumerate(answer.parts)}
-    part = answer.parts[_chosen(question)]
+    shown = answer.parts[_chosen(question)]
     elements.control(
         page,
         PART,
         st.selectbox,
         [answer.parts[row].site for row in answer.order()],
-        value=part.site,
+        value=shown.site,
         format_func=lambda site: (
             f"{question.name(answer.parts[rows[site]])}   {signed(float(answer.values[rows[site]]))}"
         ),
     )
     pushes.draw(question, _pushed, "part", by=("token",))
     facts = _pushed(question).facts()
-    elements.see(page, "part", name=question.name(part), target=question.label(target), **facts)
+    elements.see(page, "part", name=question.name(shown), target=question.label(target), **facts)
 
 
 def _pushed(question: Question) -> PushesView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -12,7 +11,6 @@ from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.writing import heading, note
 from viz_model.topics.block.numbers import neurons as analysis
-from viz_model.topics.block.pictures.strips import StripsView
 
 MAX_TICKS = 24
 PROMOTED_CHARACTERS = 30
@@ -56,13 +54,6 @@ class NeuronsView(NamedTuple):
     def kind(self) -> Literal["fires", "dense", "gated"]:
         """Which words are true of this layer."""
         return "fires" if self.fires else "gated" if self.gated else "dense"
-
-    @property
-    def by_hand(self) -> Literal["none", "dense", "gated", "other"]:
-        """What there is to work out by hand."""
-        if not self.strongest or self.strongest[0].up is None:
-            return "other" if self.strongest else "none"
-        return "gated" if self.gated else "dense"
 
     def facts(self) -> dict[str, str]:
         """For prose: the counts, and of a gated layer the neuron that its gate holds back most."""
@@ -259,58 +250,3 @@ def draw_curve(view: CurveView, words: Mapping[str, str]) -> sheet.Sheet:
     axes.across(figure, zeroline=True, zerolinecolor=theme.MASKED, range=[float(curve.x[0]), float(curve.x[-1])])
     axes.across(figure, words["before"], at=(2, 1))
     return theme.finished(figure, height=400, fixed=False)
-
-
-def activation_by_hand(activation: str, before: float, after: float) -> str:
-    """An activation of one number, written out in LaTeX."""
-    x, y = theme.signed(before), f"{after:.4f}"
-    if activation == "relu":
-        return rf"\max(0,\, {before:.4f}) = {y}"
-    if activation == "gelu":
-        share = 0.5 * (1 + math.erf(before / math.sqrt(2)))
-        return rf"{x} \cdot \Phi({before:.4f}) = {x} \cdot {share:.4f} = {y}"
-    if activation == "silu":
-        share = 0.5 * (1 + math.tanh(before / 2))
-        return rf"{x} \cdot \sigma({before:.4f}) = {x} \cdot {share:.4f} = {y}"
-    if activation != "gelu_tanh":
-        return y
-    inner = math.sqrt(2 / math.pi) * (before + 0.044715 * before**3)
-    share = 0.5 * (1 + math.tanh(inner))
-    return rf"{x} \cdot \tfrac{{1}}{{2}}\left(1 + \tanh({inner:.4f})\right) = {x} \cdot {share:.4f} = {y}"
-
-
-def _dot_by_hand(symbol: str, weight: str, dot: analysis.Dot, reads: np.ndarray) -> str:
-    """x·w + b by its three largest terms, as LaTeX."""
-    products = reads * dot.key
-    largest = np.argsort(-np.abs(products), kind="stable")[:3]
-    terms = " + ".join(f"{theme.signed(reads[d])} \\cdot {theme.signed(dot.key[d])}" for d in largest)
-    product = f"{products.sum():.4f}"
-    said = rf"\mathbf{{x}} \cdot {weight} = {terms} + \dots = {product}"
-    if dot.bias is None:
-        return rf"{symbol} = {said}"
-    return rf"{said}, \qquad {symbol} = {theme.signed(products.sum())} + {theme.signed(dot.bias)} = {dot.value:.4f}"
-
-
-def neuron_by_hand(view: NeuronsView, strips: StripsView, dimension: int) -> dict[str, str]:
-    """The strongest neuron worked out, for prose (equation 8.21; Shazeer 2020, 6); empty where every value is 0."""
-    if not view.strongest:
-        return {}
-    neuron, reads = view.strongest[0], strips.reads("ffn")
-    if neuron.up is None:
-        lines = [f"h = {neuron.act:.4f}"]
-    elif neuron.gate is not None and neuron.gate_act is not None:
-        lines = [
-            _dot_by_hand("g", r"\mathbf{w}_{\text{gate}}", neuron.gate, reads),
-            activation_by_hand(view.activation, neuron.gate.value, neuron.gate_act),
-            _dot_by_hand("u", r"\mathbf{w}_{\text{up}}", neuron.up, reads),
-            rf"h = {theme.signed(neuron.gate_act)} \cdot {theme.signed(neuron.up.value)} = {neuron.act:.4f}",
-        ]
-    else:
-        lines = [
-            _dot_by_hand("u", r"\mathbf{w}_1", neuron.up, reads),
-            "h = " + activation_by_hand(view.activation, neuron.up.value, neuron.act),
-        ]
-    weight = neuron.value[dimension]
-    lines.append(rf"{theme.signed(neuron.act)} \cdot {theme.signed(weight)} = {neuron.act * weight:.4f}")
-    keys = ("gate", "opened", "up", "act", "written")[-len(lines) :]
-    return dict(zip(keys, lines, strict=True)) | {"neuron": str(neuron.number), "dimension": str(dimension)}

@@ -18,7 +18,6 @@ FORMULAS = ("resid.", "attn.norm.", "attn.out", "cross.norm.", "cross.out", "ffn
 """What the names of a block's own sites begin with; the steps inside attention have their page."""
 CLIP = 2.0
 """Colours end at this many times the magnitude that 98 % of the values do not reach."""
-MONOSPACE = "Source Code Pro, monospace"
 _VECTORS = ("t", "x", "h", "a", "c", "f")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
@@ -115,6 +114,7 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> she
     for row, step in enumerate(view.steps):
         made = f" = {step.formula}" if step.formula else ""
         told = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {view.length(step.name):.2f}"
+        told += f"<br>{theme.plain(step.site)}" + (f" ({step.equation})" if step.equation else "")
         cells = sheet.heatmap(
             z=step.values[None].astype(np.float32),
             meta=Cells(step.site, (view.token, COLUMN)).meta if step.site in view.sites else None,
@@ -126,10 +126,8 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> she
         figure.add_trace(cells)
         above: dict[str, Any] = {"xref": "x domain", "y": row + 0.14, "yanchor": "bottom", "showarrow": False}
         mark = f'<span style="color:{theme.ROLES[step.role]}">■</span> {theme.bold(theme.plain(step.name))}'
-        label = mark + theme.plain(f"{made}  ({step.equation})" if step.equation else made)
+        label = mark + theme.plain(made)
         figure.add_annotation(text=label, x=0, xanchor="left", **above, font={"size": theme.FONT_SIZE})
-        font = {"size": theme.SMALL, "family": MONOSPACE}
-        figure.add_annotation(text=theme.plain(step.site), x=1, xanchor="right", **above, font=font, opacity=0.7)
         squares.frame(figure, (row + 0.12, row - 0.34), (dimension, dimension), width=1.5)
     _draw_rail(figure, view)
     inner = 62 * len(view.steps)

@@ -15,8 +15,8 @@ _COLOURS = {
     "v": theme.ROLES["value"],
     "o": theme.ROLES["pattern"],
 }
-_NAMES = {"q": "W_Q", "k": "W_K", "v": "W_V", "o": "W_O", "gate": "W_gate", "up": "W_up", "down": "W_down"}
-_PLAIN_NAMES = {"up": "W₁", "down": "W₂"}
+_NAMES = {"q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O", "gate": "W^gate", "up": "W^up", "down": "W^down"}
+_PLAIN_NAMES = {"up": "W¹", "down": "W²"}
 
 
 class WeightsView(NamedTuple):

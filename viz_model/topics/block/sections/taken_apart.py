@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from viz_model.app import elements
+from viz_model.drawing import theme
 from viz_model.topics.block.numbers import views
-from viz_model.topics.block.pictures import neurons, norm, strips
+from viz_model.topics.block.pictures import norm, strips
 from viz_model.topics.block.sections.depth import lengths_of
 from viz_model.topics.block.sections.norm import norm_of
 from viz_model.topics.block.sections.one_block import OneBlock
@@ -13,6 +14,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def formula(block: OneBlock) -> None:
     page = block.page
     elements.see(page, f"formula_{block.kind}", equations=strips.equations(block.vectors))
+    elements.see(page, page.kind("numbered", block.vectors.numbering), norm=block.vectors.norm)
     names = tuple(map(page.at, strips.FORMULAS))
     elements.formula(page, *(site for site in page.trace.sites if site.startswith(names)))
 
@@ -31,8 +33,20 @@ def hand(block: OneBlock) -> None:
         )
     sums = "pre" if block.kind == "bare" else block.kind
     elements.see(page, f"hand_sums_{sums}", dimension=dimension, sums=strips.sums_by_hand(vectors, dimension))
-    worked = neurons.neuron_by_hand(block.neurons, vectors, dimension)
-    elements.see(page, f"hand_neuron_{block.neurons.by_hand}", **worked)
+    if not block.neurons.strongest:
+        elements.see(page, "hand_neuron_none")
+        return
+    neuron = block.neurons.strongest[0]
+    written = f"{theme.signed(neuron.act)} \\cdot {theme.signed(neuron.value[dimension])}"
+    facts = {"neuron": neuron.number, "dimension": dimension, "written": written}
+    elements.see(page, "hand_neuron", **facts)
+    cells = {name: (page.token, neuron.number) for name in ("gate", "gate_act", "up", "act")}
+    numbers = [
+        elements.Worked((f"block.hand_{name}",), page.at(f"ffn.{name}"), at)
+        for name, at in (cells | {"out": (page.token, dimension)}).items()
+        if page.at(f"ffn.{name}") in page.trace
+    ]
+    elements.worked(page, numbers, **facts)
 
 
 def code(block: OneBlock) -> None:

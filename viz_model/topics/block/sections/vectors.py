@@ -37,4 +37,3 @@ def section(block: OneBlock) -> None:
         written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
         *_, second, first = sorted(written.values())
         elements.say(page, WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")
-        elements.see(page, page.kind("numbered", vectors.numbering), **facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,13 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.pictures.depth import draw_by_depth
-from viz_model.topics.embedding.choices import CONTEXT, MOST_LETTERS, ONE, OTHER, WORD
+from viz_model.topics.embedding.choices import MOST_LETTERS, ONE, OTHER, WORD
 from viz_model.topics.embedding.claims import CONTEXTUAL, OWN
 from viz_model.topics.embedding.numbers import context
 from viz_model.topics.embedding.sections.row import Row
 
 
-def section(given: Row) -> None:
-    _own_part(given)
-    elements.fold(given.page, CONTEXT, partial(_two_sentences, given.page))
-
-
-def _own_part(given: Row) -> None:
+def own_part(given: Row) -> None:
     """How much of the stream of the selected token is its own, and of its neighbours."""
     page = given.page
 
@@ -55,8 +49,9 @@ def _own_part(given: Row) -> None:
         elements.see(page, "own")
 
 
-def _two_sentences(page: Page) -> None:
+def two_sentences(given: Row) -> None:
     """One word in two sentences of the visitor's choice."""
+    page = given.page
     columns = st.columns(2)
     written = [
         elements.control(page, choice, column.text_input, help=None, max_chars=MOST_LETTERS,

@@ -1,70 +1,30 @@
-"""One logit with its softmax, and one cosine of two sentences, in LaTeX with real numbers."""
+"""The softmax of one logit, and one cosine of two sentences, in LaTeX with real numbers."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from viz_model.drawing.theme import signed
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.next_token.numbers.output import logit_scale, read_site
+from viz_model.topics.next_token.numbers.output import logit_scale
 from viz_model.topics.next_token.numbers.sentences import cosines, sentence_vector, token_vectors
 from viz_model.topics.next_token.pictures.choice import ChoiceView
 
 
-class LogitView(NamedTuple):
-    """One logit as a dot product: s·x·E[w] + b[w] over D dimensions.
-
-    ``vector`` [D] is s·x, what the unembedding reads; ``products`` [D] are the terms s·x_d E[w, d];
-    ``bias`` is b[w], or None in a model that adds none; ``recorded`` is the logit of the run.
-    """
-
-    products: np.ndarray
-    vector: np.ndarray
-    row: np.ndarray
-    bias: float | None
-    scale: float
-    recorded: float
-
-    @property
-    def total(self) -> float:
-        return float(self.products.sum()) + (self.bias or 0.0)
-
-    @classmethod
-    def of(cls, trace: Trace, position: int, token: Token) -> LogitView:
-        unembedding, scale = trace.model.unembedding, logit_scale(trace)
-        vector = trace[read_site(trace)][position].numpy().astype(np.float64) * scale
-        row = unembedding.weight[token.id].detach().numpy().astype(np.float64)
-        bias = None if unembedding.bias is None else float(unembedding.bias[token.id])
-        return cls(vector * row, vector, row, bias, scale, float(trace.row("logits", position)[token.id]))
-
-
-def by_hand(trace: Trace, view: ChoiceView, n_terms: int = 4) -> dict[str, str]:
-    """One token's logit and its softmax, in LaTeX with real numbers: the marked one, or the runner-up.
+def by_hand(trace: Trace, view: ChoiceView) -> dict[str, str]:
+    """The softmax of one token's logit, in LaTeX with real numbers: the marked one, or the runner-up.
 
     The most probable one would show e⁰ = 1, which explains little.
     """
-    rank, token = hand_token(view)
-    logit = LogitView.of(trace, view.position, token)
-    largest = np.argsort(-np.abs(logit.products), kind="stable")[:n_terms]
+    rank, _ = hand_token(view)
     temperature = view.temperature or 1.0
     scaled = (view.logits.astype(np.float64) - float(view.logits[0])) / temperature
     exponentials = np.exp(scaled)
     total = exponentials.sum()
     return {
-        "terms": " + ".join(
-            rf"\underset{{d={d}}}{{ {signed(logit.vector[d])} \cdot {signed(logit.row[d])} }}" for d in largest
-        ),
-        "largest": signed(logit.products[largest].sum()),
-        "rest": signed(logit.products.sum() - logit.products[largest].sum()),
-        "n_rest": str(len(logit.products) - len(largest)),
-        "plus_bias": "" if logit.bias is None else rf"+ \underset{{b_w}}{{ {signed(logit.bias)} }}",
-        "scale": f"{logit.scale:.4g}",
-        "d_model": str(len(logit.products)),
-        "sum": f"{logit.total:.4f}",
-        "recorded": f"{logit.recorded:.4f}",
+        "scale": f"{logit_scale(trace):.4g}",
+        "d_model": str(trace.config.d_model),
         "logit": f"{view.logits[rank]:.4f}",
         "minus_top": f"- {view.logits[0]:.4f}" if view.logits[0] >= 0 else f"+ {-view.logits[0]:.4f}",
         "divisor": f"{temperature:g}",

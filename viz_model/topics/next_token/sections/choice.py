@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -120,11 +121,16 @@ def hand(asked: Asked) -> None:
     """One logit and its softmax."""
     page, words = asked.page, asked.shared.words
     worked = by_hand.by_hand(asked.trace, asked.choice)
-    word = literal(by_hand.hand_token(asked.choice)[1].label)
+    _, token = by_hand.hand_token(asked.choice)
+    word = literal(token.label)
     where = {"head": "head", "final": "norm"}.get(read_site(asked.trace).split(".")[0], "block")
     multiplied = words("reads_scaled", **worked) if logit_scale(asked.trace) != 1 else ""
     intro = page.words(f"hand_{asked.how}", word=word, token=page.token_name())
-    elements.see(asked.shared, "hand", intro=intro, reads=words(f"reads_{where}"), multiplied=multiplied, **worked)
+    elements.see(asked.shared, "hand", intro=intro)
+    logit = elements.Worked((f"{asked.shared.text_key}.hand_logit",), "logits", (asked.choice.position, token.id))
+    facts = {"reads": words(f"reads_{where}"), "multiplied": multiplied, "d_model": worked["d_model"]}
+    elements.worked(replace(page, trace=asked.trace), [logit], **facts)
+    elements.see(asked.shared, "hand_share", **worked)
 
 
 def code(asked: Asked) -> None:

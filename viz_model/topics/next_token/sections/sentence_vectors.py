@@ -14,7 +14,7 @@ from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.next_token.choices import SENTENCES
 from viz_model.topics.next_token.numbers.by_hand import sentences_by_hand
-from viz_model.topics.next_token.numbers.sentences import token_vectors
+from viz_model.topics.next_token.numbers.sentences import sentence_vector, token_vectors
 from viz_model.topics.next_token.numbers.views import sentences_view, similarity_view
 from viz_model.topics.next_token.pictures.sentences import SentencesView, draw_sentences
 from viz_model.topics.next_token.pictures.similarity import SimilarityView, draw_similarity
@@ -121,6 +121,11 @@ def hand(compared: Compared) -> None:
         return
     worked = sentences_by_hand(page.trace, compared.others[0])
     elements.see(page, "hand", other=literal(compared.view.texts[0]), **worked)
+    if st.toggle(page.words("hand_all"), key=f"{page.text_key}.hand.all"):
+        d = int(worked["d"])
+        elements.records(page, f"{d}", {"t": page.token_labels, f"[{d}]": token_vectors(page.trace)[:, d].tolist()})
+        a, b = map(sentence_vector, (page.trace, compared.others[0]))
+        elements.records(page, "products", {"d": range(len(a)), "a": a.tolist(), "b": b.tolist(), "a·b": (a * b).tolist()})
 
 
 def code(compared: Compared) -> None:

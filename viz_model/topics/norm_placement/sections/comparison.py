@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -75,14 +74,6 @@ class Comparison(NamedTuple):
     def sites(self, *names: str) -> list[str]:
         """Those of the selected block's sites that the model has."""
         return [self.page.at(name) for name in names if self.page.at(name) in self.page.trace]
-
-
-@contextmanager
-def door(page: Page, name: str, **values: object) -> Iterator[None]:
-    """A part of the page that is folded away, with what it asks."""
-    with st.expander(page.words(f"part_{name}")):
-        elements.see(page, f"part_{name}", **values)
-        yield
 
 
 def finding(

@@ -10,13 +10,13 @@ from viz_model.topics.norm_placement.numbers.mixed import BLOCKS, MOST, PLACES, 
 from viz_model.topics.norm_placement.pictures import depth, gradients
 from viz_model.topics.norm_placement.pictures.depth import DepthView
 from viz_model.topics.norm_placement.pictures.look import NAMES
-from viz_model.topics.norm_placement.sections.comparison import Comparison, door
+from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.fresh import of_two_stacks
 
 
 def section(shown: Comparison) -> None:
-    with door(shown.page, "mixed", blocks=BLOCKS, width=WIDTH, most=MOST):
-        _stacks(shown)
+    elements.see(shown.page, "part_mixed", blocks=BLOCKS, width=WIDTH, most=MOST)
+    _stacks(shown)
 
 
 def _stacks(shown: Comparison) -> None:

@@ -55,15 +55,22 @@ def stream_gradients(key: runs.RunKey, side: Side) -> StreamGradients:
 
 def section(shown: Comparison) -> None:
     part = "part_sentence_alone" if shown.alone else "part_sentence"
-    st.divider()
     st.subheader(shown.page.words(part), anchor=False)
     elements.see(shown.page, part)
-    first, second, third = (st.columns(2, gap="large") for _ in range(3))
-    view = depth_of(shown)
-    _lengths(shown, view, *first)
-    _alike(shown, view, second[0])
-    _pull(shown, second[1])
-    _last_norm(shown, third[0])
+    _lengths(shown, depth_of(shown), *st.columns(2, gap="large"))
+
+
+def alike(shown: Comparison) -> None:
+    """How alike the vectors get, and how the loss pulls at them."""
+    left, right = st.columns(2, gap="large")
+    _alike(shown, depth_of(shown), left)
+    _pull(shown, right)
+
+
+def ends(shown: Comparison) -> None:
+    """What comes out: the last norm, and of twins their first choices."""
+    left, right = st.columns(2, gap="large")
+    _last_norm(shown, left)
     if not shown.alone:
 
         def twins(page: Page) -> predictions.PredictionsView:
@@ -74,7 +81,7 @@ def section(shown: Comparison) -> None:
         def drawn(page: Page) -> Sheet:
             return predictions.draw_predictions(twins(page))
 
-        finding(shown, third[1], "predictions", drawn, facts, *sites, by=("token",))
+        finding(shown, right, "predictions", drawn, facts, *sites, by=("token",))
 
 
 def _quoted(facts: dict[str, str]) -> dict[str, str]:

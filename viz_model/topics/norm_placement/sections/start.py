@@ -5,22 +5,23 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from viz_model.app import components
+from viz_model.app import components, elements
 from viz_model.app.texts import Texts
 from viz_model.drawing import plot
 from viz_model.drawing.scene import encode
 from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, start
-from viz_model.topics.norm_placement.sections.comparison import Comparison, door
+from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
 
 PAGE = "norm_placement"
 
 
 def section(shown: Comparison) -> None:
-    with door(shown.page, "start"):
-        _measured(shown.page.t)
+    st.subheader(shown.page.words("part_start"), anchor=False)
+    elements.see(shown.page, "part_start")
+    _measured(shown.page.t)
 
 
 # In parallel, because the first visitor of a server waits seconds for it. Of the page it is given

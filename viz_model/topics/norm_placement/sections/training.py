@@ -13,7 +13,7 @@ from viz_model.app.cache import cached
 from viz_model.app.texts import LANGUAGES
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import training
-from viz_model.topics.norm_placement.sections.comparison import Comparison, door, finding
+from viz_model.topics.norm_placement.sections.comparison import Comparison, finding
 from viz_model.training import log
 
 
@@ -39,8 +39,9 @@ def figures_by_source(name: str) -> dict[str, dict[str, float]]:
 def section(shown: Comparison) -> None:
     logs = {place: training_log(key.model) for place, key in shown.keys.items()}
     if not shown.alone and all(logs.values()):
-        with door(shown.page, "training"):
-            _curves(shown, training.CurvesView.of(logs))
+        st.subheader(shown.page.words("part_training"), anchor=False)
+        elements.see(shown.page, "part_training")
+        _curves(shown, training.CurvesView.of(logs))
 
 
 def _curves(shown: Comparison, curves: training.CurvesView) -> None:

@@ -8,7 +8,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, warmup
-from viz_model.topics.norm_placement.sections.comparison import Comparison, door
+from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.training import experiments
 
 
@@ -18,8 +18,9 @@ def warmup_view() -> warmup.WarmupView:
 
 
 def section(shown: Comparison) -> None:
-    with door(shown.page, "warmup"):
-        _runs(shown.page, warmup_view())
+    st.subheader(shown.page.words("part_warmup"), anchor=False)
+    elements.see(shown.page, "part_warmup")
+    _runs(shown.page, warmup_view())
 
 
 def _runs(page: Page, view: warmup.WarmupView) -> None:

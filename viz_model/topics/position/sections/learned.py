@@ -8,8 +8,9 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs
+from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.numbers.views import LearnedView
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -117,7 +118,7 @@ def question(given: Rows) -> None:
 
 LAYOUT = Layout(
     of=Rows.of,
-    sections=(matrix, waves, alike, total),
+    sections=(matrix, Door("alike", (waves, alike)), Door("sum", (total,), (WHOLE,))),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

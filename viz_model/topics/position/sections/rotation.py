@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs
+from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
@@ -237,7 +237,7 @@ def question(given: Turned) -> None:
 
 LAYOUT = Layout(
     of=Turned.of,
-    sections=(plane, frequencies, proof),
+    sections=(plane, Door("frequencies", (frequencies,)), Door("proof", (proof,), (SHIFT,))),
     tabs=Tabs(formula, hand, code, tables),
     question=question,
 )

@@ -11,9 +11,9 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs
+from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.position.choices import RANGE
+from viz_model.topics.position.choices import KEY, RANGE
 from viz_model.topics.position.numbers import Buckets, by_hand
 from viz_model.topics.position.numbers.attention_views import added_view, curves_view
 from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_added
@@ -148,7 +148,7 @@ def layout(
 
     return Layout(
         of=Scores.of,
-        sections=(*first, matrices, row),
+        sections=(*first, Door("scores", (matrices, row), (KEY,))),
         tabs=Tabs(formula, hand, code, tables),
         question=question,
     )

@@ -8,10 +8,10 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.topic import Layout, Tabs
+from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
-from viz_model.topics.position.choices import PAIR, RANGE
+from viz_model.topics.position.choices import PAIR, RANGE, WHOLE
 from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -118,7 +118,7 @@ def question(given: Wave) -> None:
 
 LAYOUT = Layout(
     of=Wave.of,
-    sections=(curves, matrix, alike, total, ends),
+    sections=(curves, matrix, Door("alike", (alike,)), Door("sum", (total, ends), (WHOLE,))),
     tabs=Tabs(formula, hand, embedding.code, embedding.tables),
     question=question,
 )

@@ -21,10 +21,9 @@ TEXT = "training_lab.tune_text"
 
 def section(page: Page) -> None:
     now = job.current(job.TUNED)
-    with st.expander(page.words("tune_title"), expanded=now is not None):
-        _offer(page)
-        if now is not None:
-            job.live(now, lambda: _show(page, now))
+    _offer(page)
+    if now is not None:
+        job.live(now, lambda: _show(page, now))
 
 
 def _offer(page: Page) -> None:

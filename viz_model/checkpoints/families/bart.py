@@ -1,0 +1,96 @@
+"""BART (Lewis et al. 2020): the encoder–decoder of Vaswani et al. 2017 with learned positions and GELU.
+
+The traps: the tables of positions begin with two rows that no position reads; the embedding is normalised; the head's
+bias stands apart from the head; the last norm of a block is called ``final_layer_norm``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, rename
+from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig, NormAt
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "decoder_layers",
+    "n_encoder_layers": "encoder_layers",
+    "n_heads": "encoder_attention_heads",
+    "d_ffn": "encoder_ffn_dim",
+    "start_id": "decoder_start_token_id",
+}
+
+BEFORE_THE_FIRST = 2
+"""Rows of the tables of positions in front of that of position 0."""
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    return read(attributes, norm_at="post")
+
+
+def read(a: Attributes, norm_at: NormAt) -> ModelConfig:
+    """What the attributes of a BART or an mBART mean, which differ in where the norms stand."""
+    n_heads, d_ffn = a.size("encoder_attention_heads", 16), a.size("encoder_ffn_dim", 4096)
+    a.one_value("decoder_attention_heads", n_heads)
+    a.one_value("decoder_ffn_dim", d_ffn)
+    a.one_value("normalize_before", norm_at == "pre")
+    a.one_value("add_final_layer_norm", norm_at == "pre")
+    for name in ("is_encoder_decoder", "tie_word_embeddings", "normalize_embedding"):
+        a.one_value(name, True)
+    for name in ("static_position_embeddings", "add_bias_logits"):
+        a.one_value(name, False)
+    a.one_value("extra_pos_embeddings", BEFORE_THE_FIRST)
+    a.no_effect(["dropout", "attention_dropout", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop"])
+    a.no_effect(["init_std", "num_hidden_layers", "force_bos_token_to_be_generated"])
+    return ModelConfig(
+        kind="encoder_decoder",
+        n_vocab=a.size("vocab_size", 50265),
+        n_context=a.size("max_position_embeddings", 1024),
+        n_layers=a.size("decoder_layers", 12),
+        n_encoder_layers=a.size("encoder_layers", 12),
+        d_model=a.size("d_model", 1024),
+        n_heads=n_heads,
+        d_ffn=d_ffn,
+        norm=LayerNorm(),
+        norm_at=norm_at,
+        position=Learned(),
+        embedding_norm=True,
+        ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu")),
+        head=LanguageHead(bias=True),
+        scale_embedding=a.flag("scale_embedding", False),
+        start_id=a.size("decoder_start_token_id", a.size("eos_token_id", 2, 0), 0),
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """The same words in both stacks; the prefix ``model.`` is that of a model with a head."""
+    rows = [
+        rename("model.shared.weight", "embedding.weight"),
+        rename("lm_head.weight", "embedding.weight"),
+        rename("final_logits_bias", "head.unembedding.bias", how="row"),
+    ]
+    for side in ("encoder", "decoder"):
+        theirs, ours = f"model.{side}.layers.{{layer}}.", f"{side}.blocks.{{layer}}."
+        table = f"{side}.position.table.weight"
+        rows += [
+            rename(f"model.{side}.embed_tokens.weight", "embedding.weight"),
+            rename(f"model.{side}.embed_positions.weight", table, skip=BEFORE_THE_FIRST),
+            rename(f"model.{side}.layernorm_embedding.*", f"{side}.embed_norm.*"),
+            *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkv"),
+            rename(f"{theirs}self_attn.out_proj.*", f"{ours}attn.o.*"),
+            rename(f"{theirs}self_attn_layer_norm.*", f"{ours}attn_norm.*"),
+            rename(f"{theirs}fc1.*", f"{ours}ffn.up.*"),
+            rename(f"{theirs}fc2.*", f"{ours}ffn.down.*"),
+            rename(f"{theirs}final_layer_norm.*", f"{ours}ffn_norm.*"),
+            rename(f"model.{side}.layer_norm.*", f"{side}.final_norm.*"),
+        ]
+    theirs, ours = "model.decoder.layers.{layer}.", "decoder.blocks.{layer}."
+    return [
+        *rows,
+        *(rename(f"{theirs}encoder_attn.{part}_proj.*", f"{ours}cross.{part}.*") for part in "qkv"),
+        rename(f"{theirs}encoder_attn.out_proj.*", f"{ours}cross.o.*"),
+        rename(f"{theirs}encoder_attn_layer_norm.*", f"{ours}cross_norm.*"),
+    ]

@@ -1,0 +1,70 @@
+"""DistilBERT (Sanh et al. 2019): BERT with half of the blocks, and without kinds of token.
+
+The traps: ε is 1e-12, and no attribute says so; positions that began as waves (``sinusoidal_pos_embds``) are stored as
+a table like all others; a classifier has a layer of its own before it, which is no part of the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, rename, task_head
+from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "n_layers",
+    "d_model": "dim",
+    "n_heads": "n_heads",
+    "d_ffn": "hidden_dim",
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.no_effect(["dropout", "attention_dropout", "qa_dropout", "seq_classif_dropout"])
+    a.no_effect(["sinusoidal_pos_embds", "tie_weights_"])
+    activation = a.choice("activation", ACTIVATIONS, "gelu")
+    fills_masks = any(name.startswith("vocab_transform.") for name in tensors)
+    return ModelConfig(
+        kind="encoder",
+        n_vocab=a.size("vocab_size", 30522),
+        n_context=a.size("max_position_embeddings", 512),
+        n_layers=a.size("n_layers", 6),
+        d_model=a.size("dim", 768),
+        n_heads=a.size("n_heads", 12),
+        d_ffn=a.size("hidden_dim", 3072),
+        norm=LayerNorm(eps=1e-12),
+        norm_at="post",
+        position=Learned(),
+        embedding_norm=True,
+        ffn=Dense(activation=activation),
+        head=MaskedHead(activation=activation) if fills_masks else NoHead(),
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """The prefix ``distilbert.`` is absent where there is no head."""
+    theirs, ours = "[distilbert.]transformer.layer.{layer}.", "encoder.blocks.{layer}."
+    table = "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"
+    return [
+        rename("[distilbert.]embeddings.word_embeddings.weight", "embedding.weight"),
+        rename("[distilbert.]embeddings.position_embeddings.weight", "encoder.position.table.weight"),
+        rename("[distilbert.]embeddings.LayerNorm.*", "encoder.embed_norm.*"),
+        *(rename(f"{theirs}attention.{part}_lin.*", f"{ours}attn.{part}.*") for part in "qkv"),
+        rename(f"{theirs}attention.out_lin.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}sa_layer_norm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}ffn.lin1.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}ffn.lin2.*", f"{ours}ffn.down.*"),
+        rename(f"{theirs}output_layer_norm.*", f"{ours}ffn_norm.*"),
+        rename("vocab_transform.*", "head.dense.*"),
+        rename("vocab_layer_norm.*", "head.norm.*"),
+        rename("vocab_projector.weight", table),
+        rename("vocab_projector.bias", "head.unembedding.bias"),
+        *map(task_head, ("pre_classifier.*", "classifier.*", "qa_outputs.*")),
+    ]
