@@ -29,7 +29,8 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
     wait_for_query(page, **{"lesson.given": "32"})
     page.reload()
     page.get_by_text("Right at once").wait_for()
-    assert page.locator(".st-key-lesson_panel").bounding_box()["x"] < page.locator(".st-key-lesson_body").bounding_box()["x"]
+    panel, body = (page.locator(f".st-key-lesson_{part}").bounding_box() for part in ("panel", "body"))
+    assert panel["x"] + panel["width"] <= body["x"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
     for step in range(1, 8):
         press(page, "lesson-next")

@@ -67,7 +67,7 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
-    pages[DESK] = st.Page(f"pages/{DESK}.py", title=t("lesson.page"), url_path=DESK)
+    pages[DESK] = st.Page(f"pages/{DESK}.py", title=t("common.page_lessons"), url_path=DESK)
     sections[t("common.section_training")].append(pages[DESK])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")

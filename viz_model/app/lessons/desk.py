@@ -68,7 +68,7 @@ def _part(t: Texts) -> str:
         state.update(**state.choose(frame.DESK, (PART, st.session_state["lesson.desk"])))
 
     st.segmented_control(
-        t("lesson.page"),
+        t("common.page_lessons"),
         ["lessons", "paper", "results", "own"],
         key="lesson.desk",
         format_func=lambda part: t(f"lesson.desk_{part}"),

@@ -13,7 +13,6 @@ import streamlit as st
 from viz_model import topics
 from viz_model.app import runs, state
 from viz_model.app.cache import cached
-from viz_model.app.choices import Choice
 from viz_model.app.texts import Texts
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
@@ -39,25 +38,27 @@ def offer() -> Offer:
 
 def wrong(page: str, query: Mapping[str, str]) -> str | None:
     """What is wrong with a page and the query of its address; None where nothing is."""
-    pages = _choices()
+    pages = _pages()
     if page not in pages:
         return f"no page {page!r}; there are {', '.join(pages)}"
     known = {"model", "text", "target", "to", "side", "layer", "head", "token", "edits", "cell"}
-    known |= {choice.name for choice in pages[page]}
+    known |= {choice.name for choice in pages[page].all_choices} | {
+        asked.partition("=")[0] for asked in pages[page].opened_by
+    }
     if unknown := sorted(query.keys() - known):
         return f"the page {page} knows no {unknown[0]!r}; it knows {', '.join(sorted(known))}"
-    _, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page])
+    _, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
     t = Texts("en")
     said = [t(each.key, **{k: str(value) for k, value in each.values.items()}) for each in notices]
     return said[0].split(". ")[0] if said else None
 
 
 @functools.cache
-def _choices() -> dict[str, tuple[Choice[Any], ...]]:
+def _pages() -> dict[str, Any]:
     """The pages, each with what may be chosen on it: a page declares that itself, and is not opened to be asked."""
     rooms = [room.name for room in pkgutil.iter_modules(topics.__path__)]
     declared = {room: importlib.import_module(f"{topics.__name__}.{room}.page") for room in rooms}
-    return {room: page.TOPIC.all_choices for room, page in declared.items() if hasattr(page, "TOPIC")}
+    return {room: page.TOPIC for room, page in declared.items() if hasattr(page, "TOPIC")}
 
 
 def run(asked: Asked) -> Trace:
