@@ -16,6 +16,7 @@ PROJECTOR = {"viewport": {"width": 1024, "height": 768}, "accept_downloads": Tru
 
 
 def press(page: Any, name: str) -> None:
+    page.wait_for_function("name => document.querySelectorAll(`.st-key-${name} button`).length === 1", arg=name)
     page.locator(f".st-key-{name} button").click()
 
 
@@ -43,7 +44,7 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
             page.get_by_role("button", name="Answer").click()
         else:
             press(page, "lesson-pass")
-        page.locator(".st-key-lesson-next button:enabled").wait_for()
+        page.wait_for_function("() => !document.querySelector('.st-key-lesson-next button').disabled")
     given = query(page)["lesson.given"].split("~")
     assert given[0] == "32" and given[4] == "2.2" and given[5:] == ["*p"] * 3
     press(page, "lesson-next")

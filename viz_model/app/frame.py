@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,12 +78,54 @@ def navigation() -> Navigation:
     is_alone = st.context.is_embedded or "lesson" in st.query_params
     current = st.navigation(sections, position="hidden" if is_alone else "top")
     query = st.query_params.to_dict()
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None and query in led.left and time.monotonic() - led.since < _UNTIL_HEARD:
+        st.switch_page(pages[led.page], query_params=led.query)
     if "teacher" in query:
         language = {"lang": query["lang"]} if "lang" in query else {}
         st.switch_page(pages[DESK], query_params={"desk": "results", **language})
     if "lesson" in query and "lesson.step" not in query and current.url_path != DESK:
         st.switch_page(pages[DESK], query_params=query)
     return Navigation(pages, current)
+
+
+class _Lead(NamedTuple):
+    """Where a visitor was led: the page and the query, the queries that were left, and when, in seconds."""
+
+    page: str
+    query: dict[str, str]
+    left: tuple[dict[str, str], ...]
+    since: float
+    has_arrived: bool = False
+
+
+_LED, _UNTIL_HEARD = "frame.led", 3.0
+
+
+def lead(page: str, query: dict[str, str]) -> None:
+    """Open a page at an address at once.
+
+    What the browser says before it has heard of that, such as that a picture rests, still names the former
+    address and would lead back to it, or runs a part of the former page in place of the new one.
+    """
+    pages = navigation().pages
+    left = (st.query_params.to_dict(), st.session_state.get("view.url", {}))
+    st.session_state[_LED] = _Lead(page, query, left, time.monotonic())
+    st.switch_page(pages[page], query_params=query)
+
+
+def follow(pages: dict[str, Any]) -> None:
+    """Go where the visitor was led, where another run came between."""
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None and not led.has_arrived:
+        st.switch_page(pages[led.page], query_params=led.query)
+
+
+def arrived() -> None:
+    """A page was opened at the address that it was led to."""
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None:
+        st.session_state[_LED] = led._replace(has_arrived=True)
 
 
 def moved(former: str) -> None:

@@ -205,6 +205,7 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     t = Texts(view.lang)
+    frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
     try:
@@ -311,6 +312,7 @@ def _bridge(opened: _Opened) -> None:
 
 def _now(opened: _Opened) -> Page:
     """The page at this moment: layer, head and token may be others than when it was opened."""
+    frame.follow(opened.pages)
     lm, run = runs.model(opened.run_key.model), runs.trace(opened.run_key)
     fitted = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
     side = fitted.stack(lm.config)

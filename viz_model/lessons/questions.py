@@ -220,7 +220,7 @@ def _left_out(without: tuple[str, ...], names: tuple[str, ...]) -> set[int]:
 def _unseen(site: str, trace: Trace) -> np.ndarray:
     """Bool [Tq, Tk]: what no head of the site's attention may look at."""
     part = site.rpartition(".")[0]
-    return np.isneginf(trace.whole[f"{part}.mask"].numpy()).all(0)
+    return np.asarray(np.isneginf(trace.whole[f"{part}.mask"].numpy()).all(0))
 
 
 def _masked(reading: Reading, run: Run, keep: tuple[str, ...]) -> set[int]:

@@ -100,7 +100,9 @@ def read(text: str) -> Handed:
     body = lines[len(_HEAD) + 2 :]
     if not body or body[-1][0] != "checksum" or len(body[-1]) < 2:
         raise ValueError("the line of the checksum is missing")
-    result = Result(*(said[field] for field in _HEAD), rows=tuple(map(_row, body[:-1])))
+    rows = tuple(map(_row, body[:-1]))
+    lesson, title, digest, name, sentence, language, written = (said[field] for field in _HEAD)
+    result = Result(lesson, title, digest, name, sentence, language, written, rows)
     return Handed(result, hmac.compare_digest(_checksum(_told(result)), body[-1][1]))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import streamlit as st
 
@@ -23,9 +22,10 @@ MOST_SENTENCE = 200
 
 def run() -> None:
     """Open the page."""
-    pages = frame.navigation().pages
+    frame.navigation()
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), frame.DESK, (PART,))
+    frame.arrived()
     t = Texts(view.lang)
     state.write(view)
     for notice in state.notices():
@@ -34,9 +34,9 @@ def run() -> None:
     if progress is not None and progress.name in lessons:
         lesson = lessons[progress.name]
         if progress.step < len(lesson.steps):
-            _opening(lesson, progress, t, pages)
+            _opening(lesson, progress, t)
         else:
-            _end(lesson, progress, t, pages)
+            _end(lesson, progress, t)
         return
     if progress is not None:
         st.warning(t("lesson.unknown", asked=literal(progress.name)))
@@ -50,7 +50,7 @@ def run() -> None:
         case "own":
             own.draw(t)
         case _:
-            _list(lessons, t, pages)
+            _list(lessons, t)
 
 
 def _heading(text: str, t: Texts) -> None:
@@ -79,7 +79,7 @@ def _part(t: Texts) -> str:
     return shown
 
 
-def _list(lessons: dict[str, Lesson], t: Texts, pages: dict[str, Any]) -> None:
+def _list(lessons: dict[str, Lesson], t: Texts) -> None:
     columns = st.columns(2)
     for n, (name, lesson) in enumerate(lessons.items()):
         with columns[n % 2].container(border=True, gap="small", key=f"lesson_card_{name}"):
@@ -88,10 +88,10 @@ def _list(lessons: dict[str, Lesson], t: Texts, pages: dict[str, Any]) -> None:
             st.markdown(lesson.about[t.language])
             if st.button(t("lesson.start"), key=f"lesson.start.{name}"):
                 begun = Progress(name, on=t.language)
-                st.switch_page(pages[frame.DESK], query_params={**begun.query(), "lang": t.language})
+                frame.lead(frame.DESK, {**begun.query(), "lang": t.language})
 
 
-def _opening(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) -> None:
+def _opening(lesson: Lesson, progress: Progress, t: Texts) -> None:
     """What a lesson is about, and the way into it."""
     _heading(lesson.title[t.language], t)
     st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
@@ -108,13 +108,13 @@ def _opening(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]
     with st.container(horizontal=True, key="lesson_begin"):
         if st.button(t("lesson.start"), key="lesson.start", type="primary"):
             begun = Progress(lesson.name, 0, own_sentence.strip() or t.language)
-            step.go(lesson, begun, 0, t.language, pages)
-        _to_desk(t, pages)
+            step.go(lesson, begun, 0, t.language)
+        _to_desk(t)
 
 
-def _to_desk(t: Texts, pages: dict[str, Any]) -> None:
+def _to_desk(t: Texts) -> None:
     if st.button(t("lesson.to_desk"), key="lesson.to_desk", type="tertiary"):
-        st.switch_page(pages[frame.DESK], query_params={"lang": t.language})
+        frame.lead(frame.DESK, {"lang": t.language})
 
 
 def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
@@ -131,7 +131,7 @@ def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _end(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) -> None:
+def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:
     """How it went, and the file to hand in."""
     done = rows(lesson, progress, t.language)
     _heading(t("lesson.end"), t)
@@ -172,10 +172,10 @@ def _end(lesson: Lesson, progress: Progress, t: Texts, pages: dict[str, Any]) ->
         )
     with st.container(horizontal=True, key="lesson_after"):
         if st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:"):
-            step.go(lesson, progress, len(lesson.steps) - 1, t.language, pages)
-        _to_desk(t, pages)
+            step.go(lesson, progress, len(lesson.steps) - 1, t.language)
+        _to_desk(t)
         if st.button(t("lesson.for_teacher"), key="lesson.for_teacher", type="tertiary"):
-            st.switch_page(pages[frame.DESK], query_params={"lang": t.language, "desk": "results"})
+            frame.lead(frame.DESK, {"lang": t.language, "desk": "results"})
 
 
 _ICONS: dict[Outcome, str] = {

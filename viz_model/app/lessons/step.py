@@ -74,13 +74,12 @@ def address(lesson: Lesson, progress: Progress, language: str) -> dict[str, str]
     return {**lesson.view(progress.step, progress.on, language).query, "lang": language, **progress.query()}
 
 
-def go(lesson: Lesson, progress: Progress, step: int, language: str, pages: dict[str, Any]) -> None:
+def go(lesson: Lesson, progress: Progress, step: int, language: str) -> None:
     """Open another step, or beyond the last one the desk, where the lesson ends."""
     there = progress.at(step)
     if 0 <= step < len(lesson.steps):
-        page = lesson.view(step, progress.on, language).page
-        st.switch_page(pages[page], query_params=address(lesson, there, language))
-    st.switch_page(pages[frame.DESK], query_params={**there.query(), "lang": language})
+        frame.lead(lesson.view(step, progress.on, language).page, address(lesson, there, language))
+    frame.lead(frame.DESK, {**there.query(), "lang": language})
 
 
 def _pin(step: Step, shown: View) -> None:
@@ -131,7 +130,7 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
             sidebar.language(view, t)
             sidebar.link(view, t)
         if st.button(t("lesson.leave"), key="lesson.leave", type="tertiary", icon=":material/close:"):
-            st.switch_page(frame.navigation().pages[frame.DESK], query_params={"lang": lang})
+            frame.lead(frame.DESK, {"lang": lang})
     return Slots(place, None)
 
 
@@ -188,16 +187,15 @@ def _helper(label: str, name: str, taught: Taught, given: Given) -> None:
 def _onward(taught: Taught, t: Texts) -> None:
     """Back, and on when the question has come out."""
     lesson, progress = taught.lesson, taught.progress
-    pages = frame.navigation().pages
     is_open = taught.step.question is not None and taught.outcome == "open"
     with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_onward"):
         if st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:", disabled=progress.step == 0):
-            go(lesson, progress, progress.step - 1, t.language, pages)
+            go(lesson, progress, progress.step - 1, t.language)
         is_last = progress.step + 1 == len(lesson.steps)
         label = t("lesson.finish" if is_last else "lesson.next")
         kind: Any = "secondary" if is_open else "primary"
         if st.button(label, key="lesson.next", icon=":material/arrow_forward:", type=kind, disabled=is_open):
-            go(lesson, progress, progress.step + 1, t.language, pages)
+            go(lesson, progress, progress.step + 1, t.language)
 
 
 def _back_to_view(taught: Taught, t: Texts) -> None:
@@ -207,4 +205,4 @@ def _back_to_view(taught: Taught, t: Texts) -> None:
     if st.button(t("lesson.view_again"), key="lesson.again", type="tertiary", icon=":material/undo:"):
         lesson, progress = taught.lesson, taught.progress
         state.put(layer=None, head=None, token=None, cell=None)
-        go(lesson, progress, progress.step, t.language, frame.navigation().pages)
+        go(lesson, progress, progress.step, t.language)
