@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app import runs
+from viz_model.app.frame import FIRST
 from viz_model.drawing import cells
 from viz_model.runs.derivation import Cell, derive
 
@@ -33,7 +34,7 @@ def open_page(page: str, query: Mapping[str, str]) -> AppTest:
     app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    if page != "overview":  # which stands at the address without a name
+    if page != FIRST:  # which stands at the address without a name
         app.switch_page(f"pages/{page}.py")
     app.run()
     assert not app.exception, app.exception[0].message

@@ -41,7 +41,12 @@ export function paintCells(canvas, width, height, marks, colours) {
   const pen = canvas.getContext("2d")
   pen.clearRect(0, 0, wide, tall)
   pen.imageSmoothingEnabled = false
-  for (const mark of marks) if (mark.look !== "blank") (mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+  for (const mark of marks) {
+    if (mark.look === "blank") continue
+    pen.globalAlpha = mark.opacity ?? 1
+    ;(mark.look === "bars" ? bars : mark.gap ? apart : image)(pen, mark, scale, colours)
+  }
+  pen.globalAlpha = 1
 }
 
 // All cells of a matrix as one small image, which is then stretched.
@@ -86,11 +91,10 @@ function apart(pen, mark, scale, colours) {
     if (mark.empty && !Number.isFinite(value)) return
     const edge = n => Math.round(n * scale), gap = Math.min(mark.gap, w / 4), below = mark.rows > 1 ? Math.min(mark.gap, h / 4) : 0
     const role = colourOf(mark, value)
-    pen.globalAlpha = Number.isFinite(value) ? shareOf(mark, value) : 1
+    pen.globalAlpha = (mark.opacity ?? 1) * (Number.isFinite(value) ? shareOf(mark, value) : 1)
     pen.fillStyle = Number.isFinite(value) ? colours[role] ?? role : hatch(pen)
     pen.fillRect(edge(x), edge(y), edge(x + w - gap) - edge(x), edge(y + h - below) - edge(y))
   })
-  pen.globalAlpha = 1
 }
 
 // Bars stand on the lower edge; signed ones on the middle.

@@ -3,6 +3,7 @@
 import { bridge } from "./bridge.js"
 import { chips } from "./chips.js"
 import { decode } from "./decode.js"
+import { film } from "./film.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { reach } from "./reach.js"
@@ -11,7 +12,7 @@ import { skip } from "./skip.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, mask, parts, reach, scene, skip, terms, tree }
+const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, terms, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

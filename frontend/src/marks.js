@@ -15,6 +15,8 @@ export function write(svg, marks, { at, px, drawn, moves, colours }) {
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
   entered.each(function (node) { dress(this, node) })
+  joined.interrupt("appear").attr("opacity", null)
+  if (moves) entered.attr("opacity", 0).transition("appear").duration(moves).attr("opacity", 1)
   if (moves) glide(joined.interrupt(), moves)
   else joined.interrupt().each(function (node) { dress(this, node) })
   entered.merge(joined).order()

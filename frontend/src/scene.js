@@ -10,9 +10,9 @@ import { offerNumbers } from "./tables.js"
 import { targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
-const MOVE = 250 // ms from the old values to the new
+const MOVE = 250 // ms from the old values to the new, unless the picture says otherwise
 const SVG = "http://www.w3.org/2000/svg"
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
+export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 
 export function scene(root, header, arrays, tell) {
   const known = root.scene?.id === header.id ? root.scene : null
@@ -58,9 +58,10 @@ function build(root, id) {
   return { id, root, flow, over, below, boxes: new Map(), at: value => value }
 }
 
-// Everything as it is for what is selected now; what the server has yet to send stays as it was.
-function draw(made, moves, isMeasured = true) {
-  const now = caseOf(made.header, store.selection)
+// Everything as it is for what is selected now; what the server has yet to send stays as it was. A film says which of
+// its frames it is at, and how long it takes to get there.
+export function draw(made, moves, isMeasured = true) {
+  const now = caseOf(made.header, { ...store.selection, frame: made.root.frame })
   made.flow.toggleAttribute("data-waiting", now === undefined)
   if (now === undefined) return
   const again = made.drawn === made.header && made.now === now
@@ -74,9 +75,9 @@ function draw(made, moves, isMeasured = true) {
   for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
   // All widths before anything is written: what is written in between would have the page laid out again.
   const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length
-  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width)
+  const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? made.root.pace ?? MOVE : 0
   made.present = present
-  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves, colours, again: again && colours === panel.colours }))
+  present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
   offerNumbers(made.root, made)
 }
 
@@ -125,9 +126,9 @@ function render(made, panel, { width, moves, colours, again }) {
   const items = marks.filter(mark => mark.kind === "items").map(mark => standing(mark, at, px))
   panel.drawn = new Map([...cells, ...items].map(now => [now.id, now]))
   cancelAnimationFrame(panel.gliding)
-  if (moves && !resized && cells.some(now => from.has(now.id))) glide(panel, cells, from, colours)
+  if (moves && !resized && cells.length) glide(panel, cells, from, colours, moves)
   else paintCells(canvas, width, height, cells, colours)
-  write(svg, marks, { at, px, drawn: panel.drawn, moves: moves && !resized ? MOVE : 0, colours })
+  write(svg, marks, { at, px, drawn: panel.drawn, moves: resized ? 0 : moves, colours })
   panel.place()
 }
 
@@ -138,19 +139,23 @@ function placed(mark, at, px) {
   return { ...now, x: px(mark.x), y: px(mark.y), width: px(mark.width), height: px(mark.height), values, coarse, rows, columns }
 }
 
-// From the old values to the new, where the cells are as many as before.
-function glide(panel, cells, from, colours) {
+// From the old values and places to the new; values only where the cells are as many as before. What is new appears.
+function glide(panel, cells, from, colours, duration) {
   const began = performance.now()
   const step = time => {
-    const share = Math.min(1, Math.max(0, time - began) / MOVE), eased = 1 - (1 - share) ** 3
+    const share = Math.min(1, Math.max(0, time - began) / duration), eased = 1 - (1 - share) ** 3
     paintCells(panel.canvas, panel.width, panel.height, cells.map(now => {
-      const old = from.get(now.id)
-      if (share === 1 || !old || old.rows !== now.rows || old.columns !== now.columns) return now
+      if (share === 1) return now
+      const old = from.get(now.id), between = (before, after) => interpolateNumber(before, after)(eased)
+      if (!old) return { ...now, opacity: eased * (now.opacity ?? 1) }
+      const place = { opacity: between(old.opacity ?? 1, now.opacity ?? 1) }
+      for (const name of ["x", "y", "width", "height", "top"]) place[name] = between(old[name], now[name])
+      if (old.rows !== now.rows || old.columns !== now.columns) return { ...now, ...place }
       const values = now.values.map((value, i) => {
         const before = old.values[i]
-        return Number.isFinite(before) && Number.isFinite(value) ? interpolateNumber(before, value)(eased) : value
+        return Number.isFinite(before) && Number.isFinite(value) ? between(before, value) : value
       })
-      return { ...now, values }
+      return { ...now, ...place, values }
     }), colours)
     if (share < 1) panel.gliding = requestAnimationFrame(step)
   }

@@ -69,6 +69,8 @@ def test_a_change_is_taken_back_and_all_of_them_at_once() -> None:
     app = opened("attention", "head-off.1.3~skip.2.ffn~no-scale")
     app.button(key="sidebar.edit.1").click().run()
     assert app.query_params["edits"] == "head-off.1.3~no-scale"
+    app.button(key="frame.undo").click().run()
+    assert app.query_params["edits"] == "head-off.1.3" and app.button(key="frame.reset").label == "Undo"
     app.button(key="sidebar.reset").click().run()
     assert "edits" not in app.query_params and not app.info
     assert not app.exception

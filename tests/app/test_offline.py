@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from socket_visitor import Visitor, server
 
+from viz_model.app.frame import FIRST
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 MODELS = ("story-pre-ln", "story-bert", "translate-2017")
@@ -41,7 +43,7 @@ def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
     with server("app.py", None, **cut) as (url, _):
         for model in MODELS:
             for page in PAGES:
-                with Visitor(url, "" if page == "overview" else page, {"model": model, "lang": "en"}) as visitor:
+                with Visitor(url, "" if page == FIRST else page, {"model": model, "lang": "en"}) as visitor:
                     visitor.open()
                     assert not visitor.errors
                     assert len(visitor.elements) > 15, f"{page} of {model} shows next to nothing"

@@ -19,7 +19,7 @@ from tiers import crossed, some, turns
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import FIRST, SECTIONS
 from viz_model.drawing.cells import COLUMN, Cells
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -150,7 +150,7 @@ def test_any_text_renders(page: str, text: str, visit: Open) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "overview"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page != FIRST])
 def test_a_page_that_one_goes_to_is_the_page_at_its_address(page: str, visit: Open) -> None:
     app = visit("overview", text=CAT, lang="en", layer="1", head="2", token="3")
     app.switch_page(f"pages/{page}.py").run()
@@ -221,7 +221,7 @@ def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view(visit: Open) -> None
 
 
 # Of tiny models of every kind all pages are run in test_pages_of_every_kind.py.
-@pytest.mark.parametrize(("page", "model"), turns(PAGES, TWINS))
+@pytest.mark.parametrize(("page", "model"), turns([page for page in PAGES if page != FIRST], TWINS))
 def test_the_code_of_a_page_runs_and_agrees(page: str, model: str, visit: Open) -> None:
     app = visit(page, model=model, text=CAT, layer="1", head="2", token="3")
     shown = [block.value for block in app.code if "import viz_model" in block.value]

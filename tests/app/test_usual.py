@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from app_driver import open_page
 
+import viz_model as vm
 from viz_model.app import runs, usual
 from viz_model.app.state import ViewState
+from viz_model.topics.attention.numbers import telling
 
 MODEL, CAT = "story-pre-ln", "The cat sat on the mat"
 RUN = runs.RunKey(MODEL, CAT)
@@ -41,3 +43,14 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
     app, free = open_page(page, {"model": MODEL, "text": CAT}), place()
     assert "layer" not in app.query_params and "head" not in app.query_params
     assert any(part.value.startswith(f"Layer {free.layer} · head {free.head}:") for part in app.sidebar.markdown)
+    (why,) = [part for part in app.caption if "chosen by the app" in part.value]
+    n_heads = vm.load(MODEL).config.n_heads
+    trace = runs.trace(RUN)
+    tells = [telling.of_layer(trace, layer)[head] for layer in range(trace.n_layers) for head in range(n_heads)]
+    first, second = sorted(tells, reverse=True)[:2]
+    assert (
+        f"layer {free.layer}, head {free.head} " in why.value and f"({first:.2f}, first of {len(tells)} " in why.value
+    )
+    assert f"{second:.2f}" in why.help
+    chosen = open_page(page, {"model": MODEL, "text": CAT, "layer": "0", "head": "1"})
+    assert not any("chosen by the app" in part.value for part in chosen.caption)

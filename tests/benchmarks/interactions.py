@@ -235,7 +235,7 @@ def main() -> None:
         print(f"empty page: a click {1000 * idle:.0f} ms")
         print("page | what | painted, ms | ratio (target 0.6) | texts, ms | ratio (target 2)")
         for name in told.pages:
-            page = opened(browser, f"{app}/{'' if name == 'overview' else name}?{query}", told.slower)
+            page = opened(browser, f"{app}/{name}?{query}", told.slower)
             for what in ("head", "layer", "token"):
                 if what in WITHOUT.get(name, set()):
                     continue

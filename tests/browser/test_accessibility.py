@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_driver import Visit, settle
 from doors import all_open
 
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -109,7 +109,7 @@ def unroll(page: Any) -> None:
 def test_nobody_is_kept_out(page_name: str, screen: Screen, visit: Visit, met: dict[str, set[Known]]) -> None:
     options = {**screen.options, "color_scheme": screen.scheme}
     tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
-    path = "/" if page_name == "overview" else f"/{page_name}"
+    path = "/" if page_name == FIRST else f"/{page_name}"
     page = visit(path, options=options, lang=screen.language, layer="1", **all_open(page_name), tab=tab)
     unroll(page)
     found = violations(page)

@@ -12,7 +12,7 @@ from browser_driver import NARROW, WIDE, Visit, open_section, query, settle, wai
 from doors import all_open
 
 import viz_model as vm
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -43,6 +43,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
     name: str, title: str, visit: Visit, fresh_app_url: str
 ) -> None:
     asked = {"model": "story-post-ln", "layer": "2", "head": "3", "text": "The cat sat on the mat"}
+    asked |= {"door_large": "1"} if name == "attention" else {}
     page = visit(f"/{name}", base=fresh_app_url, **asked)
     assert page.locator("[data-testid=stMain] h2").first.inner_text() == title
     assert page.get_by_role("link", name="Overview").count() == 1
@@ -54,7 +55,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 
 
 def test_overview_paints_the_run_without_being_asked(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/overview")
     panels = page.locator(".st-key-overview-picture .panel > canvas")
     panels.first.wait_for()
     # Cells are a hue in many strengths.
@@ -88,7 +89,7 @@ TYPED = """() => {
 def test_every_page_fits_can_be_read_and_shows_markup_as_text(
     page_name: str, options: dict[str, Any], visit: Visit
 ) -> None:
-    path = "/" if page_name == "overview" else f"/{page_name}"
+    path = "/" if page_name == FIRST else f"/{page_name}"
     typed, language = (MARKUP, "en") if options is WIDE else ("Tom says 你好 to his 🙂 friend", "zh")
     page = visit(path, options=options, text=typed, layer="1", lang=language, **all_open(page_name))
     assert page.locator("[data-testid=stException]").count() == 0
@@ -120,7 +121,7 @@ def test_every_page_shows_every_kind_of_model(
     options, language, comes_from = OTHERS[model]
     if comes_from:
         package(comes_from)
-    path = "/" if page_name == "overview" else f"/{page_name}"
+    path = "/" if page_name == FIRST else f"/{page_name}"
     view = {"text": "The cat sat on the 🙂 mat", "model": model, "layer": "1", "head": "2", "lang": language}
     page = visit(path, options=options, **view, **all_open(page_name))
     assert query(page)["model"] == model
@@ -146,7 +147,7 @@ HEADS = ".st-key-attention-grid .target.whole"
 
 
 def test_a_click_picks_a_head(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="0")
+    page = visit("/attention", text="The cat sat on the mat", layer="0", door_large="1")
     page.locator(HEADS).nth(4).click()
     wait_for_query(page, head="4")
     page.get_by_text("Head 4 of layer 0 in large").wait_for()
@@ -166,7 +167,7 @@ def test_pointing_at_a_head_names_both_tokens_and_the_value(visit: Visit) -> Non
 
 
 def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", token="4")
+    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", token="4", door_large="1")
     picture = page.locator(".st-key-attention-head")
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
     picture.locator(".cell").first.focus()
@@ -185,7 +186,7 @@ def test_a_cell_tells_its_number_and_a_click_how_it_was_made(visit: Visit) -> No
 
 
 def test_lines_join_queries_and_keys_and_a_click_follows_a_query(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
+    page = visit("/attention", text="The cat sat on the mat", layer="1", head="2", door_large="1")
     expected = vm.load("story-pre-ln").trace("The cat sat on the mat")["blocks.1.attn.pattern"][2]
     lines = page.locator(".st-key-attention-lines")
     lines.locator(".target[data-mark='target.3']").click()
@@ -199,11 +200,11 @@ def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
     page.locator(".chip").nth(2).click()
     wait_for_query(page, token="2")
     assert page.locator(".chip").nth(2).get_attribute("aria-pressed") == "true"
-    assert "·sat" in page.locator("h3").nth(1).inner_text()
+    assert "·sat" in page.locator("h3").first.inner_text()
 
 
 def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
-    page = visit("/", text="The cat")
+    page = visit("/overview", text="The cat")
     box = page.get_by_role("textbox").first
     box.press("End")
     box.type(" sat on the mat", delay=30)
@@ -223,10 +224,10 @@ def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
 
 
 def test_a_link_shows_a_friend_the_same(visit: Visit) -> None:
-    page = visit("/attention", text="The cat sat on the mat")
+    page = visit("/attention", text="The cat sat on the mat", door_large="1")
     page.locator(HEADS).nth(5).click()
     wait_for_query(page, head="5")
-    page.get_by_text("Head 5 of layer").wait_for()
+    page.get_by_text("in large", exact=False).filter(has_text="Head 5 of layer").first.wait_for()
     settle(page)
     friend = visit(urlparse(page.url).path, **query(page))
     read = "() => document.querySelector('[data-testid=stMain]').innerText"
@@ -243,7 +244,7 @@ def test_the_language_switches_in_place(visit: Visit) -> None:
 
 def test_the_language_of_the_browser_is_the_default(visit: Visit) -> None:
     page = visit("/", options={**WIDE, "locale": "zh-CN"})
-    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "总览"
+    assert page.locator("[data-testid=stMain] h2").first.inner_text() == "你看到的是什么"
 
 
 def test_a_megabyte_pasted_is_kept_and_the_app_goes_on(visit: Visit) -> None:
@@ -287,7 +288,7 @@ def test_the_numbers_come_as_csv(visit: Visit) -> None:
 
 def test_a_mask_drawn_by_hand_runs_the_model_again(visit: Visit) -> None:
     page = visit("/attention", text="The cat sat on the mat", layer="1", head="2")
-    page.get_by_role("tab", name="Another mask").click()
+    page.get_by_text("Try another mask").click()
     page.get_by_text("drawn by hand").click()
     cells = page.get_by_role("checkbox").filter(has_not=page.locator("input"))
     cells.first.wait_for()

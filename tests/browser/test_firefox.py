@@ -43,7 +43,7 @@ def visit(firefox: Firefox, app_url: str) -> Iterator[Visit]:
         page = firefox.new_page()
         pages.append(page)
         asked = "&".join(f"{key}={quote(value)}" for key, value in {"text": TEXT, **query}.items())
-        page.open(f"{app_url}/{'' if name == 'overview' else name}?{asked}", width, height)
+        page.open(f"{app_url}/{name}?{asked}", width, height)
         page.evaluate(DEEP)
         return page
 

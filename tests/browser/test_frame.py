@@ -131,7 +131,7 @@ def test_a_page_is_printed_whole_and_alone(visit: Visit) -> None:
 
 
 def test_on_a_phone_the_answer_is_in_sight(visit: Visit) -> None:
-    page = visit("/", options=NARROW, text=TEXT, lang="en")
+    page = visit("/overview", options=NARROW, text=TEXT, lang="en")
     answer = page.get_by_text("first guess is").bounding_box()
     assert answer["y"] + answer["height"] <= 844
 

@@ -52,7 +52,7 @@ def rested(page: Any) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{'' if stage == 'overview' else stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
+    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
     wanted = {
         "token": (".chip", 3, {"token": "3"}),
         "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
@@ -69,7 +69,7 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
 
 
 def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)
     title = page.locator("h3").filter(has_text="in large")
     assert "Head 3 of layer 1" in title.inner_text()

@@ -8,8 +8,10 @@ import viz_model as vm
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 EXAMPLES = (
+    "Tom had a cat and a dog. The cat and the",
     "Once upon a time, there was a little girl named",
     "The cat sat on the mat because it was",
+    "小明有一只猫和一只狗。他喜欢猫和",
     "我爱深度学习",
     "从前，有一只小兔子",
     "Tom says 你好 to his friend 小明",

@@ -19,7 +19,7 @@ from viz_model.app import components, state
 from viz_model.app.texts import LANGUAGES, Texts
 
 SECTIONS = {
-    "": ("overview",),
+    "": ("walk", "overview"),
     "section_input": ("tokens", "embedding"),
     "section_machine": ("attention", "position", "block"),
     "section_output": ("next_token", "attribution"),
@@ -29,6 +29,8 @@ SECTIONS = {
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
 DESK = "lessons"
 """Where lessons begin and end: a page of no run."""
+FIRST = "walk"
+"""What the bare address opens."""
 FORMER = {
     "why": "attribution",
     "break_it": "ablations",
@@ -36,6 +38,8 @@ FORMER = {
     "pre_post_ln": "norm_placement",
 }
 """Addresses that pages had before: links to them still open the page, on what they ask for."""
+
+_BACK = "frame.back"
 
 _STYLE = "<style>{}{}</style>".format(
     *((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("frame.css", "access.css"))
@@ -58,8 +62,8 @@ def navigation() -> Navigation:
         name: st.Page(
             f"pages/{name}.py",
             title=t(f"common.page_{name}"),
-            url_path=None if name == "overview" else name,
-            default=name == "overview",
+            url_path=None if name == FIRST else name,
+            default=name == FIRST,
         )
         for names in SECTIONS.values()
         for name in names
@@ -177,11 +181,22 @@ def bar(t: Texts) -> tuple[Any, Any]:
     return head, line
 
 
-def go(page: str, **changes: Any) -> None:
-    """Open a page on the next run, with changes to the view; a callback cannot switch pages itself."""
+def go(page: str, back: tuple[str, str] | None = None, /, **changes: Any) -> None:
+    """Open a page on the next run, with changes to the view; a callback cannot switch pages itself.
+
+    ``back`` is the page that one comes from, and what the way back to it is called: it stands on the page that opens.
+    """
     st.session_state["frame.go"] = page
+    st.session_state[_BACK] = None if back is None else (page, *back)
     state.put(**changes)
     state.run_again()
+
+
+def back(page: str, pages: dict[str, Any]) -> None:
+    """The way back to the page that led here, where one did."""
+    opened, name, label = st.session_state.get(_BACK) or ("", "", "")
+    if opened == page:
+        st.page_link(pages[name], label=label, icon=":material/arrow_back:", width="content")
 
 
 def start(trace: vm.Trace, t: Texts) -> str:

@@ -50,7 +50,7 @@ def chips(view: ViewState, t: Texts) -> None:
         return
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
         st.markdown(f"**{t('edits.title')}**", help=t("edits.help"))
-        _undo_all("sidebar.reset", t)
+        _undo("sidebar.reset", t("edits.reset"), ())
     with st.container(horizontal=True, gap="xsmall", key="sidebar_edits"):
         for n, edit in enumerate(view.edits):
             rest = view.edits[:n] + view.edits[n + 1 :]
@@ -64,14 +64,15 @@ def chips(view: ViewState, t: Texts) -> None:
             )
 
 
-def _undo_all(key: str, t: Texts) -> None:
+def _undo(key: str, label: str, rest: tuple[Edit, ...]) -> None:
+    """A button that leaves ``rest`` of the changes."""
     st.button(
-        t("edits.reset"),
+        label,
         key=key,
-        icon=":material/restart_alt:",
+        icon=":material/undo:" if rest else ":material/restart_alt:",
         type="tertiary",
         on_click=state.update,
-        kwargs={"edits": ()},
+        kwargs={"edits": rest},
     )
 
 
@@ -116,7 +117,7 @@ _PARTS = {
 
 
 def banner(run: runs.RunKey, position: int, t: Texts) -> None:
-    """Above an edited run: what it predicts, what it would have predicted, and the way back to that."""
+    """Above an edited run: what it predicts, what it would have predicted, and the ways back to that."""
     found = effect(run, position)
     site = t("edits.nowhere") if found.first is None else literal(found.first)
     if found.before is None or found.after is None:
@@ -135,7 +136,10 @@ def banner(run: runs.RunKey, position: int, t: Texts) -> None:
         text += f"\n\n{t('edits.structure', parts=parts)}"
     with st.container(key="frame_banner", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.info(text, icon=":material/science:")
-        _undo_all("frame.reset", t)
+        changes = edits.parse(run.edits)
+        if len(changes) > 1:
+            _undo("frame.undo", t("edits.undo"), changes[:-1])
+        _undo("frame.reset", t("edits.reset" if len(changes) > 1 else "edits.undo"), ())
 
 
 def fitting(run: runs.RunKey, t: Texts) -> vm.Trace:

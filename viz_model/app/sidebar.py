@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import describe, interventions, runs, state
+from viz_model.app import describe, interventions, runs, share, state
 from viz_model.app.state import ViewState
 from viz_model.app.texts import LANGUAGES, Texts
 
@@ -34,7 +33,8 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     place = st.container(key="sidebar_place")
     interventions.chips(view, t)
     language(view, t)
-    link(view, t)
+    if not st.context.is_embedded:
+        share.door(view, t)
     return Slots(place, st.container())
 
 
@@ -78,17 +78,6 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 def language(view: ViewState, t: Texts) -> None:
     """The languages of the app."""
     _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
-
-
-@st.fragment(key=state.LINK)
-def link(view: ViewState, t: Texts) -> None:
-    """The address of what is shown."""
-    view = state.now(view)
-    state.write(view)
-    with st.popover(t("common.share"), width="stretch", icon=":material/link:"):
-        st.write(t("common.share_help"))
-        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query())}"
-        st.code(address, language=None, wrap_lines=True)
 
 
 def _choice(

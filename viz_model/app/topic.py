@@ -18,11 +18,13 @@ from viz_model.app import (
     glossary,
     head_picker,
     interventions,
+    lent,
     onward,
     pictures,
     runs,
     selection,
     sentence,
+    share,
     sidebar,
     state,
     stations,
@@ -34,7 +36,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Side
 
 C = TypeVar("C")
 
@@ -113,10 +115,19 @@ class Layout(Generic[C]):
     def draw(self, page: Page) -> None:
         given = self.of(page)
         for section in self.sections:
-            if isinstance(section, Door):
-                section.draw(page, given)
-            else:
+            if not isinstance(section, Door):
                 section(given)
+        with st.container(gap="xsmall"):
+            self._doors(page, given)
+        if self.question is not None:
+            self.question(given)
+        elif self.tabs is not None:
+            elements.question(page)
+
+    def _doors(self, page: Page, given: C) -> None:
+        """All of them, one close to the other."""
+        for door in self.doors:
+            door.draw(page, given)
         if self.tabs is not None:
             tabs = partial(elements.four_tabs, page, *(partial(tab, given) for tab in self.tabs))
             label = f"**{page.t('common.apart')}** · {page.t('common.apart_line')}"
@@ -124,10 +135,6 @@ class Layout(Generic[C]):
         if self.trials is not None:
             label = f"**{page.t('common.trials')}** · {page.t('common.trials_line')}"
             elements.door(page, TRIALS, label, partial(self.trials.draw, page))
-        if self.question is not None:
-            self.question(given)
-        elif self.tabs is not None:
-            elements.question(page)
 
 
 def itself(page: Page) -> Page:
@@ -147,6 +154,9 @@ class Topic:
         without: fields of the view that make no difference to it.
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
+        telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
+        is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
+        needs: which models it can show; None where it shows all.
     """
 
     name: str
@@ -156,6 +166,9 @@ class Topic:
     without: frozenset[str] = frozenset()
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
+    telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
+    is_bare: bool = False
+    needs: Callable[[ModelConfig], bool] | None = None
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
@@ -204,6 +217,7 @@ def show(topic: Topic) -> None:
     pages = frame.navigation().pages
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
+    view = lent.fitted(view, topic.name, topic.needs)
     t = Texts(view.lang)
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
@@ -224,6 +238,9 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
+    if st.context.is_embedded and taught is None:
+        with places.line:
+            share.whole(view, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
@@ -237,8 +254,9 @@ def show(topic: Topic) -> None:
         with places.body:
             lesson_step.curtain(t)
         return
+    has_chips = not topic.is_bare and (taught is None or "tokens" in taught.step.controls)
     parts: dict[str, tuple[Any, Callable[[_Opened], None]]] = {
-        state.TOKENS: (places.head if taught is None or "tokens" in taught.step.controls else None, _tokens),
+        state.TOKENS: (places.head if has_chips else None, _tokens),
         state.PLACE: (slots.place, _place),
         state.ASK: (slots.ask, _ask),
     }
@@ -290,17 +308,27 @@ def _body(opened: _Opened) -> None:
         own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
         interventions.banner(page.run_key, own_token, t)
     derivation.watch(page.name, view, trace, t)
-    own = page.text_key == page.name
+    if not opened.topic.is_bare:
+        _head(opened, page)
+    pictures.begin()
+    opened.topic.draw(page)
+    if not opened.topic.is_bare and view.lesson is None:
+        onward.neighbours(page)
+    _bridge(opened)
+
+
+def _head(opened: _Opened, page: Page) -> None:
+    """What a page is called, where it stands, and what it is about."""
+    t, own = opened.t, page.text_key == page.name
     with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
+        if not {"layer", "head"} <= page.without:
+            usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
+        frame.back(page.name, opened.pages)
+    lent.mark(t)
     elements.see(page, "lead")
-    pictures.begin()
-    opened.topic.draw(page)
-    if view.lesson is None:
-        onward.neighbours(page)
-    _bridge(opened)
 
 
 @st.fragment(key=state.BRIDGE)
@@ -316,10 +344,10 @@ def _now(opened: _Opened) -> Page:
     lm, run = runs.model(opened.run_key.model), runs.trace(opened.run_key)
     fitted = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
     side = fitted.stack(lm.config)
-    layer, head = usual.place(opened.run_key, fitted, side, opened.topic.part)
-    view = state.shown(fitted, layer=layer, head=head)
     trace = run.at(side)
-    token = _asked_about(trace, view) if view.token is None else min(view.token, len(trace) - 1)
+    token = _asked_about(trace, fitted) if fitted.token is None else min(fitted.token, len(trace) - 1)
+    layer, head = _place_of(opened, fitted, side, token)
+    view = state.shown(fitted, layer=layer, head=head)
     if trace.model is not lm.model:  # an edit has taken a part out of it
         lm = replace(lm, model=trace.model)
     return Page(
@@ -327,11 +355,19 @@ def _now(opened: _Opened) -> Page:
     )
 
 
+def _place_of(opened: _Opened, view: ViewState, side: Side, token: int) -> usual.Place:
+    """The layer and head that are looked at."""
+    if opened.topic.telling is not None and view.layer is None and view.head is None:
+        told = opened.topic.telling(runs.trace(opened.run_key.plain).at(side), token)
+        if told is not None:
+            return usual.Place(*told)
+    return usual.place(opened.run_key, view, side, opened.topic.part)
+
+
 def _usual(opened: _Opened, page: Page) -> dict[str, int]:
     """What is looked at where an address names nothing."""
-    nowhere = replace(state.current(), layer=None, head=None)
-    place = usual.place(opened.run_key, nowhere, page.trace.stack.side, opened.topic.part)
-    return {**place._asdict(), "token": _asked_about(page.trace, page.view)}
+    nowhere, token = replace(state.current(), layer=None, head=None), _asked_about(page.trace, page.view)
+    return {**_place_of(opened, nowhere, page.trace.stack.side, token)._asdict(), "token": token}
 
 
 def _asked_about(trace: vm.Trace, view: ViewState) -> int:

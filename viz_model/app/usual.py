@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import streamlit as st
+
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts
 from viz_model.config import Side
 from viz_model.topics.attention.numbers import telling
 
@@ -26,14 +29,31 @@ def place(run: runs.RunKey, view: ViewState, side: Side, part: str) -> Place:
     """
     if view.layer is not None and view.head is not None:
         return Place(view.layer, view.head)
+    tells = _tells(run, view, side, part)
+    best = max(tells, key=tells.__getitem__)
+    return best if view.head is None else Place(best.layer, view.head)
+
+
+def mark(run: runs.RunKey, view: ViewState, side: Side, part: str, t: Texts) -> None:
+    """How the head that is shown was chosen, with its number; nothing where the visitor has chosen one."""
+    if view.head is not None:
+        return
+    tells = _tells(run, view, side, part)
+    best, *others = sorted(tells, key=tells.__getitem__, reverse=True)
+    if others:
+        facts = {"n": len(tells), "much": f"{tells[best]:.2f}", "second": f"{tells[others[0]]:.2f}"}
+        said = t("common.usual", layer=best.layer, head=best.head, **facts)
+        st.caption(said, help=t("common.usual_help", **facts), width="content")
+
+
+def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Place, float]:
+    """How much each head tells of this sentence, of those layers that may be shown."""
     trace = runs.trace(run.plain).at(side)
     part = part if f"blocks.0.{part}.pattern" in trace else "attn"
     among = telling.layers(trace) if view.layer is None else (view.layer,)
-    tells = {
+    return {
         Place(layer, head): much for layer in among for head, much in enumerate(_of_layer(run.plain, side, layer, part))
     }
-    best = max(tells, key=tells.__getitem__)
-    return best if view.head is None else Place(best.layer, view.head)
 
 
 @cached()

@@ -26,10 +26,12 @@ class Offer(NamedTuple):
 
     Attributes:
         models: the configs of the models by name.
+        first: the page of an address without one.
         wrong: what is wrong with a page and the query of its address; None where nothing is.
     """
 
     models: Mapping[str, ModelConfig]
+    first: str
     wrong: Callable[[str, Mapping[str, str]], str | None]
 
 
@@ -174,7 +176,7 @@ def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -
 def _view(table: _Table, address: str, offer: Offer) -> View:
     """What an address shows: ``attention?layer=1``, or one that was copied whole."""
     parts = urlsplit(address)
-    page = parts.path.rstrip("/").rpartition("/")[2] or "overview"
+    page = parts.path.rstrip("/").rpartition("/")[2] or offer.first
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = {key: value for key, value in pairs if key not in PINNED and not key.startswith("lesson")}
     if problem := offer.wrong(page, query):

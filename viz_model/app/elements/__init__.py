@@ -2,7 +2,7 @@
 
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import figure, heat_rows, picture, source
+from viz_model.app.elements.figure import figure, film, heat_rows, picture, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
@@ -16,6 +16,7 @@ __all__ = [
     "control",
     "door",
     "figure",
+    "film",
     "fold",
     "formula",
     "four_tabs",

@@ -16,7 +16,8 @@ from viz_model.app.texts import literal
 from viz_model.drawing import plot
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.heatmap import Pool
-from viz_model.drawing.scene import Scene
+from viz_model.drawing.scene import Cells as SceneCells
+from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
 from viz_model.drawing.strips import scene as strips_scene
@@ -82,6 +83,18 @@ def picture(
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked)
 
 
+def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:
+    """Draw a film; ``on_pick`` is told where the visitor goes on."""
+
+    def named(scene: Scene) -> Scene:
+        panels = [replace(panel, marks=[_named(page, mark) for mark in panel.marks]) for panel in scene.panels]
+        return replace(scene, panels=panels)
+
+    frames = [replace(frame, scene=named(frame.scene)) for frame in made.frames]
+    data = replace(made, frames=frames).encode()
+    components.picture(data, key=f"{page.text_key}.{key}", on_pick=on_pick, on_ask=derivation.picked)
+
+
 def heat_rows(
     page: Page,
     view: StripsView | Callable[[Page], StripsView | None],
@@ -115,6 +128,10 @@ def source(page: Page, *names: str) -> None:
     labels = [page.t.site_label(page.trace.site(name)) for name in names]
     code = [f"{literal(page.trace.full_name(name))} [{sized(page, name)}]" for name in names]
     st.caption(" · ".join(labels), help="\n\n".join(code))
+
+
+def _named(page: Page, mark: Mark) -> Mark:
+    return replace(mark, where=_known(page, mark.where)) if isinstance(mark, SceneCells) else mark
 
 
 def _known(page: Page, cells: Cells | None) -> Cells | None:

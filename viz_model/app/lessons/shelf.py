@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from viz_model import topics
-from viz_model.app import runs, state
+from viz_model.app import frame, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.texts import Texts
 from viz_model.lessons import keys, shelf
@@ -33,7 +33,7 @@ def _read(files: tuple[tuple[str, int], ...]) -> shelf.Shelf:
 
 def offer() -> Offer:
     """What a lesson may name on this server. A visitor's own models are in nobody's lesson."""
-    return Offer(runs.configs(), wrong)
+    return Offer(runs.configs(), frame.FIRST, wrong)
 
 
 def wrong(page: str, query: Mapping[str, str]) -> str | None:

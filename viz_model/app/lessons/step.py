@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import frame, runs, sidebar, state
+from viz_model.app import frame, runs, share, sidebar, state
 from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
@@ -128,7 +128,7 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
         _back_to_view(taught, t)
         with st.popover(t("lesson.more"), type="tertiary", icon=":material/more_horiz:", key="lesson_more"):
             sidebar.language(view, t)
-            sidebar.link(view, t)
+        share.door(view, t)
         if st.button(t("lesson.leave"), key="lesson.leave", type="tertiary", icon=":material/close:"):
             frame.lead(frame.DESK, {"lang": lang})
     return Slots(place, None)

@@ -4,6 +4,7 @@ Import from here; :mod:`.marks` says what there is.
 """
 
 from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged
+from viz_model.drawing.scene.film import Film, Frame
 from viz_model.drawing.scene.marks import (
     Cells,
     Items,
@@ -27,6 +28,8 @@ from viz_model.drawing.scene.marks import (
 __all__ = [
     "Case",
     "Cells",
+    "Film",
+    "Frame",
     "Items",
     "Key",
     "Labels",

@@ -97,17 +97,20 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
         scenes: by selection; ``present`` is one of them.
     """
     cases = [present, *(case for case in scenes if case != present)]
-    data = _encoded(by, scenes, cases, is_coarse=False)
+    data = encoded(by, scenes, cases, is_coarse=False)
     if len(data) > MOST_BYTES and len(cases) > 1:
-        data = _encoded(by, scenes, cases, is_coarse=True)
+        data = encoded(by, scenes, cases, is_coarse=True)
     while len(data) > MOST_BYTES and len(cases) > 1:
         kept = max(1, min(len(cases) - 1, int(len(cases) * MOST_BYTES / len(data))))
         cases = cases[:kept]
-        data = _encoded(by, scenes, cases, is_coarse=True)
+        data = encoded(by, scenes, cases, is_coarse=True)
     return Merged(data, frozenset(cases))
 
 
-def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool) -> bytes:
+def encoded(
+    by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool, **more: Any
+) -> bytes:
+    """All of these cases together, whatever their size; ``more`` goes into the header."""
     arrays = _Arrays()
     first, of_all = (
         scenes[cases[0]],
@@ -122,6 +125,7 @@ def _encoded(by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Ca
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
         **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
         "panels": _merged_by_id([scene["panels"] for scene in of_all]),
+        **more,
     }
     return framed(header, arrays)
 

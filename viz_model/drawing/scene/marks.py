@@ -82,6 +82,7 @@ class Cells(Answering):
         digits: behind the point, of a value that is said.
         empty: whether cells without a number are left empty, and not marked as masked.
         coarse: whether a byte a number is enough, because none is told.
+        opacity: of all of them.
     """
 
     id: str
@@ -114,6 +115,7 @@ class Cells(Answering):
     digits: int = 4
     empty: bool = False
     coarse: bool = False
+    opacity: float = 1
 
 
 @dataclass(frozen=True, kw_only=True)

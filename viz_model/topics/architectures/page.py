@@ -21,9 +21,9 @@ PAIR = Layout(
     of=Pair.of,
     sections=(
         plan.section,
+        Door("parts", (plan.parts_table,)),
         Door("sentence", (sentence.section,), (choices.TOKEN,)),
-        Door("where", (where.section, where.tree), (choices.TREE,)),
-        Door("memory", (cache.section,), (choices.BYTES, choices.LENGTH)),
+        Door("where", (where.section, where.tree, cache.section), (choices.TREE, choices.BYTES, choices.LENGTH)),
         Door("kinds", (kinds.section,)),
     ),
     tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),

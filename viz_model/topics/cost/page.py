@@ -10,7 +10,7 @@ TOPIC = Topic(
         of=itself,
         sections=(
             counted.section,
-            Door("measured", (measured.section,)),
+            Door("measured", (counted.products, measured.section)),
             Door("why", (waiting.section, order.section, many.section), (choices.ORDER,)),
             Door("cache", (generated.section,)),
             Door("stacks", (stacks.section,), (choices.N_TARGET,)),

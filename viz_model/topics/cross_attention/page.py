@@ -24,8 +24,7 @@ SHOWN = Layout(
     sections=(
         lines.section,
         one_token.steps,
-        Door("maps", (maps.section,)),
-        Door("sum", (one_token.sum, reading.section)),
+        Door("maps", (maps.section, one_token.sum, reading.section)),
         Door("decoding", (decoding.section,)),
         Door("wiring", (wiring.section,)),
     ),
@@ -40,7 +39,9 @@ def _layout(page: Page) -> Layout[Any]:
     return SHOWN if exists(page.lm.config) else MISSING
 
 
-TOPIC = Topic(name="cross_attention", layout=_layout, layouts=(SHOWN, MISSING), choices=choices.ALL, part="cross")
+TOPIC = Topic(
+    name="cross_attention", layout=_layout, layouts=(SHOWN, MISSING), choices=choices.ALL, part="cross", needs=exists
+)
 
 
 def run() -> None:

@@ -17,9 +17,8 @@ CUT = Layout(
     of=Beside.of,
     sections=(
         cuts.section,
-        counts.section,
         word.section,
-        Door("odd", (odd.section,)),
+        Door("odd", (counts.section, odd.section)),
         Door("known", (known.section,)),
         Door("textbook", (textbook.section,)),
     ),

@@ -29,5 +29,11 @@ def section(pair: Pair) -> None:
                     for element in changed:
                         formulas = "\n\n".join(f"${site.formula}$" for site in element.sites)
                         st.markdown(f"**{name_of(element, words, label)}**\n\n{formulas}")
+
+
+def parts_table(pair: Pair) -> None:
+    """All parts of both, first those that differ."""
+    page, words = pair.page, pair.page.words
+    rows = parts.part_rows(*pair.lms)
     scene = parts.parts_scene(rows, (pair.own.lm.name, pair.other.lm.name), words, page.t)
     components.parts(scene, key="architectures.parts", on_pick=frame.go)

@@ -28,8 +28,6 @@ def section(page: Page) -> None:
         elements.figure(page, draw_shares(view, words), "shares", page.words("shares_alt"))
         st.markdown(f"#### {page.words('curves_title', **said)}")
         elements.figure(page, draw_curves(curves, words), "curves", page.words("curves_alt"))
-        headings = [page.words("multiplications"), *(f"n\u00a0=\u00a0{n:,}" for n in view.lengths)]
-        table(headings, [(page.words(name), values) for name, values in view.rows()])
     with see:
         elements.see(page, **said, model=literal(page.view.model))
         elements.see(page, "counted", **said, context=f"{config.n_context:,}", pairs=_share_of_pairs(page, length))
@@ -42,6 +40,13 @@ def section(page: Page) -> None:
                 n=view.facts()["n2"],
                 saved=_share_of_pairs(page, view.lengths[-1]),
             )
+
+
+def products(page: Page) -> None:
+    """The multiplications themselves."""
+    view = SharesView.of(page.lm.config, page.trace.stack.side, len(page.trace), n_source(page))
+    headings = [page.words("multiplications"), *(f"n\u00a0=\u00a0{n:,}" for n in view.lengths)]
+    table(headings, [(page.words(name), values) for name, values in view.rows()])
 
 
 def _share_of_pairs(page: Page, length: int) -> str:

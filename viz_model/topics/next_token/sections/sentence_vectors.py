@@ -125,7 +125,8 @@ def hand(compared: Compared) -> None:
         d = int(worked["d"])
         elements.records(page, f"{d}", {"t": page.token_labels, f"[{d}]": token_vectors(page.trace)[:, d].tolist()})
         a, b = map(sentence_vector, (page.trace, compared.others[0]))
-        elements.records(page, "products", {"d": range(len(a)), "a": a.tolist(), "b": b.tolist(), "a·b": (a * b).tolist()})
+        columns = {"d": range(len(a)), "a": a.tolist(), "b": b.tolist(), "a·b": (a * b).tolist()}
+        elements.records(page, "products", columns)
 
 
 def code(compared: Compared) -> None:

@@ -1,0 +1,80 @@
+"""The walk from start to end in a real browser: it plays, waits for a guess, and its stage is never torn down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_driver import Visit, settle, wait_for_query
+
+from viz_model.topics.walk.choices import STOPS
+
+pytestmark = pytest.mark.browser
+
+SCREENS: list[dict[str, Any]] = [
+    {"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))
+]
+FILM = ".viz-film"
+
+
+def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
+    page = visit("/", options=SCREENS[0], lang="en")
+    assert "What you are looking at" in page.locator("[data-testid=stMain] h2").first.inner_text()
+    panel = page.locator(f"{FILM} .panel").first
+    panel.evaluate("panel => { panel.dataset.first = 'yes' }")
+    # It waits for a guess, then plays.
+    assert page.locator(f"{FILM} .caption").inner_text() == "A text. What comes next?"
+    page.locator("[data-testid=stButtonGroup] button").filter(has_text="dog").click()
+    page.get_by_text("You and the model agree").wait_for()
+    page.get_by_text("The model's guesses, each with its probability").wait_for()
+    seen = []
+    while True:
+        title = page.locator("[data-testid=stMain] h2").first.inner_text()
+        seen.append(title)
+        height = page.evaluate(
+            """() => {
+              const main = document.querySelector('[data-testid=stMain]')
+              return main.scrollHeight - main.clientHeight
+            }"""
+        )
+        assert height <= 1, title
+        if page.locator(f"{FILM} .next").is_disabled():
+            break
+        if len(seen) % 2 == 0:  # after the guess arrows belong to its options
+            page.keyboard.press("ArrowRight")
+        else:
+            page.locator(f"{FILM} .next").click()
+        page.wait_for_function(
+            "title => document.querySelector('[data-testid=stMain] h2').innerText !== title", arg=title
+        )
+        settle(page)
+    assert len(seen) == len(set(seen)) == len(STOPS) - 1  # this model reads no second text
+    assert page.locator(f"{FILM} .panel").first.get_attribute("data-first") == "yes"
+    assert page.locator("[data-testid=stException]").count() == 0
+    # Back by the bar, and a door that leads back.
+    page.locator(f"{FILM} .stop").nth(5).click()
+    wait_for_query(page, stop="question")
+    page.get_by_role("button", name="Look closer").click()
+    page.wait_for_url("**/attention**")
+    settle(page)
+    page.get_by_role("link", name="Back to the walk").click()
+    wait_for_query(page, stop="question")
+
+
+@pytest.mark.parametrize("options", SCREENS[1:], ids=["1024", "390"])
+def test_stops_fit_smaller_screens(options: dict[str, Any], visit: Visit) -> None:
+    for stop in ("look", "question", "again", "break"):
+        page = visit("/", options={**options, "reduced_motion": "reduce"}, lang="en", stop=stop)
+        over = page.evaluate(
+            """() => {
+              const main = document.querySelector('[data-testid=stMain]')
+              return [main.scrollHeight - main.clientHeight, main.scrollWidth - main.clientWidth]
+            }"""
+        )
+        assert max(over) <= 1, (stop, over)
+        # Without motion it does not play by itself, and every frame is a step away.
+        step = page.locator(f"{FILM} .player .step")
+        while step.is_enabled():
+            step.click()
+        assert page.locator(f"{FILM} .caption").inner_text()
+        page.close()

@@ -1,0 +1,134 @@
+"""The walk: the films of all stops are of the run, on every bundled model; guesses, jumps and doors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import scenes
+from app_driver import mounts, open_page, tell
+from bundled_models import NAMES, example
+
+import viz_model as vm
+from viz_model.app import runs
+from viz_model.app.page import Page
+from viz_model.app.state import Shown
+from viz_model.app.texts import Texts
+from viz_model.drawing.scene.film import MOST_BYTES
+from viz_model.topics.walk.choices import STOPS
+from viz_model.topics.walk.numbers import views
+from viz_model.topics.walk.sections import films
+
+DEFAULT = {"lang": "en"}
+
+
+def page_of(name: str, language: str) -> Page:
+    """The page on a bundled model, as it is opened."""
+    lm = runs.model(name)
+    whole = example(lm)
+    trace = whole.at(lm.config.sides[-1])
+    view = Shown(model=name, text=whole.text, layer=1, head=2, lang=language, page="walk")
+    return Page("walk", "walk", view, lm, trace, Texts(language), len(trace) - 1, {})
+
+
+def sent_films(page: Page) -> dict[str, scenes.Sent]:
+    passed = films.stops(page)
+    titles = tuple(page.words(f"stop_{name}") for name in passed)
+    return {stop: scenes.read(films.film(page, stop, passed, titles, None).encode()) for stop in passed}
+
+
+@pytest.mark.parametrize(("name", "language"), [(name, ("en", "zh")[n % 2]) for n, name in enumerate(NAMES)])
+def test_every_stop_is_drawn_of_the_run(name: str, language: str) -> None:
+    page = page_of(name, language)
+    found = sent_films(page)
+    assert ("source" in found) == (page.lm.config.kind == "encoder_decoder")
+    assert ("learnt" in found) and set(found) <= set(STOPS)
+    chips: dict[str, set[tuple[Any, ...]]] = {}
+    n_checked = 0
+    for stop, sent in found.items():
+        told = sent.header["film"]
+        size = len(json.dumps(sent.header)) + sum(array.nbytes for array in sent.arrays)
+        assert size < 2 * MOST_BYTES and all(told["captions"]) and "{{" not in str(told)
+        assert len(sent.cases) == len(told["captions"]) == len(told["seconds"])
+        for case in range(len(sent.cases)):
+            marks = sent.marks(case)
+            assert len({mark["id"] for mark in marks}) == len(marks), stop
+            for mark in marks:
+                if mark["id"].startswith("chip."):
+                    chips.setdefault(mark["id"], set()).add(
+                        (str(mark.get("x")), mark["y"], mark["height"], mark["fill"])
+                    )
+            for which, drawn in sent.cells(case):
+                asked = which.at(0, drawn.shape[1] - 1)
+                assert asked is not None
+                value = float(page.trace[asked[0]][asked[1]])
+                assert np.isclose(drawn[0, -1], value, rtol=1e-4, atol=1e-5), (stop, asked)
+                n_checked += 1
+    assert all(len(places) == 1 for places in chips.values()), "a token keeps its place and colour"
+    assert n_checked > 50
+
+
+def test_films_are_bounded_on_the_longest_text() -> None:
+    lm = runs.model("story-pre-ln")
+    trace = lm.trace("Tom had a cat and a dog. " * 40)
+    view = Shown(model="story-pre-ln", text=trace.text, layer=1, head=2, page="walk")
+    page = Page("walk", "walk", view, lm, trace, Texts("en"), 100, {})
+    passed = films.stops(page)
+    for stop in passed:
+        assert len(films.film(page, stop, passed, passed, "").encode()) <= MOST_BYTES, stop
+    assert 100 in views.window(trace, 100) and len(views.window(trace, 100)) == 14
+
+
+def test_the_telling_head_of_the_first_example_looks_back_at_the_answer() -> None:
+    trace = runs.model("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
+    token = len(trace) - 1
+    place = views.telling(trace, token)
+    assert place is not None
+    row = trace[f"blocks.{place[0]}.attn.pattern"][place[1], token]
+    best = trace.next_tokens(token, 1)[0][0].id
+    assert trace.own_ids[int(row.argmax())] == best and row.max() > 0.5
+    ride = views.ride(trace, token)
+    assert views.decided(ride) == trace.n_layers, "the guess turns in the last block"
+
+
+def film_of(app: Any) -> dict[str, Any]:
+    (found,) = [told["film"] for told in mounts(app).values() if told["kind"] == "film"]
+    return dict(found)
+
+
+def test_one_guesses_jumps_and_goes_through_a_door_and_back() -> None:
+    app = open_page("walk", {**DEFAULT, "stop": "question"})
+    told = film_of(app)
+    assert told["waits"] and told["stop"] == 5 and app.query_params["stop"] == "question"
+    trace = vm.load("story-pre-ln").trace(app.query_params["text"])
+    labels = [token.label for token in trace.tokens]
+    app.button_group(key="walk.guess_key").set_value(labels.index("·dog")).run()
+    assert not film_of(app)["waits"] and film_of(app)["key"] != told["key"]
+    assert app.query_params["guess_key"] == str(labels.index("·dog"))
+    assert any("the largest goes to `·dog`" in part.value for part in app.markdown)
+    app = tell(app, "walk.film", "picked", {"stop": 6})
+    assert film_of(app)["stop"] == 6 and app.query_params["stop"] == "shares"
+    # Another sentence, the same stop.
+    app.text_input(key="frame.text").set_value("The dog saw a bird").run()
+    assert film_of(app)["stop"] == 6 and app.header[0].value == "From scores to shares"
+    at = next(button for button in app.button if button.key == "walk.door.attention")
+    app = at.click().run()
+    assert not app.exception and app.header[0].value == "Attention"
+    assert "Back to the walk: From scores to shares" in str([link.proto for link in app.get("page_link")])
+
+
+def test_a_stop_that_a_model_lacks_is_the_one_before() -> None:
+    app = open_page("walk", {**DEFAULT, "stop": "source"})
+    assert app.header[0].value == "Many readers"
+
+
+def test_what_is_taken_out_hurts_as_it_is_said() -> None:
+    page = page_of("story-pre-ln", "en")
+    found = films.broken(page)
+    for (name, edit), (_, chances, first) in zip(films.parts(page).items(), found.without, strict=True):
+        changed = page.lm.trace(page.trace.text or "", edits=[edit])
+        probs = changed["logits"][-1].double().softmax(-1)
+        assert chances == pytest.approx([probs[guess.id].item() for guess in found.guesses], abs=1e-5), name
+        assert first == changed.tokenizer.token(int(probs.argmax())).label

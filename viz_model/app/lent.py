@@ -1,0 +1,61 @@
+"""A page that can show nothing of the visitor's model opens on another, and gives the former back on leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from viz_model.app import runs, state
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts, literal
+from viz_model.config import ModelConfig
+
+_LENT = "lent"
+_OF_THE_MODEL = ("model", "target", "to", "side", "layer", "head", "token", "edits", "cell")
+"""What stands in a view for one model: the sentence and the language are the visitor's on any."""
+
+
+class _Lent(NamedTuple):
+    """What a page was opened on, and what to give back."""
+
+    page: str
+    model: str
+    former: dict[str, Any]
+
+
+def fitted(view: ViewState, page: str, needs: Callable[[ModelConfig], bool] | None) -> ViewState:
+    """The view with a model that the page can show, or with the former one again.
+
+    An address that names a model is shown as it asks, and so is a model that was chosen on the page.
+    """
+    lent: _Lent | None = st.session_state.get(_LENT)
+    named = "model" in st.query_params
+    if lent is not None and (lent.page != page or lent.model != view.model):
+        del st.session_state[_LENT]
+        if lent.model == view.model and not (named and state.from_address()):
+            return _put(view, lent.former)
+    if needs is None or named or needs(runs.offered()[view.model]):
+        return view
+    others = [name for name, config in runs.offered().items() if needs(config)]
+    if not others:
+        return view
+    blank = ViewState(model=others[0])
+    st.session_state[_LENT] = _Lent(page, others[0], {name: getattr(view, name) for name in _OF_THE_MODEL})
+    return _put(view, {name: getattr(blank, name) for name in _OF_THE_MODEL})
+
+
+def _put(view: ViewState, changes: dict[str, Any]) -> ViewState:
+    found = replace(view, **changes)
+    state.put(**changes)
+    return found
+
+
+def mark(t: Texts) -> None:
+    """That the model of this page is lent, and which one comes back."""
+    lent: _Lent | None = st.session_state.get(_LENT)
+    if lent is not None:
+        names = {"model": literal(runs.label(lent.model)), "former": literal(runs.label(lent.former["model"]))}
+        st.caption(t("common.lent", **names))

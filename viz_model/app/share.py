@@ -1,0 +1,73 @@
+"""What is shown, for somebody else: its address, a frame for another page, a code for a phone's camera."""
+
+from __future__ import annotations
+
+import html
+import io
+from urllib.parse import urlencode
+
+import segno
+import streamlit as st
+
+from viz_model.app import state
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts
+
+HEIGHT = 760
+"""Pixels of a frame within another page."""
+
+
+def address(view: ViewState, **more: str) -> str:
+    """Of a view; ``more`` are parameters of the app and not of the view."""
+    return f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query() | more)}"
+
+
+def frame(address: str, title: str) -> str:
+    """HTML that shows an address within another page."""
+    src, title = html.escape(address), html.escape(title)
+    return f'<iframe src="{src}" title="{title}" width="100%" height="{HEIGHT}" style="border: 0"></iframe>'
+
+
+def code(address: str) -> bytes | None:
+    """An address as a QR code, a PNG file; None where it is too long for one."""
+    try:
+        made = segno.make(address, error="l", micro=False)
+    except segno.DataOverflowError:
+        return None
+    file = io.BytesIO()
+    made.save(file, kind="png", scale=4, border=4)
+    return file.getvalue()
+
+
+@st.fragment(key=state.LINK)
+def door(view: ViewState, t: Texts) -> None:
+    """To all ways to share what is shown."""
+    view = state.now(view)
+    state.write(view)
+    if st.button(t("common.share"), width="stretch", icon=":material/link:", key="sidebar.share"):
+        _ways(view, t)
+
+
+def _ways(view: ViewState, t: Texts) -> None:
+    @st.dialog(t("common.share"))
+    def show() -> None:
+        here = address(view)
+        st.write(t("common.share_help"))
+        st.code(here, language=None, wrap_lines=True)
+        st.write(t("common.share_frame"))
+        st.code(frame(address(view, embed="true"), t(f"common.page_{view.page}")), language="html", wrap_lines=True)
+        if (picture := code(here)) is None:
+            st.caption(t("common.share_long"))
+        else:
+            st.image(picture, width=220, alt=t("common.share_code"))
+
+    show()
+
+
+@st.fragment(key=state.LINK)
+def whole(view: ViewState, t: Texts) -> None:
+    """From a frame within another page to the whole app, in a window of its own."""
+    view = state.now(view)
+    state.write(view)
+    label = t("common.open_whole")
+    st.link_button(label, address(view), icon=":material/open_in_new:", type="tertiary", width="content")

@@ -1,0 +1,1 @@
+"""Start here: one sentence travels through the model while one watches."""

@@ -1,0 +1,38 @@
+"""What a visitor chooses on this page: the stop, and what they guess before it is shown."""
+
+from viz_model.app.choices import maybe, one_of, whole
+
+STOPS = (
+    "look",
+    "pieces",
+    "vectors",
+    "places",
+    "stream",
+    "question",
+    "shares",
+    "taken",
+    "heads",
+    "source",
+    "alone",
+    "again",
+    "out",
+    "break",
+    "learnt",
+    "end",
+)
+"""In the order in which one walks; a model has those of its own stages."""
+
+STOP = one_of("stop", STOPS)
+
+_MOST = 99_999
+NEXT = maybe(whole("guess_next", 0, 0, _MOST))
+KEY = maybe(whole("guess_key", 0, 0, _MOST))
+SCALE = maybe(one_of("guess_scale", ("sharper", "flatter", "same")))
+MOST = maybe(one_of("guess_most", ("yes", "no")))
+BLOCK = maybe(whole("guess_block", 0, 0, _MOST))
+HURTS = maybe(one_of("guess_hurts", ("head", "ffn", "position", "attn")))
+
+GUESSES = {"look": NEXT, "question": KEY, "shares": SCALE, "taken": MOST, "again": BLOCK, "break": HURTS}
+"""The stops at which one guesses first."""
+
+ALL = (STOP, NEXT, KEY, SCALE, MOST, BLOCK, HURTS)

@@ -1,0 +1,1 @@
+"""What the walk shows of a run."""

@@ -1,0 +1,169 @@
+"""A token alone with itself: norm and feed-forward; and the ride through all blocks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.scene import Cells, Mark, Rect, Text
+from viz_model.topics.walk.pictures.lines import Stream, outline, strips
+from viz_model.topics.walk.pictures.stage import LEFT, TOP, Shot, Stage, at, chips, rows, short, vector, wide
+
+
+class Alone(NamedTuple):
+    """The feed-forward half of a block on one token.
+
+    Attributes:
+        layer: of the block.
+        is_pre: whether the norm stands before, and not behind.
+        x: [D] the stream before it, normed [D] what the norm makes of it (of Post-LN, of the sum), act [F], out [D].
+        total: [D] the sum.
+        words: of the brightest neurons: which one, and the tokens it pushes up.
+        n_active: how many of the F are above 0.
+        read: the site of ``x``.
+    """
+
+    layer: int
+    is_pre: bool
+    x: np.ndarray
+    normed: np.ndarray | None
+    act: np.ndarray
+    out: np.ndarray
+    total: np.ndarray
+    words: tuple[tuple[int, tuple[str, ...]], ...]
+    n_active: int
+    read: str
+
+
+def alone(stage: Stage, view: Alone) -> list[Shot]:
+    say, still, at_block = stage.say, chips(stage), f"blocks.{view.layer}"
+    top = float(max(np.abs(view.x).max(), np.abs(view.total).max(), np.abs(view.out).max()))
+    index = (stage.first + stage.asking, COLUMN)
+
+    def strip(id: str, slot: float, values: np.ndarray, name: str, site: str, largest: float) -> list[Mark]:
+        y = TOP + slot
+        return [
+            Text(id=f"{id}.name", text=name, x=LEFT, y=y - 10, size=12, fill="muted"),
+            vector(
+                id,
+                values,
+                x=LEFT,
+                y=y,
+                width=(1, -LEFT),
+                height=18,
+                top=largest,
+                name=stage.name,
+                site=site,
+                where=index if site else None,
+            ),
+        ]
+
+    line = strip("row", 0, view.x, say("line", token=stage.name), view.read, top)
+    lit = _neurons(stage, view, 84)
+    words = _words(stage, view, 193)
+    out = strip("out", 262, view.out, say("written"), f"{at_block}.ffn.out", top)
+    total = strip("row", 0, view.total, say("line", token=stage.name), "", top)
+    counted = {"n": f"{view.act.size:,}", "active": f"{view.n_active:,}"}
+    norm: list[Mark] = []
+    if view.normed is not None:
+        largest = float(np.abs(view.normed).max(initial=0))
+        norm = strip("normed", 42, view.normed, say("normed"), f"{at_block}.ffn.norm.out", largest)
+    before = norm if view.is_pre else []
+    shots = [Shot(say("alone_line", token=stage.name), [*still, *line])]
+    if before:
+        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2))
+    shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
+    if view.words:
+        shots.append(Shot(say("alone_words"), [*still, *line, *before, *lit, *words], 2.4))
+    shots.append(Shot(say("alone_out"), [*still, *line, *before, *lit, *words, *out], 2))
+    shots.append(Shot(say("alone_add"), [*still, *total, *before, *lit, *words], 2, 1.2))
+    if norm and not view.is_pre:
+        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit, *words], 2))
+    return shots
+
+
+def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
+    """All hidden neurons in a field, as bright as they are strong."""
+    lines = 8
+    across = -(-view.act.size // lines)
+    field = np.full(lines * across, np.nan, dtype=np.float32)
+    field[: view.act.size] = view.act
+    y = TOP + slot
+    return [
+        Text(id="act.name", text=stage.say("neurons", n=f"{view.act.size:,}"), x=LEFT, y=y - 10, size=12, fill="muted"),
+        Cells(
+            id="act",
+            x=LEFT,
+            y=y,
+            width=(1, -LEFT),
+            height=96,
+            values=field.reshape(lines, across),
+            top=float(np.abs(view.act).max()) or 1.0,
+            look="signed",
+            empty=True,
+            rows=[""] * lines,
+            columns=[""] * across,
+            name=stage.say("neurons", n=view.act.size),
+            site=f"blocks.{view.layer}.ffn.act",
+            walk=False,
+        ),
+        Rect(id="act.frame", x=LEFT, y=y, width=(1, -LEFT), height=96, stroke="grid", radius=2),
+    ]
+
+
+def _words(stage: Stage, view: Alone, slot: float) -> list[Mark]:
+    y = TOP + slot
+    return [
+        Text(
+            id=f"neuron.{n}",
+            text=f"{number}: {' '.join(short(word, 12) for word in words)}",
+            x=LEFT,
+            y=y + 17 * n,
+            size=12.5,
+        )
+        for n, (number, words) in enumerate(view.words)
+    ]
+
+
+class Ride(NamedTuple):
+    """What is read off at the asking token after each depth.
+
+    Attributes:
+        depths: 0 is before any block.
+        guesses: at each, the most probable token and its probability; none where no token is predicted.
+    """
+
+    depths: tuple[int, ...]
+    guesses: tuple[tuple[str, float], ...]
+
+
+def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray) -> list[Shot]:
+    say, still = stage.say, chips(stage)
+    start = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
+    shots = []
+    for n, depth in enumerate(view.depths):
+        told = say("again_start") if n == 0 else say("again_block", n=depth - 1)
+        guess = _read_off(stage, view, n)
+        shots.append(
+            Shot(told, [*still, *start, *outline(stage, stream), *strips(stage, stream, n + 1), *guess], 1.5, 0.7)
+        )
+    return shots
+
+
+def _read_off(stage: Stage, view: Ride, shown: int) -> list[Mark]:
+    """Under the machine, the guess after each block, below that block."""
+    if not view.guesses:
+        return []
+    marks: list[Mark] = []
+    y, count = stage.y(stage.n) + 2, len(view.depths) - 1
+    for n in range(shown + 1):
+        word, chance = view.guesses[n]
+        x: Any = at(0.09) if n == 0 else at(0.18 + (n - 0.5) * 0.82 / count)
+        is_last = n == shown
+        marks += [
+            Text(id=f"lens.{n}", text=short(word, 8), x=x, y=y + 8, size=13, anchor="middle", bold=is_last),
+            Text(id=f"lens.share.{n}", text=f"{chance:.0%}", x=x, y=y + 24, size=11.5, anchor="middle", fill="muted"),
+        ]
+    return marks

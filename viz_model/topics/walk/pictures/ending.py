@@ -1,0 +1,213 @@
+"""The last stops: the answer, what breaks without a part, and how the numbers came about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.scene import Cells, Mark, Path, Rect, Text, points
+from viz_model.topics.walk.pictures.lines import Stream, outline, strips
+from viz_model.topics.walk.pictures.stage import (
+    LEFT,
+    TOP,
+    Guess,
+    Shot,
+    Stage,
+    at,
+    bars,
+    chip,
+    chips,
+    heading,
+    vector,
+    wide,
+)
+
+
+class Answer(NamedTuple):
+    """From the last line to the next token.
+
+    Attributes:
+        line: [D] what the table is asked with, and its site.
+        guesses: the most probable tokens, with ``logits``.
+        chosen: the token that is taken: the most probable; "" where none joins the text.
+        then: what comes after that.
+        n_vocab: how many tokens there are.
+    """
+
+    line: np.ndarray
+    site: str
+    guesses: tuple[Guess, ...]
+    logits: tuple[float, ...]
+    chosen: str
+    then: tuple[Guess, ...]
+    position: int
+    n_vocab: int
+
+
+def out(stage: Stage, view: Answer, sample: np.ndarray) -> list[Shot]:
+    """``sample`` [S, D] are rows of the table, as at the stop where the rows were pulled out."""
+    say, still, row = stage.say, chips(stage), stage.asking
+    top = float(np.abs(view.line).max(initial=0))
+    line = vector(
+        f"row.{row}",
+        view.line,
+        x=LEFT,
+        y=stage.y(row),
+        width=wide(0.3),
+        height=stage.high,
+        top=top,
+        name=stage.name,
+        site=view.site,
+        where=(stage.first + row, COLUMN),
+    )
+    if not view.guesses:
+        return [Shot(say("out_vectors"), [*still, line])]
+    room = stage.height - TOP - 8
+    table = Cells(
+        id="table",
+        x=at(0.56),
+        y=TOP,
+        width=wide(0.44),
+        height=room,
+        values=sample,
+        coarse=True,
+        rows=[""] * len(sample),
+        top=float(np.abs(sample).max(initial=0)) or 1.0,
+        walk=False,
+        opacity=0.45,
+    )
+    frame = Rect(id="table.frame", x=at(0.56), y=TOP, width=wide(0.44), height=room, stroke="muted", thick=1)
+    title = heading("table", say("table", n=f"{view.n_vocab:,}"), at(1), "end")
+    largest = max(abs(logit) for logit in view.logits) or 1.0
+    lengths = [max(0.0, logit) / largest for logit in view.logits]
+    written = [f"{logit:.2f}".replace("-", "−") for logit in view.logits]
+    scores = bars(stage, view.guesses, title=say("logits"), left=0.36, written=written, shares=lengths)
+    chances = bars(stage, view.guesses, title=say("chances"), left=0.36, position=view.position)
+    picked = bars(stage, view.guesses, title=say("chances"), left=0.36, marked=0, position=view.position)
+    shots = [
+        Shot(say("out_table", n=f"{view.n_vocab:,}"), [*still, line, table, frame, title], 2),
+        Shot(say("out_logits"), [*still, line, *scores], 2, 1.2),
+        Shot(say("out_softmax"), [*still, line, *chances], 2, 1.2),
+        Shot(say("out_pick" if view.chosen else "out_place", token=view.guesses[0].label), [*still, line, *picked], 2),
+    ]
+    if view.chosen:
+        joined = chip(stage, stage.n, view.chosen)
+        shots.append(Shot(say("out_joins", token=view.chosen), [*still, *joined, *picked], 2, 1.2))
+        if view.then:
+            following = bars(stage, view.then, title=say("bars", token=view.chosen), left=0.36)
+            shots.append(Shot(say("out_again"), [*still, *joined, *following], 2, 1.2))
+    return shots
+
+
+class Broken(NamedTuple):
+    """The same tokens with and without a part.
+
+    Attributes:
+        guesses: as the model is.
+        without: what is taken out, and the probabilities of the same tokens then, with the first guess.
+    """
+
+    guesses: tuple[Guess, ...]
+    without: tuple[tuple[str, tuple[float, ...], str], ...]
+
+
+def broken(stage: Stage, view: Broken) -> list[Shot]:
+    say, still = stage.say, chips(stage)
+    shots = [Shot(say("break_whole"), [*still, *bars(stage, view.guesses, title=say("chances"), left=0.2)], 2)]
+    for name, chances, first in view.without:
+        changed = [guess._replace(chance=chance) for guess, chance in zip(view.guesses, chances, strict=True)]
+        marks = bars(stage, changed, title=name, left=0.2)
+        for n, guess in enumerate(view.guesses):
+            marks.append(
+                Rect(
+                    id=f"before.{n}",
+                    x=at(0.2 + 0.8 * guess.chance, -1),
+                    y=TOP + 36 * n,
+                    width=2,
+                    height=28,
+                    fill="ink",
+                    opacity=0.6,
+                )
+            )
+        shots.append(Shot(say("break_without", what=name, first=first), [*still, *marks], 2.6, 1.2))
+    return shots
+
+
+class Learnt(NamedTuple):
+    """The loss of a training run: [P] steps and the mean loss there."""
+
+    steps: np.ndarray
+    loss: np.ndarray
+
+
+def learnt(stage: Stage, view: Learnt) -> list[Shot]:
+    say, still = stage.say, chips(stage)
+    low, high = 0.0, float(view.loss.max())
+    tall = stage.height - TOP - 40
+    x = 0.1 + 0.86 * view.steps / view.steps.max()
+    y = TOP + tall * (1 - (view.loss - low) / (high - low))
+    axis: list[Mark] = [
+        Path(
+            id="axis",
+            x=_lengths(np.array([0.1, 0.1, 0.96])),
+            y=points([0, 1, 1], pixels=tall) + np.array([0, TOP]),
+            stroke="muted",
+            thick=1,
+        ),
+        heading("loss", say("loss"), at(0.1)),
+        Text(id="loss.first", text=f"{view.loss[0]:.1f}", x=at(0.1, -6), y=float(y[0]), anchor="end", size=12),
+        Text(
+            id="loss.last",
+            text=f"{view.loss[-1]:.1f}",
+            x=at(1, -2),
+            y=float(y[-1]) - 12,
+            anchor="end",
+            size=12,
+            bold=True,
+        ),
+        Text(
+            id="loss.steps",
+            text=say("steps", n=f"{int(view.steps[-1]) + 1:,}"),
+            x=at(0.96),
+            y=TOP + tall + 16,
+            anchor="end",
+            size=12,
+        ),
+    ]
+
+    def curve(count: int) -> Mark:
+        shown = np.minimum(np.arange(len(x)), count - 1)
+        return Path(
+            id="curve",
+            x=_lengths(x[shown]),
+            y=np.stack([np.zeros(len(x)), y[shown]], -1).astype(np.float32),
+            stroke="accent",
+            thick=2,
+        )
+
+    return [
+        Shot(say("learnt_start"), [*still, *axis[:3], curve(2)], 1.6),
+        Shot(
+            say("learnt_curve", first=f"{view.loss[0]:.1f}", last=f"{view.loss[-1]:.1f}"),
+            [*still, *axis, curve(len(x))],
+            2.4,
+            2.4,
+        ),
+    ]
+
+
+def _lengths(shares: np.ndarray) -> np.ndarray:
+    """Places in the room beside the chips: [N, 2]."""
+    return np.stack([shares, LEFT * (1 - shares)], axis=-1).astype(np.float32)
+
+
+def end(stage: Stage, stream: Stream, guesses: tuple[Guess, ...]) -> list[Shot]:
+    """The whole machine once more."""
+    marks = [*chips(stage), *outline(stage, stream), *strips(stage, stream, len(stream.values))]
+    if guesses:
+        y = stage.y(stage.n) + 14
+        told = f"{guesses[0].label} {guesses[0].chance:.0%}"
+        marks.append(Text(id="lens.last", text=told, x=at(1, -2), y=y, anchor="end", size=14, bold=True))
+    return [Shot(stage.say("end_whole"), marks)]

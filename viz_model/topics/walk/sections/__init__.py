@@ -1,0 +1,1 @@
+"""The stops of the walk, and what they are told with."""

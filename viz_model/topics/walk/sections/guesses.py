@@ -1,0 +1,156 @@
+"""What a visitor guesses before it is shown: the options are of this run, and so is the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
+from viz_model.topics.attribution.numbers.attribution import predicts
+from viz_model.topics.walk import choices, claims
+from viz_model.topics.walk.claims import Divided, Hurt, Largest, Picked
+from viz_model.topics.walk.numbers import views
+from viz_model.topics.walk.sections import films
+
+_MOST_OPTIONS = 4
+
+
+class Asked(NamedTuple):
+    """A question of a stop: its options with their labels, and what is said of the one that was picked."""
+
+    options: dict[Any, str]
+    reply: Callable[[Any], str]
+
+
+def asked(page: Page, stop: str) -> Asked | None:
+    """None where a stop asks nothing of this run."""
+    return _ASKED[stop](page) if stop in _ASKED else None
+
+
+def picked(page: Page, stop: str, question: Asked) -> Any:
+    """What the visitor picked, as far as this run offers it."""
+    chosen = page.chosen(choices.GUESSES[stop])
+    return chosen if chosen in question.options else None
+
+
+def draw(page: Page, stop: str, question: Asked) -> None:
+    """The question with its options, and what is said of a guess."""
+    choice, chosen = choices.GUESSES[stop], picked(page, stop, question)
+    options = list(question.options)
+    elements.control(page, choice, st.pills, options, format_func=question.options.__getitem__, help=None)
+    if chosen is not None:
+        st.markdown(question.reply(chosen))
+
+
+def _next(page: Page) -> Asked | None:
+    best = views.guesses(page.trace, page.token, _MOST_OPTIONS)
+    if not best:
+        return None
+    by_id = {guess.id: guess for guess in sorted(best, key=lambda guess: guess.label)}
+
+    def reply(id: int) -> str:
+        values = {"best": literal(best[0].label), "chance": percent(best[0].chance)}
+        values |= {"picked": literal(by_id[id].label), "own": percent(by_id[id].chance)}
+        return claims.NEXT.says(page.t.language, Picked(id, best[0].id), **values)
+
+    return Asked({id: guess.label for id, guess in by_id.items()}, reply)
+
+
+def _key(page: Page) -> Asked | None:
+    head, first = films.head_of(page), views.window(page.trace, page.token).start
+    if len(head.seen) < 2:
+        return None
+    best = max(head.seen, key=lambda row: float(head.shares[row]))
+    labels = {row: page.trace.tokens[first + row].label for row in head.seen}
+    others = [row for row in head.seen if row != best and labels[row] != labels[best]]
+    spread = (
+        sorted({others[n] for n in np.linspace(0, len(others) - 1, _MOST_OPTIONS - 1).astype(int)}) if others else []
+    )
+    by_label = {labels[row]: row for row in [*spread, best]}
+    rows = sorted(by_label.values())
+
+    def reply(position: int) -> str:
+        row = position - first
+        values = {"best": literal(labels[best]), "share": percent(float(head.shares[best]))}
+        values |= {"picked": literal(labels[row]), "own": percent(float(head.shares[row]))}
+        return claims.KEY.says(page.t.language, Picked(row, best), **values)
+
+    return Asked({first + row: labels[row] for row in rows}, reply) if len(rows) > 1 else None
+
+
+def _scale(page: Page) -> Asked | None:
+    found = views.flatter(films.head_of(page))
+    if found is None:
+        return None
+    divided, plain = found
+
+    def reply(_: str) -> str:
+        values = {"divided": percent(divided), "plain": percent(plain)}
+        return claims.SCALE.says(page.t.language, Divided(divided, plain), **values)
+
+    return Asked({name: page.words(f"scale_{name}") for name in ("sharper", "flatter", "same")}, reply)
+
+
+def _most(page: Page) -> Asked | None:
+    head, first = films.head_of(page), views.window(page.trace, page.token).start
+    if len(head.seen) < 2:
+        return None
+    largest = Largest(
+        max(head.seen, key=lambda row: float(head.shares[row])),
+        max(head.seen, key=lambda row: float(head.brought[row])),
+    )
+
+    def reply(_: str) -> str:
+        names = {name: page.token_name(first + row) for name, row in largest._asdict().items()}
+        return claims.MOST.says(page.t.language, largest, **names)
+
+    return Asked({name: page.words(f"most_{name}") for name in ("yes", "no")}, reply)
+
+
+def _block(page: Page) -> Asked | None:
+    ride = views.ride(page.trace, page.token)
+    if (depth := views.decided(ride)) is None:
+        return None
+    names = [page.words("depth_start"), *(page.words("depth_block", n=n - 1) for n in ride.depths[1:])]
+
+    def reply(guess: int) -> str:
+        answer = literal(ride.guesses[-1][0])
+        return claims.BLOCK.says(page.t.language, Picked(guess, depth), answer=answer, place=names[depth])
+
+    return Asked(dict(enumerate(names)), reply)
+
+
+def _hurts(page: Page) -> Asked | None:
+    if not predicts(page.trace):
+        return None
+    found = films.broken(page)
+    names = list(films.parts(page))
+    left = {name: chances[0] for name, (_, chances, _) in zip(names, found.without, strict=True)}
+    best = found.guesses[0]
+    worst = min(left, key=left.__getitem__)
+    labels = {name: label for name, (label, _, _) in zip(names, found.without, strict=True)}
+
+    def reply(name: str) -> str:
+        bits = {part: -math.log2(max(chance, 1e-12)) for part, chance in left.items()}
+        values = {"best": literal(best.label), "before": percent(best.chance), "after": percent(left[name])}
+        values |= {"worst": labels[worst], "least": percent(left[worst])}
+        return claims.HURTS.says(page.t.language, Hurt(bits[name], bits[worst]), **values)
+
+    return Asked(labels, reply)
+
+
+_ASKED: dict[str, Callable[[Page], Asked | None]] = {
+    "look": _next,
+    "question": _key,
+    "shares": _scale,
+    "taken": _most,
+    "again": _block,
+    "break": _hurts,
+}

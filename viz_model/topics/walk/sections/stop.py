@@ -1,0 +1,107 @@
+"""One stop: its words and its question beside the film, and the door to the page of its stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz_model.app import describe, elements, frame, state
+from viz_model.app.page import Page
+from viz_model.app.texts import literal
+from viz_model.topics.walk.choices import STOP, STOPS
+from viz_model.topics.walk.numbers import views
+from viz_model.topics.walk.sections import films, guesses
+
+DOORS = {
+    "look": "overview",
+    "pieces": "tokens",
+    "vectors": "embedding",
+    "places": "position",
+    "stream": "overview",
+    "question": "attention",
+    "shares": "attention",
+    "taken": "attention",
+    "heads": "attention",
+    "source": "cross_attention",
+    "alone": "block",
+    "again": "attribution",
+    "out": "next_token",
+    "break": "ablations",
+    "learnt": "training_lab",
+}
+"""The page of each stop's stage."""
+
+LAST_DOORS = ("overview", "attention", "ablations", "training_lab")
+
+
+def section(page: Page) -> None:
+    passed = films.stops(page)
+    asked = STOPS.index(page.chosen(STOP))
+    stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
+    titles = tuple(page.words(f"stop_{name}") for name in passed)
+    question = guesses.asked(page, stop)
+    guess = None if question is None else guesses.picked(page, stop, question)
+    beside, stage = st.columns([3, 7], gap="medium")
+    with beside, st.container(key="walk_text", gap="small"):
+        st.header(titles[passed.index(stop)], anchor=False)
+        st.markdown(_told(page, stop))
+        if question is not None:
+            guesses.draw(page, stop, question)
+    with stage, st.container(key="walk_stage", gap="small"):
+        film = films.film(page, stop, passed, titles, None if question and guess is None else str(guess))
+        elements.film(page, film, "film", on_pick=lambda told: _go(page, passed, told))
+        _doors(page, stop, titles[passed.index(stop)])
+
+
+def _told(page: Page, stop: str) -> str:
+    """The sentences of a stop, of this kind of model."""
+    trace, config = page.trace, page.lm.config
+    kind = {
+        "look": config.kind if config.has_logits else "vectors",
+        "places": views.scheme(trace),
+        "shares": "masked" if films.head_of(page).has_mask else "open",
+        "alone": trace.norm_at,
+        "again": trace.norm_at,
+        "out": "vectors" if not views.guesses(trace, page.token, 1) else config.kind,
+    }.get(stop)
+    values: dict[str, Any] = {"token": page.token_name(), "layer": page.view.layer, "head": page.view.head}
+    values |= {
+        "n_heads": config.n_heads,
+        "n_layers": trace.n_layers,
+        "d": config.d_model,
+        "rows": f"{config.n_vocab:,}",
+    }
+    values |= {"n": len(trace), "model": literal(page.view.model)}
+    if stop == "look":
+        values["card"] = describe.model(page.view.model, page.lm, page.t)
+    return page.t.prose(f"{page.text_key}.{stop}" if kind is None else f"{page.text_key}.{stop}_{kind}", **values)
+
+
+def _go(page: Page, passed: tuple[str, ...], told: Any) -> None:
+    """Another stop, as the browser asks for it."""
+    wanted = told.get("stop") if isinstance(told, dict) else None
+    if isinstance(wanted, int) and 0 <= wanted < len(passed):
+        state.update(**state.choose(page.name, (STOP, passed[wanted])))
+
+
+def _doors(page: Page, stop: str, title: str) -> None:
+    """The ways to other pages, on the same token and head."""
+    names = LAST_DOORS if stop == "end" else (DOORS[stop],)
+    back = page.words("back_to", title=title)
+    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+    is_end = stop == "end"
+    with st.container(horizontal=True, horizontal_alignment="left" if is_end else "distribute", key="walk_doors"):
+        if not is_end:
+            st.button(page.words("skip"), key="walk.skip", type="tertiary", on_click=frame.go, args=("overview",))
+        for name in names:
+            title = page.t(f"common.page_{name}")
+            st.button(
+                title if is_end else page.words("closer", page=title),
+                key=f"walk.door.{name}",
+                type="secondary" if is_end else "tertiary",
+                icon=None if is_end else ":material/zoom_in:",
+                on_click=frame.go,
+                args=(name, (page.name, back)),
+                kwargs=place,
+            )
