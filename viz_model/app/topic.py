@@ -254,7 +254,7 @@ def show(topic: Topic) -> None:
         with places.body:
             lesson_step.curtain(t)
         return
-    has_chips = not topic.is_bare and (taught is None or "tokens" in taught.step.controls)
+    has_chips = taught is None or "tokens" in taught.step.controls
     parts: dict[str, tuple[Any, Callable[[_Opened], None]]] = {
         state.TOKENS: (places.head if has_chips else None, _tokens),
         state.PLACE: (slots.place, _place),
@@ -283,9 +283,10 @@ def _shorten(opened: _Opened) -> None:
 
 @st.fragment(key=state.TOKENS)
 def _tokens(opened: _Opened) -> None:
-    """The sentence in tokens, which stays in sight."""
+    """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
-    sentence.tokens(page.trace, page.t, page.token)
+    if not opened.topic.is_bare:
+        sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.PLACE)
