@@ -92,6 +92,16 @@ SIZES: dict[str, dict[str, Any]] = {
     "phi3": {**_GROUPED, "pad_token_id": 0},
     "smollm3": {**_GROUPED, "num_hidden_layers": 4, "pad_token_id": 0},
     "gemma": {**_GROUPED, "head_dim": 10},
+    "gemma3": {
+        **_GROUPED,
+        "num_hidden_layers": 3,
+        "head_dim": 10,
+        "query_pre_attn_scalar": 10,
+        "sliding_window": 3,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    },
+    "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
+    "olmo2": _GROUPED,
     "gptneo": {
         "vocab_size": 53,
         "max_position_embeddings": 16,

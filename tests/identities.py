@@ -48,12 +48,21 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
             for sublayer, after in (("attn", "mid"), ("cross", "cross"), ("ffn", "out")):
                 if at + f"{sublayer}.out" not in view:
                     continue
-                written = view[f"{at}{sublayer}.out"]
+                written, block = view[f"{at}{sublayer}.out"], view.stack.block(i)
+                norm, normed = getattr(block, f"{sublayer}_norm"), view[f"{at}{sublayer}.norm.out"]
+                if view.norm_at == "branch":
+                    close(normed, norm(written))
+                    written = normed
+                elif view.norm_at == "both":
+                    behind = view[f"{at}{sublayer}.out_norm.out"]
+                    close(behind, getattr(block, f"{sublayer}_out_norm")(written))
+                    written = behind
                 added = stream + written if trace.config.residual else written
-                norm = getattr(view.stack.block(i), f"{sublayer}_norm")
-                close(view[f"{at}{sublayer}.norm.out"], norm(stream if view.norm_at == "pre" else added))
-                expected = added if view.norm_at == "pre" else view[f"{at}{sublayer}.norm.out"]
-                assert torch.equal(view[f"{at}resid.{after}"], expected)
+                if view.norm_at in ("pre", "both"):
+                    close(normed, norm(view[f"{at}resid.in"] if trace.config.parallel else stream))
+                if view.norm_at == "post":
+                    close(normed, norm(added))
+                assert torch.equal(view[f"{at}resid.{after}"], normed if view.norm_at == "post" else added)
                 stream = view[f"{at}resid.{after}"]
             if isinstance(trace.config.ffn, Gated):
                 close(view[at + "ffn.gate_act"] * view[at + "ffn.up"], view[at + "ffn.act"])

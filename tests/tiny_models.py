@@ -18,7 +18,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 
-def tiny_config(norm_at: Literal["pre", "post"] = "pre", **changes: Any) -> ModelConfig:
+def tiny_config(norm_at: config.NormAt = "pre", **changes: Any) -> ModelConfig:
     """Two layers of width 24 with every size different from every other, so that swapped axes show."""
     sizes = {"n_vocab": 101, "n_context": 16, "n_layers": 2, "d_model": 24, "n_heads": 3, "d_ffn": 40}
     return ModelConfig(**{**sizes, "norm_at": norm_at, **changes})
@@ -115,6 +115,25 @@ def mixed_norms() -> list[ModelConfig]:
     ]
 
 
+def other_blocks() -> list[ModelConfig]:
+    """Models of one stack whose blocks are put together in other ways, with and without additions and norms."""
+    rope, gated = config.Rope(fraction=0.5), config.Gated()
+    olmo: dict[str, Any] = {"norm": config.RMSNorm(), "qk_norm": True, "qk_norm_over": "heads"}
+    return [
+        tiny_config(parallel=True, position=rope, tie_embeddings=False),
+        tiny_config(parallel=True, kind="encoder", norm=config.RMSNorm(), ffn=gated, head=config.MaskedHead()),
+        tiny_config(parallel=True, residual=False),
+        tiny_config("branch", n_heads=4, n_kv_heads=2, d_head=6, position=config.Rope(), **olmo),
+        tiny_config("branch", kind="encoder", ffn=gated, attention_bias=False),
+        tiny_config("branch", residual=False),
+        tiny_config("branch", **{**olmo, "norm": config.NoNorm()}),
+        tiny_config("both", norm=config.RMSNorm(), qk_norm=True, n_kv_heads=1, position=rope, windows=(3, 0)),
+        tiny_config("both", kind="encoder", position=config.Alibi(), n_segments=2),
+        tiny_config("both", residual=False),
+        tiny_config("both", norm=config.NoNorm()),
+    ]
+
+
 def options(config_: ModelConfig) -> dict[str, Any]:
     """What a config chooses, by the choice's name: of a part its type, of its heads who shares keys and values."""
     chosen = {field.name: getattr(config_, field.name) for field in dataclasses.fields(config_)}
@@ -165,6 +184,7 @@ def describe(config_: ModelConfig) -> str:
         config_.kind,
         "-".join(filter(None, (config_.encoder_norm_at, config_.norm_at))),
         *(type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)),
+        *(["parallel"] if config_.parallel else []),
         *([] if config_.residual else ["alone"]),
     )
     return "-".join(parts)

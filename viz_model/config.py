@@ -26,8 +26,9 @@ Kind: TypeAlias = Literal["decoder", "encoder", "encoder_decoder"]
 Side: TypeAlias = Literal["encoder", "decoder"]
 """One stack of blocks. A model of one stack has one side; an encoder–decoder has both."""
 
-NormAt: TypeAlias = Literal["pre", "post"]
-"""Where the norm stands: before each sub-layer, or after each addition."""
+NormAt: TypeAlias = Literal["pre", "post", "branch", "both"]
+"""Where the norm stands: before each sub-layer, after each addition, or after each sub-layer and before its addition
+(OLMo 2); "both" has two, before and after each sub-layer (Gemma 3; Ding et al. 2021, Sandwich-LN)."""
 
 _SIDES: dict[Kind, tuple[Side, ...]] = {
     "decoder": ("decoder",),
@@ -351,6 +352,8 @@ class ModelConfig:
     norm_at: NormAt = "pre"
     encoder_norm_at: NormAt | None = None
     """Where it stands in the encoder of an encoder–decoder, if elsewhere than in its decoder: :meth:`norm_place`."""
+    parallel: bool = False
+    """Both sub-layers read the stream that enters the block (Black et al. 2022, section 2.1)."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -369,6 +372,8 @@ class ModelConfig:
     """A bias of what attention writes. Qwen2 has those of q, k and v alone, GPT-Neo this one alone; None: alike."""
     qk_norm: bool = False
     """Normalise every head's query and key (Henry et al. 2020), with a norm like the blocks'."""
+    qk_norm_over: Literal["head", "heads"] = "head"
+    """Each head's values by themselves, or those of all heads as one vector (OLMo 2)."""
     scale_scores: bool = True
     """Divide q·k by √K (Vaswani et al. 2017, equation 1); T5 does not."""
     embedding_norm: bool = False
@@ -424,6 +429,14 @@ class ModelConfig:
             raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
         if self.encoder_norm_at is not None and self.kind != "encoder_decoder":
             raise ConfigError(f"encoder_norm_at: a {self.kind} has one stack, whose place of the norm is norm_at")
+        if self.kind == "encoder_decoder" and {self.norm_at, self.encoder_norm_at} & {"branch", "both"}:
+            raise ConfigError(f"norm_at: an encoder_decoder has its norms at pre or post, got {self.norm_at!r}")
+        if self.parallel and (self.norm_at != "pre" or self.kind == "encoder_decoder"):
+            raise ConfigError(
+                "parallel: only a model of one stack with its norms before the sub-layers has both at once"
+            )
+        if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
+            raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, parse_qsl
 
+import numpy as np
 import pytest
 from app_driver import open_page, pictures
 from doors import all_open, topic
@@ -92,3 +93,22 @@ def test_experiments_and_mistakes_are_a_link_away_on_the_same_sentence_and_next_
     assert [link.label for link in links if link.label.startswith("Next")] == [
         f"Next: {labels('en', 'common')[f'page_{after}']}"
     ]
+
+
+def test_answers_say_what_they_are_in_this_run() -> None:
+    text = "The cat sat on the mat"
+    trace = vm.load(MODEL).trace(text)
+
+    def answer(page: str) -> str:
+        told = [
+            part.value for part in open_page(page, {"text": text, "model": MODEL, "layer": "1", "lang": "en"}).markdown
+        ]
+        return next(part for part in told if part.startswith("**In th") or part.startswith("**In `story"))
+
+    before = trace["blocks.1.attn.pattern"].numpy()[:, range(1, 6), range(5)].mean(1)
+    assert f"head {before.argmax()}, with {before.max():.1%}" in answer("attention")
+    chances = np.exp(np.log(trace["probs"][-1].double().numpy()) / 2)
+    chances /= chances.sum()
+    assert f"as one among {np.exp(-(chances * np.log(chances)).sum()):,.1f}." in answer("next_token")
+    ids = [" ".join(map(str, trace.tokenizer.encode(form))) for form in ("The", " The", "THE")]
+    assert "`The` → {}, `·The` → {}, `THE` → {}.".format(*ids) in answer("tokens")

@@ -58,11 +58,12 @@ REFERENCES = {
     "distilbert": Reference("DistilBertForMaskedLM"),
     "bart": Reference("BartForConditionalGeneration"),
     "mbart": Reference("MBartForConditionalGeneration"),
+    "gpt_neox": Reference("GPTNeoXForCausalLM"),
+    "olmo2": Reference("Olmo2ForCausalLM"),
+    "gemma3": Reference("Gemma3ForCausalLM"),
 }
-GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *ENCODERS = (
-    REFERENCES.values()
-)
-ROBERTA, DISTILBERT, BART, MBART = ENCODERS
+GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
+ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3 = OTHERS
 
 Tensors = dict[str, Tensor]
 
@@ -847,6 +848,24 @@ def test_an_unknown_family_is_told_its_nearest(folder: Path) -> None:
     refused(folder, "'qwen22'; the nearest is qwen2;", "families")
 
 
+def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
+    GEMMA3.save(tmp_path / "gemma")
+    old = {"sliding_window_pattern": 2, "rope_theta": 90.0, "rope_local_base_freq": 20.0}
+    scaled = {"rope_type": "linear", "factor": 8.0}
+    change_config(tmp_path / "gemma", layer_types=..., rope_parameters=..., rope_scaling=scaled, **old)
+    found = huggingface.load_folder(tmp_path / "gemma").config
+    nearby, everywhere = Rope(base=20.0), Rope(base=90.0, scaling=LinearScaling(factor=8.0))
+    assert found.windows == (3, 0, 3) and found.positions == (nearby, everywhere, nearby)
+    GPT_NEOX.save(tmp_path / "neox")
+    change_config(tmp_path / "neox", rope_parameters=..., rotary_pct=0.75, rotary_emb_base=200)
+    assert huggingface.load_folder(tmp_path / "neox").config.position == Rope(base=200.0, fraction=0.75)
+    QWEN2.save(tmp_path / "qwen")
+    change_config(tmp_path / "qwen", rope_parameters=..., rope_theta=1e6, layer_types=..., use_sliding_window=True)
+    assert huggingface.load_folder(tmp_path / "qwen").config.windows == ()  # none from layer 28 on
+    change_config(tmp_path / "qwen", max_window_layers=1, sliding_window=4)
+    assert huggingface.load_folder(tmp_path / "qwen").config.windows == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("model", "left_out"),
     [
@@ -966,6 +985,15 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (GPT_NEO, {"attention_layers": ["local", "global"]}, "attention_layers"),
         (OPT, {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
         (OPT, {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine"),
+        (GPT_NEOX, {"rope_parameters": None, "rotary_pct": 0.1}, "rotary_pct"),
+        (OLMO2, {"clip_qkv": 8.0}, "clip_qkv"),
+        (GEMMA3, {"query_pre_attn_scalar": 24}, "query_pre_attn_scalar"),
+        (GEMMA3, {"final_logit_softcapping": 30.0}, "final_logit_softcapping"),
+        (GEMMA3, {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
+        (GEMMA3, {"sliding_window": None}, "sliding_window"),
+        (GEMMA3, {"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, "dynamic"),
+        (GEMMA3, {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
+        (GEMMA3, {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
         (ROBERTA, {"pad_token_id": 0}, "pad_token_id"),
         (ROBERTA, {"max_position_embeddings": 2}, "max_position_embeddings"),
         (DISTILBERT, {"activation": "exp"}, "activation"),

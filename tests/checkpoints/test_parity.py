@@ -131,6 +131,40 @@ ONE_STACK = {
             "activation_function": "relu",
         },
     ),
+    "gpt-neox": Reference("GPTNeoXForCausalLM"),
+    "gpt-neox-in-turn": Reference(
+        "GPTNeoXForCausalLM",
+        {
+            "use_parallel_residual": False,
+            "attention_bias": False,
+            "tie_word_embeddings": True,
+            "hidden_act": "gelu_new",
+            "num_attention_heads": 1,
+        },
+    ),
+    "olmo2": Reference("Olmo2ForCausalLM"),
+    "olmo2-mha": Reference(
+        "Olmo2ForCausalLM",
+        {
+            "num_key_value_heads": None,
+            "attention_bias": True,
+            "tie_word_embeddings": True,
+            "rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5},
+        },
+    ),
+    "gemma3": Reference("Gemma3ForCausalLM"),
+    "gemma3-scaled": Reference(
+        "Gemma3ForCausalLM",
+        {
+            "num_key_value_heads": 1,
+            "tie_word_embeddings": False,
+            "attention_bias": True,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+            },
+        },
+    ),
     "opt": Reference("OPTForCausalLM"),
     "opt-post": Reference(
         "OPTForCausalLM", {"do_layer_norm_before": False, "enable_bias": False, "tie_word_embeddings": False}
@@ -197,7 +231,7 @@ def hidden(
     assert len(states) == n_layers + 1
     yield f"{prefix}embed.out", states[0]
     for layer, state in enumerate(states[1:]):
-        is_normed = layer == n_layers - 1 and config.norm_at == "pre"
+        is_normed = layer == n_layers - 1 and config.norm_at != "post"
         yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
 
 

@@ -9,7 +9,16 @@ from typing import Any
 import fresh_variants
 import pytest
 import torch
-from tiny_models import describe, language_model, mixed_norms, run_both, tiny_config, variants, without_a_part
+from tiny_models import (
+    describe,
+    language_model,
+    mixed_norms,
+    other_blocks,
+    run_both,
+    tiny_config,
+    variants,
+    without_a_part,
+)
 
 from viz_model import config
 from viz_model.config import ModelConfig
@@ -72,7 +81,7 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-@pytest.mark.parametrize("config_", [*variants(), *without_a_part(), *mixed_norms()], ids=describe)
+@pytest.mark.parametrize("config_", [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()], ids=describe)
 def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
     check_weights(config_)
     check_cells(run(config_))
@@ -91,6 +100,30 @@ def per_layer() -> list[ModelConfig]:
         tiny_config(position=config.T5Bias(buckets=8, max_distance=12), positions=(config.Rope(), config.Alibi())),
         tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=0, windows=(3, 0), **ropes, **ffns),
     ]
+
+
+@pytest.mark.parametrize("config_", other_blocks(), ids=describe)
+def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
+    trace = run(config_)
+    check_code(trace)
+    check_derivations(trace)
+    assert ModelConfig.from_dict(config_.to_dict()) == config_
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"parallel": True, "norm_at": "post"}, "parallel"),
+        ({"parallel": True, "kind": "encoder_decoder"}, "parallel"),
+        ({"norm_at": "both", "kind": "encoder_decoder"}, "norm_at"),
+        ({"encoder_norm_at": "branch", "kind": "encoder_decoder"}, "norm_at"),
+        ({"qk_norm": True, "qk_norm_over": "heads"}, "qk_norm_over"),
+        ({"qk_norm_over": "head of all"}, "qk_norm_over"),
+    ],
+)
+def test_blocks_that_are_not_known_are_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(config.ConfigError, match=field):
+        tiny_config(**changes)
 
 
 @pytest.mark.parametrize("config_", per_layer(), ids=range(6))

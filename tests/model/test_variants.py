@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import typing
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,7 @@ from tiny_models import (
     describe,
     language_model,
     mixed_norms,
+    other_blocks,
     random_model,
     run_both,
     traced,
@@ -23,14 +25,14 @@ from tiny_models import (
 )
 
 import viz_model as vm
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.config import variants as members
 from viz_model.model import masks, sites
 from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.norm_placement.numbers.gradients import stream_gradients
 
-EVERY = [*variants(), *without_a_part(), *mixed_norms()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()]
 
 
 def every(test: Callable[..., None]) -> Callable[..., None]:
@@ -41,7 +43,7 @@ def every(test: Callable[..., None]) -> Callable[..., None]:
 def test_all_members_of_every_choice_are_tried() -> None:
     for field in ("norm", "position", "ffn", "head"):
         assert {type(getattr(config, field)) for config in EVERY} == set(members(field))
-    places = itertools.product(("pre", "post"), (True, False))
+    places = itertools.product(typing.get_args(NormAt), (True, False))
     assert {(config.norm_at, config.residual) for config in EVERY} == set(places)
 
 
@@ -63,7 +65,7 @@ def test_recording_changes_nothing(config: ModelConfig) -> None:
     trace = traced(config)
     target = None if trace.target_ids is None else torch.tensor([trace.target_ids])
     out = lm.model(torch.tensor([trace.ids]), target)[0]
-    last = "logits" if config.has_logits else "final.norm.out" if config.norm_at == "pre" else "blocks.1.resid.out"
+    last = "logits" if config.has_logits else "final.norm.out" if config.norm_at != "post" else "blocks.1.resid.out"
     assert torch.equal(out, trace.at(config.sides[-1])[last])
 
 

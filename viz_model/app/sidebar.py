@@ -50,6 +50,9 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     st.caption(describe.model(view.model, lm, t))
 
 
+_PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
+
+
 def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     """Pre-LN | Post-LN: swaps the model for its trained twin."""
     key = "sidebar.norm_at"
@@ -61,9 +64,9 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 
     st.segmented_control(
         t("common.norm_at"),
-        ["pre", "post"],
+        list(dict.fromkeys(("pre", "post", lm.config.norm_at))),
         key=key,
-        format_func={"pre": "Pre-LN", "post": "Post-LN"}.__getitem__,
+        format_func=_PLACES.__getitem__,
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,

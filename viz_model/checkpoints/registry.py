@@ -110,7 +110,7 @@ def load_folder(folder: Path) -> LanguageModel:
     huggingface.refuse_adapter(folder)
     description = read_json(folder / "config.json")
     config = _folder_config(folder, description)
-    twin, left_out = None, ()
+    twin, left_out = None, tuple[str, ...]()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, SafetensorsArchive(folder), unchanged(config))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_model.config import Layer, ModelConfig, Side
+from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.positions import Position
 from viz_model.model.tap import NO_TAP, Tap
@@ -99,7 +99,7 @@ class Attention(nn.Module):
         self.k = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.o = nn.Linear(self.n_heads * self.d_head, config.d_model, bias=config.has_out_bias)
-        self.qk_norm = norms.QKNorm(config.norm, self.d_head) if config.qk_norm else None
+        self.qk_norm = norms.QKNorm(config) if config.qk_norm else None
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         cache = given.cache.attn if given.cache is not None else None
@@ -120,14 +120,18 @@ class Attention(nn.Module):
         self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None
     ) -> Tensor:
         """Queries as the scores read them: [.., T, D] of positions start … -> [.., H, T, K], or [.., 1, T, K]."""
-        q = tap("q", _heads(self.q, x, self.d_head, head))
-        q = tap("q_normed", self.qk_norm.q(q)) if self.qk_norm is not None else q
+        whole = self.qk_norm is not None and self.qk_norm.over_heads  # one head alone cannot be normalised
+        q = tap("q", _heads(self.q, x, self.d_head, None if whole else head))
+        q = tap("q_normed", self.qk_norm.queries(q)) if self.qk_norm is not None else q
+        q = q if head is None or not whole else q[..., head : head + 1, :, :]
         return tap("q_rotated", position.rotate(q, start)) if rotates(position) else q
 
     def keys(self, x: Tensor, position: Position, start: int = 0, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
         """Keys as the scores read them: [.., T, D] -> [.., G, T, K], or [.., 1, T, K] of one key–value head."""
-        k = tap("k", _heads(self.k, x, self.d_head, head))
-        k = tap("k_normed", self.qk_norm.k(k)) if self.qk_norm is not None else k
+        whole = self.qk_norm is not None and self.qk_norm.over_heads
+        k = tap("k", _heads(self.k, x, self.d_head, None if whole else head))
+        k = tap("k_normed", self.qk_norm.keys(k)) if self.qk_norm is not None else k
+        k = k if head is None or not whole else k[..., head : head + 1, :, :]
         return tap("k_rotated", position.rotate(k, start)) if rotates(position) else k
 
     def values(self, x: Tensor, tap: Tap = NO_TAP, head: int | None = None) -> Tensor:
@@ -250,11 +254,14 @@ def _projections(
 
 
 def _normed(config: ModelConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
-    scratch = at.apart(module=f"qk_norm.{letter}")
-    out = norms.declare(config.norm, scratch, x, index)
+    if config.qk_norm_over == "heads" and isinstance(config.norm, RMSNorm):
+        made = norms.QKNorm.declare_over_heads(config.norm, at, x, letter, index)
+    else:
+        scratch = at.apart(module=f"qk_norm.{letter}")
+        made = inlined(norms.declare(config.norm, scratch, x, index), scratch.sites)
     role = "query" if letter == "q" else "key"
     return at.value(
-        f"{letter}_normed", index, inlined(out, scratch.sites),
+        f"{letter}_normed", index, made,
         symbol=rf"\hat{{{letter}}}", label=f"{_PLURAL[letter]}, normalised", role=role,  # type: ignore[arg-type]
     )  # fmt: skip
 

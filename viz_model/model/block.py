@@ -7,6 +7,11 @@
     mid ┬──────────────┐                 mid ┬──────────────┐
         └─ norm ─ ffn ─┴ + ── out            └─────── ffn ──┴ + ─ norm ── out
 
+        Norm of the branch                   Norms on both ends
+
+    x ──┬──────────────┐                 x ──┬─────────────────────┐
+        └─ attn ─ norm ┴ + ── mid            └─ norm ─ attn ─ norm ┴ + ── mid
+
 A decoder that has an encoder attends to it between mid and the feed-forward layer.
 """
 
@@ -47,6 +52,7 @@ class Block(nn.Module, ABC):
     def __init__(self, config: ModelConfig, side: Side, layer: Layer, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
+        self.residual = config.residual
         self.attn_norm = norms.build(config.norm, config.d_model)
         self.attn = Attention(config, dropout)
         self.ffn_norm = norms.build(config.norm, config.d_model)
@@ -77,6 +83,10 @@ class Block(nn.Module, ABC):
 
     def feed_forward(self, x: Tensor, tap: Tap) -> Tensor:
         return self.dropout(self.ffn(x, tap.at("ffn")))
+
+    def passed(self, x: Tensor, written: Tensor) -> Tensor:
+        """What goes on of the stream and of what was written to it."""
+        return x + written if self.residual else written
 
 
 class PreNorm(Block):
@@ -121,6 +131,65 @@ class PostNorm(Block):
         return part.stream("out", part.norm("ffn", plus(x, part.feed_forward(x))))
 
 
+def _passed(config: ModelConfig, x: Vector, written: Vector) -> Vector:
+    """What goes on: what a sub-layer wrote, added to the stream unless additions are left out."""
+    return plus(x, written) if config.residual else written
+
+
+class Parallel(PreNorm):
+    """x + attn(norm(x)) + ffn(norm'(x)): neither sub-layer waits for the other (Black et al. 2022, section 2.1)."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        mid = tap("resid.mid", self.passed(x, self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap)))
+        return tap("resid.out", self.passed(mid, self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap)))
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        mid = part.stream("mid", _passed(part.config, x, part.attend(part.norm("attn", x))))
+        return part.stream("out", _passed(part.config, mid, part.feed_forward(part.norm("ffn", x))))
+
+
+class BranchNorm(Block):
+    """x + norm(sublayer(x)): the norm is that of what a sub-layer writes (OLMo Team 2024, section 3.2)."""
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        x = tap("resid.mid", self.passed(x, self.attn_norm(self.attend(x, given, tap), tap.at("attn.norm"))))
+        return tap("resid.out", self.passed(x, self.ffn_norm(self.feed_forward(x, tap), tap.at("ffn.norm"))))
+
+    def attn_input(self, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        x = part.stream("mid", _passed(part.config, x, part.norm("attn", part.attend(x))))
+        return part.stream("out", _passed(part.config, x, part.norm("ffn", part.feed_forward(x))))
+
+
+class BothNorms(PreNorm):
+    """x + norm'(sublayer(norm(x))): one norm reads the stream, another what is written (Ding et al. 2021, 2.4)."""
+
+    def __init__(self, config: ModelConfig, side: Side, layer: Layer, dropout: float = 0.0) -> None:
+        super().__init__(config, side, layer, dropout)
+        self.attn_out_norm = norms.build(config.norm, config.d_model)
+        self.ffn_out_norm = norms.build(config.norm, config.d_model)
+
+    def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
+        x = tap("resid.in", x)
+        written = self.attend(self.attn_norm(x, tap.at("attn.norm")), given, tap)
+        x = tap("resid.mid", self.passed(x, self.attn_out_norm(written, tap.at("attn.out_norm"))))
+        written = self.feed_forward(self.ffn_norm(x, tap.at("ffn.norm")), tap)
+        return tap("resid.out", self.passed(x, self.ffn_out_norm(written, tap.at("ffn.out_norm"))))
+
+    @staticmethod
+    def declare(part: Parts, x: Value) -> Value:
+        written = part.attend(part.norm("attn", x))
+        x = part.stream("mid", _passed(part.config, x, part.norm("attn", written, "out_norm")))
+        written = part.feed_forward(part.norm("ffn", x))
+        return part.stream("out", _passed(part.config, x, part.norm("ffn", written, "out_norm")))
+
+
 class PreNormNoResidual(PreNorm):
     """sublayer(norm(x)): what a sub-layer writes takes the place of what it read."""
 
@@ -160,6 +229,12 @@ class PostNormNoResidual(PostNorm):
 def kind(config: ModelConfig, side: Side) -> type[Block]:
     """The class of a stack's blocks."""
     match config.norm_place(side), config.residual:
+        case "branch", _:
+            return BranchNorm
+        case "both", _:
+            return BothNorms
+        case "pre", _ if config.parallel:
+            return Parallel
         case "pre", True:
             return PreNorm
         case "post", True:
@@ -192,8 +267,10 @@ class Parts:
     def crosses(self) -> bool:
         return self.source is not None
 
-    def norm(self, sublayer: Literal["attn", "cross", "ffn"], x: Vector) -> Value:
-        at = self.at.at(f"{sublayer}.norm", f"{sublayer}_norm")
+    def norm(
+        self, sublayer: Literal["attn", "cross", "ffn"], x: Vector, which: Literal["norm", "out_norm"] = "norm"
+    ) -> Value:
+        at = self.at.at(f"{sublayer}.{which}", f"{sublayer}_{which}")
         return norms.declare(self.config.norm, at, x, (at.index("T"), at.index("D")))
 
     def attend(self, x: Vector) -> Value:

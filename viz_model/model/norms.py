@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_model import config
+from viz_model.model import ops
 from viz_model.model.tap import NO_TAP, Tap
-from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Number
+from viz_model.values.declaration import Role, Scope, Vector
+from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Sum, sqrt
 
@@ -156,9 +157,47 @@ def declare(norm: config.Norm, at: Scope, x: Vector, index: tuple[Index, ...]) -
 
 
 class QKNorm(nn.Module):
-    """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020)."""
+    """A norm over the K values of every head's query and key, one gain for all heads (Henry et al. 2020).
 
-    def __init__(self, norm: config.Norm, d_head: int) -> None:
+    Or over the values of all heads as one vector, with a gain for each (OLMo Team 2024, section 3.3).
+    """
+
+    def __init__(self, model: config.ModelConfig) -> None:
         super().__init__()
-        self.q = build(norm, d_head)
-        self.k = build(norm, d_head)
+        self.over_heads = model.qk_norm_over == "heads"
+        n_queries, n_keys = (model.n_heads, model.n_kv_heads) if self.over_heads else (1, 1)
+        self.q = build(model.norm, n_queries * model.d_head)
+        self.k = build(model.norm, n_keys * model.d_head)
+
+    def queries(self, q: Tensor) -> Tensor:
+        """[.., H, T, K] -> the same, normalised."""
+        return self._of(self.q, q)
+
+    def keys(self, k: Tensor) -> Tensor:
+        """[.., G, T, K] -> the same, normalised."""
+        return self._of(self.k, k)
+
+    def _of(self, norm: Norm, x: Tensor) -> Tensor:
+        made: Tensor = ops.split_heads(norm(ops.merge_heads(x)), x.shape[-3]) if self.over_heads else norm(x)
+        return made
+
+    @staticmethod
+    def declare_over_heads(
+        norm: config.RMSNorm, at: Scope, x: Value, letter: str, index: tuple[Index, ...]
+    ) -> Expression:
+        """Declare what is measured of all heads' values ``x`` together; what they are made of them at ``index``."""
+        head, where, k = index
+        t = at.index("T", where.name, stack=where.stack)  # one row of it can be looked at, whoever's keys they are
+        role: Role = "query" if letter == "q" else "key"
+        squares = at.value(
+            f"{letter}_squares", (head, t), Sum(k, x[head, t, k] ** 2),
+            symbol=f"s^{{{letter}}}", label="squares of one head, added up", role=role, derived=True,
+        )  # fmt: skip
+        other, eps = at.index(head.axis, f"{head.name}'"), Setting(r"\varepsilon", norm.eps, "config")
+        mean = Sum(other, squares[other, t]) / (at.size(head.axis) * at.size(k.axis))
+        scale = at.value(
+            f"{letter}_scale", (t,), sqrt(mean + eps),
+            symbol=rf"\sigma^{{{letter}}}", label="root mean square of all heads", role=role, derived=True, one=True,
+        )  # fmt: skip
+        gain = at.at("", f"qk_norm.{letter}").weight("weight", r"\gamma", (head.axis, k.axis))
+        return gain[head, k] * (x[index] / scale[where,])

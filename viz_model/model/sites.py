@@ -61,7 +61,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
         here = at.block(i)
         part = block.Parts(config, side, layer, here, scheme, source if block.crosses(config, side) else None)
         x = kind.declare(part, part.stream("in", x))
-    if config.norm_place(side) == "pre":
+    if config.norm_place(side) != "post":
         x = norms.declare(config.norm, at.at("final.norm", "final_norm"), x, (at.index("T"), at.index("D")))
     return x
 
@@ -96,7 +96,13 @@ def leaving(config: ModelConfig, side: Side) -> str:
     """The full name of the vectors [T, D] that leave a stack, which the output or a decoder reads."""
     prefix = f"{side}." if len(config.sides) > 1 else ""
     last = f"blocks.{config.depth(side) - 1}.resid.out"
-    return prefix + ("final.norm.out" if config.norm_place(side) == "pre" else last)
+    return prefix + (last if config.norm_place(side) == "post" else "final.norm.out")
+
+
+def written(config: ModelConfig, side: Side, sublayer: str) -> str:
+    """What is added to the stream for a sub-layer, named inside its block: ``attn.out``, or a norm of it."""
+    norm = {"branch": ".norm.out", "both": ".out_norm.out"}.get(config.norm_place(side), ".out")
+    return sublayer + norm
 
 
 def scored(at: str, config: ModelConfig) -> tuple[str, str]:

@@ -20,8 +20,8 @@ from viz_model.model.tap import NO_TAP, Tap
 class Stack(nn.Module):
     """A pile of blocks over embeddings: a whole GPT or BERT, or one half of an encoder–decoder.
 
-    Under Pre-LN the residual stream itself is never normalised, so it gets one norm at the very end; under
-    Post-LN every block already ends in one.
+    Where norms stand on the branches, the residual stream itself is never normalised, so it gets one norm at the very
+    end; under Post-LN every block already ends in one.
     """
 
     def __init__(self, config: ModelConfig, side: Side, dropout: float = 0.0) -> None:
@@ -37,8 +37,8 @@ class Stack(nn.Module):
         self.embed_norm = norms.build(config.norm, config.d_model) if config.embedding_norm else None
         kind = block.kind(config, side)
         self.blocks = nn.ModuleList(kind(config, side, layer, dropout) for layer in self.layers)
-        is_pre = config.norm_place(side) == "pre"
-        self.final_norm = norms.build(config.norm, config.d_model) if is_pre else None
+        is_post = config.norm_place(side) == "post"
+        self.final_norm = None if is_post else norms.build(config.norm, config.d_model)
 
     def arrange(self, config: ModelConfig) -> None:
         """Note what the config says of each layer: its window, and which of the stack's position schemes it has."""

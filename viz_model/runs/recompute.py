@@ -54,6 +54,10 @@ def note(vectors: Tensor) -> Noted:
     return Noted(vectors.norm(dim=-1), vectors[:, 0].clone(), ops.mean_similarity(vectors))
 
 
+_NOTED = tuple(f".{part}.{made}" for part in ("attn", "cross", "ffn") for made in ("out", "norm.out", "out_norm.out"))
+_NOTED += (".resid.mid", ".resid.cross")
+
+
 class Notes(dict[str, Noted]):
     """Written while a run goes past, of what every sub-layer wrote and of the stream between them.
 
@@ -61,7 +65,7 @@ class Notes(dict[str, Noted]):
     """
 
     def __call__(self, name: str, value: Tensor) -> None:
-        if name.endswith((".attn.out", ".cross.out", ".ffn.out", ".resid.mid", ".resid.cross")):
+        if name.endswith(_NOTED):
             self[name] = note(value[0])
 
 

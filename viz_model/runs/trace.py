@@ -375,6 +375,8 @@ class Trace:
                 at = at[rows]
             elif index.axis == "H" and head is not None:
                 at = at[head : head + 1]
+            elif index.axis == "G" and head is not None:
+                at = at[self.config.kv_head(head) :][:1]
             where[index] = at.view(-1, *(1,) * n)
         shape = torch.broadcast_shapes(*(at.shape for at in where.values()))
         value = site.expression.evaluate(Point(where, self.reader, torch.float32)).value.expand(shape)

@@ -23,6 +23,8 @@ TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 NORM_PLACES = {
     "pre": "in front of each sub-layer, with a final norm (Pre-LN)",
     "post": "behind each addition (Post-LN)",
+    "branch": "behind each sub-layer and in front of its addition, with a final norm",
+    "both": "in front of and behind each sub-layer, with a final norm",
 }
 HEADS = {
     "bits_per_byte": "bits per byte",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants
+from tiny_models import (
+    close,
+    describe,
+    language_model,
+    other_blocks,
+    random_model,
+    run_both,
+    tiny_config,
+    variants,
+)
 from torch.nn import functional as F
 
 import viz_model as vm
@@ -18,7 +27,8 @@ from viz_model.topics.attribution.numbers import attribution
 from viz_model.topics.attribution.numbers.attribution import Attribution, Part
 from viz_model.topics.next_token.numbers.output import read_site
 
-every = pytest.mark.parametrize("config", variants(), ids=describe)
+OTHERS = [config for config in other_blocks() if config.residual]
+every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)
 
 
 def traced(config: ModelConfig) -> Trace:
@@ -106,7 +116,7 @@ def test_a_masked_head_opens_each_unit_as_far_as_it_was_open() -> None:
     close(opened.factor.float(), torch.special.ndtr(before))  # Φ(x): GELU(x) = x·Φ(x)
 
 
-@pytest.mark.parametrize("config", variants()[::4], ids=describe)
+@pytest.mark.parametrize("config", [*variants()[::4], *OTHERS], ids=describe)
 def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     trace = traced(config)
     found = attribution.decompose(trace, 1)
@@ -116,6 +126,7 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     for layer in range(config.n_layers):
         bias = trace.stack.block(layer).ffn.down.bias
         direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
+        direction = attribution.Behind.of(trace, 1, layer, "ffn").back(direction)
         rest = 0.0 if bias is None else (bias.double() @ direction).item()
         assert added[layer].sum() + rest == pytest.approx(asked.of(Part("ffn", layer)), abs=1e-4)
 

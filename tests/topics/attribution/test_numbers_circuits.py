@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, other_blocks, run_both, tiny_config, variants
 
 from viz_model.config import ModelConfig
 from viz_model.runs.measures import is_sink
 from viz_model.topics.attribution.numbers import attribution, circuits
 from viz_model.topics.attribution.numbers.attribution import Part
+
+
+@pytest.mark.parametrize("config", [config for config in other_blocks() if config.residual], ids=describe)
+def test_what_arrives_goes_through_the_norm_behind_the_sublayer(config: ModelConfig) -> None:
+    trace = run_both(language_model(config))
+    found = attribution.decompose(trace, 3)
+    asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
+    for head in range(config.n_heads):
+        part = Part("head", 1, head, "attn")
+        assert circuits.reads(trace, found, asked, part).values.sum() == pytest.approx(asked.of(part), abs=1e-4)
 
 
 @pytest.mark.parametrize("config", variants()[::3], ids=describe)

@@ -29,8 +29,16 @@ def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None
         st.markdown(text)
 
 
-def question(page: Page, section: str = "question", answer: str = "answer", /, **values: object) -> None:
-    """Something to find out by trying, with the answer folded away."""
+def question(
+    page: Page, section: str = "question", answer: str = "answer", /, *, in_this_run: str = "", **values: object
+) -> None:
+    """Something to find out by trying, with the answer folded away.
+
+    Args:
+        in_this_run: names the section that says what it is in this run, where it can be computed.
+    """
     st.markdown(f"**{page.t('common.try_it')}** {page.t.prose(f'{page.text_key}.{section}', **values)}")
     with st.expander(page.t("common.answer")):
         see(page, answer, **values)
+        if in_this_run:
+            see(page, in_this_run, **values)

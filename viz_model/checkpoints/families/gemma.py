@@ -57,7 +57,4 @@ def activation(a: Attributes) -> Activation:
 
 def from_one(rows: list[Rename]) -> list[Rename]:
     """A table in which every norm's gain is stored as its distance from 1."""
-    return [
-        dataclasses.replace(row, how="from_one") if row.ours and row.ours[0].endswith("norm.weight") else row
-        for row in rows
-    ]
+    return [dataclasses.replace(row, how="from_one") if row.ours and "norm" in row.ours[0] else row for row in rows]

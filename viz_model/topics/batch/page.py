@@ -19,6 +19,7 @@ TOPIC = Topic(
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         trials=Trials(bugs=("padded",)),
+        question=taken_apart.question,
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),

@@ -24,6 +24,7 @@ CUT = Layout(
     ),
     tabs=TABS,
     trials=Trials(bugs=("count", "spell")),
+    question=taken_apart.question,
 )
 IDS = Layout(of=Beside.of, sections=(cuts.section,), tabs=TABS)
 

@@ -70,13 +70,13 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
         Part("attention_bias", "attention", _biases(config)),
-        Part("qk_norm", "attention", _yes(config.qk_norm)),
+        Part("qk_norm", "attention", _qk_norm(config)),
         Part("scale_scores", "attention", _yes(config.scale_scores)),
         _windows(config),
         _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
         Part("hidden", "block", "hidden", {"n": f"{config.d_ffn:,}", "times": f"{config.d_ffn / config.d_model:.3g}"}),
         Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
-        Part("final_norm", "norm_placement", _yes("pre" in map(config.norm_place, config.sides))),
+        Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
         Part("tied", "next_token", _tied(config)),
         Part("head_scale", "next_token", _head(config, "scale", False)),
@@ -85,8 +85,13 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
 
 
 def _norm_at(config: ModelConfig) -> str:
-    """Where the norms stand, of all stacks: "pre", "post", or "pre_post" where the encoder is Pre-LN alone."""
-    return "_".join(dict.fromkeys(map(config.norm_place, config.sides)))
+    """Where the norms stand, of all stacks: "pre_post" where the encoder is Pre-LN alone; "parallel" where both
+    sub-layers have theirs on the same stream."""
+    return "parallel" if config.parallel else "_".join(dict.fromkeys(map(config.norm_place, config.sides)))
+
+
+def _qk_norm(config: ModelConfig) -> str:
+    return "heads_whole" if config.qk_norm and config.qk_norm_over == "heads" else _yes(config.qk_norm)
 
 
 _TUNED = ("position", "norm", "kv_heads")

@@ -55,7 +55,8 @@ def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]
     """The steps of a stack with one of its blocks, from the tokens up."""
     boxes: dict[str, list[Site]] = {}
     for site, is_inside in _sites(config, side, layer):
-        boxes.setdefault(_place(site.name, is_inside, boxes), []).append(site)
+        is_inside_branch = is_inside and config.norm_place(side) == "branch"
+        boxes.setdefault(_place(site.name, is_inside, is_inside_branch, boxes), []).append(site)
     boxes.setdefault("end.head", [])
     return tuple(_element(key, tuple(made), config, side, layer) for key, made in boxes.items())
 
@@ -69,8 +70,8 @@ def _sites(config: ModelConfig, side: Side, layer: int) -> Iterator[tuple[Site, 
             yield site, at is not None
 
 
-def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]]) -> str:
-    """The key of the step that makes a value, given the steps before."""
+def _place(name: str, is_inside: bool, is_inside_branch: bool, boxes: dict[str, list[Site]]) -> str:
+    """The key of the step that makes a value, given the steps before; norms may stand inside the branches."""
     group, _, step = name.partition(".")
     step = step.partition(".")[0]
     if name in ("embed.out", "resid.in"):  # what the steps before have made
@@ -79,6 +80,8 @@ def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]]) -> str:
         return {"tokens": "embed.token", "embed": f"embed.{step}", "final": "end.norm"}.get(group, "end.head")
     if group == "resid":
         return f"{_group(next(reversed(boxes)))}.add"
+    if step == "norm" and is_inside_branch:
+        return f"{group}.out_norm"
     if step == "norm":
         if not any(_group(key) == group and key != f"{group}.norm_pre" for key in boxes):
             return f"{group}.norm_pre"
@@ -97,7 +100,9 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
     own, is_cross = config.layer(side, layer), group == "cross"
     text_key, values, variant = "", {}, ""
     match step:
-        case "norm" | "norm_pre" | "norm_post" | "qk_norm":
+        case "norm_pre" if config.parallel and group == "ffn":
+            text_key, values = "plan_norm_parallel", {"norm": _name(config.norm)}
+        case "norm" | "norm_pre" | "norm_post" | "out_norm" | "qk_norm":
             text_key, values = "plan_qk_norm" if step == "qk_norm" else "plan_norm", {"norm": _name(config.norm)}
         case "token":
             text_key = "plan_token_scaled" if config.scale_embedding else "plan_token"

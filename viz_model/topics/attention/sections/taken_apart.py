@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viz_model.app import elements
+from viz_model.drawing.writing import percent
 from viz_model.topics.attention.choices import MATRIX
 from viz_model.topics.attention.numbers import layer
 from viz_model.topics.attention.sections import by_hand
@@ -33,5 +34,14 @@ def numbers(query: Query) -> None:
 
 
 def question(query: Query) -> None:
-    suffix = "_two_way" if query.page.trace.stack.side == "encoder" else ""
-    elements.question(query.page, f"question{suffix}", f"answer{suffix}")
+    page = query.page
+    suffix = "_two_way" if page.trace.stack.side == "encoder" else ""
+    asked = f"question{suffix}", f"answer{suffix}"
+    if len(page.trace) < 2:
+        elements.question(page, *asked)
+        return
+    before = page.trace[page.at("attn.pattern")].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
+    most = int(before.argmax())
+    elements.question(
+        page, *asked, in_this_run="here", layer=page.view.layer, most=most, share=percent(float(before[most]))
+    )

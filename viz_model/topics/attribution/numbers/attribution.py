@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.model import ops
+from viz_model.model import ops, sites
 from viz_model.model.heads import MaskedHead
-from viz_model.model.norms import Norm
+from viz_model.model.norms import Held, Norm
 from viz_model.runs.trace import Trace
 
 Kind = Literal["token", "segment", "position", "head", "bias", "ffn", "shift", "dense", "prior"]
@@ -159,6 +159,42 @@ class _Walk:
             self.add(shift, held.shift)
 
 
+class Behind(NamedTuple):
+    """The norm between a sub-layer and its addition, held at what it measured; None where none stands there."""
+
+    held: Held | None
+
+    @classmethod
+    def of(cls, trace: Trace, position: int, layer: int, part: str) -> Behind:
+        """That of a sub-layer, "attn", "cross" or "ffn"."""
+        written = sites.written(trace.config, trace.stack.side, part)
+        if written == f"{part}.out":
+            return cls(None)
+        name = f"blocks.{layer}.{written.removesuffix('.out')}"
+        norm = trace.stack.block(layer).get_submodule(written.removesuffix(".out").replace(".", "_"))
+        assert isinstance(norm, Norm)
+        return cls(norm.held(trace.norm_input(name, position).double()))
+
+    def __call__(self, vector: Tensor) -> Tensor:
+        """What of vectors that the sub-layer writes is added to the stream: [.., D] -> [.., D]."""
+        if self.held is None:
+            return vector
+        centred = vector - vector.mean(-1, keepdim=True) if self.held.centred else vector
+        return self.held.factor * centred
+
+    def back(self, direction: Tensor) -> Tensor:
+        """A direction [D] on the stream -> the same seen from before the norm."""
+        if self.held is None:
+            return direction
+        scaled = self.held.factor * direction
+        return scaled - scaled.mean() if self.held.centred else scaled
+
+    def shift(self, walk: _Walk, part: Part) -> None:
+        """Add what the norm adds to every vector."""
+        if self.held is not None and self.held.shift is not None:
+            walk.add(part, self.held.shift)
+
+
 @torch.inference_mode()
 def decompose(trace: Trace, position: int) -> Decomposition:
     """What was written at ``position`` of the stack that ``trace`` is seen from, to that stack's end.
@@ -172,7 +208,7 @@ def decompose(trace: Trace, position: int) -> Decomposition:
         raise IndexError(f"position {position}: the trace has {len(trace)}")
     position %= len(trace)
     walk, stack, known = _Walk(trace, position), trace.stack, frozenset(trace.sites)
-    pre = trace.norm_at == "pre"
+    post = trace.norm_at == "post"
     kinds: tuple[Kind, ...] = ("token", "segment", "position")
     for kind in kinds:
         if f"embed.{kind}" in known:
@@ -185,15 +221,19 @@ def decompose(trace: Trace, position: int) -> Decomposition:
             attentions["cross"] = (block.cross, block.cross_norm)
         for at, (attention, norm) in attentions.items():
             walk.replace()
+            behind = Behind.of(trace, position, layer, at)
             z = trace.row(f"blocks.{layer}.{at}.z", position)[:, None]  # [H, 1, K]
             for head, vector in enumerate(ops.head_out(z, attention.o.weight.detach().T)[:, 0]):
-                walk.add(Part("head", layer, head, at), vector)
+                walk.add(Part("head", layer, head, at), behind(vector))
             if attention.o.bias is not None:
-                walk.add(Part("bias", layer, None, at), attention.o.bias.detach())
-            walk.through(None if pre else norm, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
+                walk.add(Part("bias", layer, None, at), behind(attention.o.bias.detach()))
+            behind.shift(walk, Part("shift", layer, None, at))
+            walk.through(norm if post else None, f"blocks.{layer}.{at}.norm", Part("shift", layer, None, at))
         walk.replace()
-        walk.write(Part("ffn", layer), f"blocks.{layer}.ffn.out")
-        walk.through(None if pre else block.ffn_norm, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
+        behind = Behind.of(trace, position, layer, "ffn")
+        walk.add(Part("ffn", layer), behind(trace.row(f"blocks.{layer}.ffn.out", position)))
+        behind.shift(walk, Part("shift", layer, None, "ffn"))
+        walk.through(block.ffn_norm if post else None, f"blocks.{layer}.ffn.norm", Part("shift", layer, None, "ffn"))
     walk.through(stack.final_norm, "final.norm", Part("shift", at="final"))
     if predicts(trace):
         _through_head(walk)
@@ -337,6 +377,7 @@ def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> 
     rows = []
     for layer in range(trace.n_layers):
         direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
+        direction = Behind.of(trace, decomposition.position, layer, "ffn").back(direction)
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
         act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
         rows.append(act.double() * (direction.float() @ down).double())

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from viz_model.runs.measures import SINK_WEIGHT
 from viz_model.runs.trace import Trace
-from viz_model.topics.attribution.numbers.attribution import Attribution, Decomposition, Part
+from viz_model.topics.attribution.numbers.attribution import Attribution, Behind, Decomposition, Part
 
 
 class Reads(NamedTuple):
@@ -66,7 +66,8 @@ def reads(trace: Trace, decomposition: Decomposition, answer: Attribution, part:
     weights = trace.row(f"{at}.pattern", decomposition.position, part.head).double()  # [Tk]
     values = trace.head(f"{at}.v", part.head)  # [Tk, K]
     w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head]  # [K, D]
-    arriving = weights[:, None] * (values @ w_o).double()  # [Tk, D]
+    behind = Behind.of(trace, decomposition.position, part.layer, part.at)
+    arriving = behind(weights[:, None] * (values @ w_o).double())  # [Tk, D]
     return Reads(
         weights=weights.numpy(),
         lengths=arriving.norm(dim=-1).numpy(),

@@ -58,7 +58,7 @@ def _lens(question: Question) -> None:
         decided = _depth_name(page, view.depths[view.seen.decided])
         elements.say(page, DECIDED, view.seen, decided=decided, **facts)
         if question.has_norms:
-            elements.see(page, f"lens_{page.trace.norm_at}", **facts)
+            elements.see(page, f"lens_{'post' if page.trace.norm_at == 'post' else 'pre'}", **facts)
 
 
 def _lens_view(question: Question) -> LensView:

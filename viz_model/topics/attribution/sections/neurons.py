@@ -13,7 +13,7 @@ from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import signed
 from viz_model.topics.attribution.choices import NEURON
 from viz_model.topics.attribution.numbers import attribution, views
-from viz_model.topics.attribution.numbers.attribution import Part
+from viz_model.topics.attribution.numbers.attribution import Behind, Part
 from viz_model.topics.attribution.pictures.firing import FiringView, draw_firing
 from viz_model.topics.attribution.pictures.neurons import NeuronsView, draw_neurons
 from viz_model.topics.attribution.pictures.pushes import PushesView
@@ -114,7 +114,8 @@ def _pushed(question: Question) -> PushesView:
     """What the chosen neuron says for and against."""
     neuron = Strongest.of(question)
     out = question.trace.stack.block(neuron.layer).ffn.down.weight.detach()[:, neuron.number]
-    return question.pushes_view(question.pushes(neuron.act * out, Part("ffn", neuron.layer)))
+    behind = Behind.of(question.trace, question.decomposition.position, neuron.layer, "ffn")
+    return question.pushes_view(question.pushes(behind(neuron.act * out), Part("ffn", neuron.layer)))
 
 
 def _strongest(strongest: Strongest) -> None:

@@ -14,7 +14,7 @@ def formula(question: Question) -> None:
     norm = f"formula_{type(config.norm).__name__.lower()}"
     elements.see(page, norm if page.t.knows(f"attribution.{norm}") else "formula_norm")
     if question.has_norms:
-        elements.see(page, f"formula_{question.trace.norm_at}")
+        elements.see(page, f"formula_{'branch' if question.trace.norm_at == 'both' else question.trace.norm_at}")
     if not config.residual:
         elements.see(page, "formula_alone")
     if question.target is not None and "head.act" in question.trace:

@@ -1,4 +1,4 @@
-"""The four tabs."""
+"""The four tabs, and the question."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.texts import literal, row
 from viz_model.drawing import theme
+from viz_model.drawing.writing import percent
 from viz_model.topics.batch.sections import norms
 from viz_model.topics.batch.sections.batched import Batched
 
@@ -68,3 +69,9 @@ def numbers(batched: Batched) -> None:
     records = (batched.names, run.gaps.tolist(), run.open_gaps.tolist())
     st.markdown(page.words("gaps", output=literal("output")))
     elements.records(page, "gaps", dict(zip(headings, records, strict=True)))
+
+
+def question(batched: Batched) -> None:
+    padding = batched.run.padding
+    counts = {"n_padding": int(padding.sum()), "n": padding.size}
+    elements.question(batched.page, in_this_run="here", **counts, share=percent(float(padding.mean())))

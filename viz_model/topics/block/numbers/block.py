@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from torch import Tensor
 
+from viz_model.model import sites
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import parameters
@@ -43,9 +44,13 @@ class Step(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """One residual addition, by the names of steps: ``total`` = ``stream`` + ``written``."""
+    """One residual addition, by the names of steps: ``total`` = ``stream`` + ``written``.
+
+    ``asks`` is what the sub-layer reads, ``reads`` what its norm does.
+    """
 
     sublayer: SubLayer
+    asks: str
     reads: str
     stream: str
     written: str
@@ -81,18 +86,24 @@ def sets_length(trace: Trace) -> bool:
     return has_norms(trace) and "blocks.0.attn.norm.scale" in trace
 
 
+def put_together(trace: Trace) -> str:
+    """How the blocks of a run are: the place of their norms, or "parallel"."""
+    return "parallel" if trace.config.parallel else trace.norm_at
+
+
 def _called(trace: Trace, read: str) -> str:
     """What the model's norm makes of a vector, in words; without norms the vector itself."""
     return f"{norm_name(trace)}({read})" if has_norms(trace) else read
 
 
 def passage(trace: Trace, layer: int, token: int) -> Passage:
-    """The vectors of a block from its input x up to its output; seven, or ten with cross-attention.
+    """The vectors of a block from its input x up to its output; seven, ten with cross-attention, nine where a norm
+    stands on both ends of a sub-layer.
 
     A model without the additions has no sums: what a sub-layer writes goes on alone.
     """
     at, parts, residual = f"blocks.{layer}.", sublayers(trace, layer), trace.config.residual
-    is_pre, textbook_norm = trace.norm_at == "pre", f"{at}attn.norm.mean" in trace
+    place, textbook_norm = put_together(trace), f"{at}attn.norm.mean" in trace
     steps: list[Step] = []
     sums: list[Sum] = []
 
@@ -100,23 +111,31 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
         name: str, formula: str, site: str, role: Role, *, aside: bool = False, values: Tensor | None = None
     ) -> str:
         n = len(steps)
-        has_number = is_pre and len(parts) == 2 and n > 0
+        has_number = place == "pre" and len(parts) == 2 and n > 0
         if (n % 3 == 1 and not textbook_norm) or (n % 3 == 0 and not residual):
             has_number = False
         found = trace.row(site, token) if values is None else values
         steps.append(Step(name, formula, f"8.{25 + n}" if has_number else "", site, role, not aside, found.numpy()))
         return name
 
+    def next_name() -> str:
+        return f"t{_SUPERSCRIPTS[len(steps)]}"
+
     stream = add("x", "", f"{at}resid.in", "residual")
-    for n, part in enumerate(parts):
+    for part in parts:
         norm, out, resid = f"{at}{part}.norm", f"{at}{part}.out", f"{at}resid.{_RESID[part]}"
-        if is_pre:
-            normed, written, total = (f"t{_SUPERSCRIPTS[3 * n + i]}" for i in (1, 2, 3))
-            total = "h" if part == parts[-1] else total
-            add(normed, _called(trace, stream), f"{norm}.out", "norm", aside=True)
-            add(written, _CALLS[part].format(normed), out, _ROLES[part], aside=True)
+        if place != "post":
+            asks = reads = "x" if place == "parallel" else stream
+            if place != "branch":
+                asks = add(next_name(), _called(trace, reads), f"{norm}.out", "norm", aside=True)
+            written = add(next_name(), _CALLS[part].format(asks), out, _ROLES[part], aside=True)
+            if place in ("branch", "both"):
+                reads = written if place == "branch" else reads
+                behind = at + sites.written(trace.config, trace.stack.side, part)
+                written = add(next_name(), _called(trace, written), behind, "norm", aside=True)
+            total = "h" if part == parts[-1] else next_name()
             add(total, f"{written} + {stream}" if residual else written, resid, "residual")
-            sums.append(Sum(part, stream, stream, written, total))
+            sums.append(Sum(part, asks, reads, stream, written, total))
             stream = total
             continue
         written = add(_LETTERS[part], _CALLS[part].format(stream), out, _ROLES[part], aside=True)
@@ -124,7 +143,7 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
         if residual:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
             add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
-        sums.append(Sum(part, total, stream, written, total))
+        sums.append(Sum(part, stream, total, stream, written, total))
         stream = add(_RESID[part], _called(trace, total), resid, "norm")
     return Passage(tuple(steps), tuple(sums))
 

@@ -72,6 +72,8 @@ def alone(trace: Trace, layer: int) -> Tensor:
     block, rows = trace.stack.block(layer), trace.model.embedding.weight * trace.model.embedding_scale
     if trace.stack.embed_norm is not None:
         rows = trace.stack.embed_norm(rows)
+    if trace.norm_at == "branch":  # whose feed-forward layer reads the stream as it is
+        return rows
     before: Norm = block.ffn_norm
     if trace.norm_at == "post":
         before = block.attn_norm if block.cross is None else block.cross_norm

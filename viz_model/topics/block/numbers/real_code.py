@@ -129,7 +129,7 @@ class Chunk(NamedTuple):
 @torch.inference_mode()
 def chunks(trace: Trace, layer: int) -> tuple[Chunk, ...]:
     """The feed-forward of a block over all T positions at once, and cut into chunks of fewer."""
-    reads = trace[f"blocks.{layer}.ffn.norm.out"] if trace.norm_at == "pre" else _stream_read(trace, layer)
+    reads = trace[f"blocks.{layer}.ffn.norm.out"] if trace.norm_at in ("pre", "both") else _stream_read(trace, layer)
     ffn, hidden = trace.stack.block(layer).ffn, trace[f"blocks.{layer}.ffn.act"]
     whole = ffn(reads[None])[0]
     found = []
@@ -140,7 +140,7 @@ def chunks(trace: Trace, layer: int) -> tuple[Chunk, ...]:
 
 
 def _stream_read(trace: Trace, layer: int) -> Tensor:
-    """What the feed-forward of a Post-LN block reads, [T, D]."""
+    """What the feed-forward of a block without a norm before it reads, [T, D]."""
     crosses = f"blocks.{layer}.resid.cross" in trace
     return trace[f"blocks.{layer}.resid.{'cross' if crosses else 'mid'}"]
 

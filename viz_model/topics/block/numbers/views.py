@@ -31,7 +31,7 @@ def strips_view(trace: Trace, layer: int, token: int) -> StripsView:
     return StripsView(
         steps,
         sums,
-        trace.norm_at,
+        block.put_together(trace),
         block.norm_name(trace),
         min(limit, most or limit),
         token,

@@ -39,6 +39,7 @@ class StripsView(NamedTuple):
     steps: tuple[analysis.Step, ...]
     sums: tuple[analysis.Sum, ...]
     norm_at: str
+    """The place of the norms, or "parallel"."""
     norm: str
     limit: float
     token: int = 0
@@ -69,11 +70,7 @@ class StripsView(NamedTuple):
 
     def reads(self, sublayer: str) -> np.ndarray:
         """What a sub-layer reads, [D]: under Pre-LN the normalised stream, under Post-LN the stream."""
-        of = self.sum(sublayer)
-        if self.norm_at == "post":
-            return self.values(of.stream)
-        names = [step.name for step in self.steps]
-        return self.steps[names.index(of.written) - 1].values
+        return self.values(self.sum(sublayer).asks)
 
     @property
     def crosses(self) -> bool:
@@ -82,12 +79,12 @@ class StripsView(NamedTuple):
 
     @property
     def numbering(self) -> str:
-        """Which words on the textbook's numbers are true here: a norm's name, "post" or "cross"."""
+        """Which words on the textbook's numbers are true here: a norm's name, "post", "cross" or "otherwise"."""
         if any(step.equation for step in self.steps):
             return self.norm
         if self.norm_at == "post" and not (self.has_norms and self.residual):
             return "changed"
-        return "post" if self.norm_at == "post" else "cross"
+        return {"pre": "cross", "post": "post"}.get(self.norm_at, "otherwise")
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -159,7 +156,9 @@ def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
         sums.append(view.residual and step.on_stream and row > 0 and not steps[row - 1].on_stream)
         if step.on_stream:
             if branch := range(below + 1, row):
-                line([0, *(1 for _ in branch), 0], [below, *branch, row], steps[row - 1].role, 2)
+                leaves = 0 if view.norm_at == "parallel" else below
+                role = next(steps[n].role for n in reversed(branch) if steps[n].role != "norm")
+                line([0, *(1 for _ in branch), 0], [leaves, *branch, row], role, 2)
             below = row
     curves.points(
         figure,
@@ -216,11 +215,11 @@ def sums_by_hand(view: StripsView, dimension: int) -> str:
             lines.append(f"{_scalar(found.total)} &= {value[found.total]:.4f}")
             continue
         first, second = found.stream, found.written
-        if view.norm_at == "pre":
+        if view.norm_at != "post":
             first, second = second, first
         said = f"{theme.signed(value[first])} + {theme.signed(value[second])} = {value[found.total]:.4f}"
         names = f"{_scalar(first)} + {_scalar(second)}"
-        if view.norm_at == "pre":
+        if view.norm_at != "post":
             names = f"{_scalar(found.total)} &= {names}"
         else:
             names += " &"

@@ -41,7 +41,7 @@ def section(block: OneBlock) -> None:
     )
     steps = (site for site in block.vectors.sites if ".resid." in site and not site.endswith(".in"))
     elements.source(page, "embed.out", *steps)
-    elements.see(page, f"norms_{block.kind}", places=page.words(f"places{block.crosses}"), **named)
+    elements.see(page, f"norms_{block.of_stream}", places=page.words(f"places{block.crosses}"), **named)
     if block.kind == "post":
         elements.see(page, page.kind("reach", block.vectors.norm), **named)
     if len(view.drawn) < len(view.labels):

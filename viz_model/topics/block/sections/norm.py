@@ -32,7 +32,9 @@ def section(block: OneBlock) -> None:
         return
     names = {
         addition.sublayer: page.words(
-            f"which_{vectors.norm_at}", part=page.words(f"part_{addition.sublayer}"), reads=addition.reads
+            f"which_{vectors.norm_at if vectors.norm_at in ('post', 'branch') else 'pre'}",
+            part=page.words(f"part_{addition.sublayer}"),
+            reads=addition.reads,
         )
         for addition in vectors.sums
     }

@@ -71,6 +71,16 @@ class OneBlock:
         return self.vectors.norm_at if self.vectors.has_norms else "bare"
 
     @property
+    def of_stream(self) -> str:
+        """The same for texts about the stream alone, which on a branch no norm touches."""
+        return "branch" if self.kind in ("branch", "both", "parallel") else self.kind
+
+    @property
+    def of_sums(self) -> str:
+        """The same for texts about what is added to the stream, norms aside."""
+        return "pre" if self.kind == "bare" or self.of_stream == "branch" else self.kind
+
+    @property
     def crosses(self) -> str:
         """The end of the keys of texts about a block that reads an encoder too."""
         return "_cross" if self.vectors.crosses else ""

@@ -31,8 +31,8 @@ def hand(block: OneBlock) -> None:
             formula=page.trace.site(f"{view.site}.out").formula,
             **norm.norm_by_hand(view, dimension),
         )
-    sums = "pre" if block.kind == "bare" else block.kind
-    elements.see(page, f"hand_sums_{sums}", dimension=dimension, sums=strips.sums_by_hand(vectors, dimension))
+    sums = strips.sums_by_hand(vectors, dimension)
+    elements.see(page, f"hand_sums_{block.of_sums}", dimension=dimension, sums=sums)
     if not block.neurons.strongest:
         elements.see(page, "hand_neuron_none")
         return

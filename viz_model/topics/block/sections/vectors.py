@@ -32,8 +32,7 @@ def section(block: OneBlock) -> None:
         facts = block.facts | strips.summary(vectors)
         wrote = "added" if vectors.residual else "wrote"
         added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
-        text = "pre" if block.kind == "bare" else block.kind
-        elements.see(page, f"see_{text}", added=added, reads=reads, **facts)
+        elements.see(page, f"see_{block.of_sums}", added=added, reads=reads, **facts)
         written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
         *_, second, first = sorted(written.values())
         elements.say(page, WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")

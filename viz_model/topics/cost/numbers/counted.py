@@ -11,9 +11,9 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from viz_model.config import LanguageHead, ModelConfig, Side
+from viz_model.config import LanguageHead, ModelConfig, NormAt, Side
 from viz_model.model import sites
 from viz_model.values import counts
 from viz_model.values.declaration import Site
@@ -192,7 +192,9 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     """
     n, m = n_source, n_target
     plain = replace(config, kind="decoder", head=LanguageHead(), n_segments=0, start_id=None)
-    both = replace(plain, kind="encoder_decoder", n_encoder_layers=config.n_layers, start_id=0)
+    place: NormAt = "post" if plain.norm_at == "post" else "pre"  # the others are of one stack; norms cost no products
+    changes: dict[str, Any] = {"norm_at": place, "parallel": False}
+    both = replace(plain, kind="encoder_decoder", n_encoder_layers=config.n_layers, start_id=0, **changes)
     return {
         "decoder": _arranged(plain, [_by_part(plain, "decoder", n + m, 0)], visible_pairs(n + m, 0, two_way=False)),
         "encoder_decoder": _arranged(

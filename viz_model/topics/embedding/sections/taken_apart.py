@@ -34,4 +34,4 @@ def numbers(given: Row) -> None:
 
 
 def question(given: Row) -> None:
-    elements.question(given.page, **given.facts)
+    elements.question(given.page, in_this_run="here" if given.near.labels else "", **given.facts)

@@ -55,7 +55,18 @@ def _is_affine_norm(place: Place) -> bool:
 
 def _has_norms_and_additions(place: Place) -> bool:
     config = place.trace.config
+    if config.parallel or config.norm_at in (
+        "branch",
+        "both",
+    ):  # the pairs are of one norm, one sub-layer, one addition
+        return False
     return config.residual and config.norm != NoNorm.changes["norm"]
+
+
+def _is_norm_of_heads(place: Place) -> bool:
+    """Whether every head's queries and keys have an RMSNorm of their own."""
+    norm = place.trace.stack.block(place.layer).attn.qk_norm
+    return norm is not None and not norm.over_heads and isinstance(norm.q, RMSNorm)
 
 
 NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
@@ -67,7 +78,7 @@ NEEDS: Mapping[str, Callable[[Place], bool]] = MappingProxyType(
         "heads": lambda at: at.trace.config.n_heads > 1,
         "waves": lambda at: getattr(at.trace.config.position, "layout", "") == "interleaved",
         "layer_norm": _is_affine_norm,
-        "qk": lambda at: isinstance(getattr(at.trace.stack.block(at.layer).attn.qk_norm, "q", None), RMSNorm),
+        "qk": lambda at: _is_norm_of_heads(at),
         "words": lambda at: not isinstance(at.trace.tokenizer, IdTokenizer),
         "added": _has_norms_and_additions,
         "pre": lambda at: at.trace.norm_at == "pre",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from torch.distributions import Categorical
 
 from viz_model.app import elements
 from viz_model.app.page import Page
@@ -105,6 +107,11 @@ def _beside(asked: Asked) -> None:
 def question(asked: Asked) -> None:
     if asked.how == "visible":
         elements.question(asked.page, "question_visible", "answer_visible")
+    elif asked.how == "following":
+        logits = asked.trace.row("logits", asked.page.token)
+        entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
+        open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
+        elements.question(asked.page, in_this_run="here", **asked.facts, **open_)
     else:
         elements.question(asked.page, **asked.facts)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.model import sites
 from viz_model.runs.trace import Trace
 
 
@@ -57,7 +58,8 @@ def ascent(trace: Trace, dimension: int = 0) -> Ascent:
     """
     names = ["embed.token", "embed.segment", "embed.position", "embed.out"]
     for layer in range(trace.n_layers):
-        steps = ("attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.out", "resid.out")
+        attn, cross, ffn = (sites.written(trace.config, trace.stack.side, part) for part in ("attn", "cross", "ffn"))
+        steps = (attn, "resid.mid", cross, "resid.cross", ffn, "resid.out")
         names += [f"blocks.{layer}.{step}" for step in steps]
     names = [name for name in (*names, "final.norm.out") if name in trace]
     noted = [trace.noted(name) for name in names]

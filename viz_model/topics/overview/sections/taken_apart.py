@@ -20,7 +20,12 @@ def hand(run: Run) -> None:
     page, ascent = run.page, run.ascent
     lines = zip(ascent.sites, ascent.values[:, page.token], strict=True)
     steps = "\n".join(f"| {literal(site)} | {value:+.4f} |" for site, value in lines)
-    elements.see(page, f"hand_{page.trace.norm_at}", token=page.token_name(), steps=steps)
+    elements.see(
+        page,
+        f"hand_{'branch' if page.trace.norm_at == 'both' else page.trace.norm_at}",
+        token=page.token_name(),
+        steps=steps,
+    )
 
 
 def code(run: Run) -> None:

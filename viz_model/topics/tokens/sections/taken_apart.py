@@ -1,4 +1,4 @@
-"""The four tabs of this page."""
+"""The four tabs of this page, and its question."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+import viz_model as vm
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
@@ -53,3 +54,16 @@ def numbers(beside: Beside) -> None:
             words("column_bytes"): [token.bytes.hex(" ").upper() for token in tokens],
         }
         elements.records(beside.page, f"tokens.{name}", columns)
+
+
+def question(beside: Beside) -> None:
+    """Of the first word, in the three spellings that are asked about."""
+    word = next((part for part in beside.text.split() if any(map(str.isalpha, part))), "")
+    try:
+        ids = {form: beside.own.encode(form, special=False) for form in (word, f" {word}", word.upper()) if word}
+    except vm.TextError:  # a vocabulary may lack a letter's capital
+        ids = {}
+    listed = beside.page.listed(
+        f"{literal(form.replace(' ', '·'))} → {' '.join(map(str, found))}" for form, found in ids.items()
+    )
+    elements.question(beside.page, in_this_run="here" if ids else "", name=literal(beside.own.name), listed=listed)

@@ -1,0 +1,56 @@
+"""Every page on blocks that are put together otherwise: side by side, a norm on the branch, norms on both ends."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+from collections.abc import Mapping
+
+import pytest
+import torch
+from app_driver import check_cells, offer, open_page, run_of
+from tiny_models import describe, language_model, other_blocks
+
+import viz_model as vm
+from viz_model.app.frame import SECTIONS
+from viz_model.config import ModelConfig
+from viz_model.tokenizers.tokenizer import story_tokenizer
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+WITHOUT_CODE = {"norm_placement"}  # of which these models have formulas alone
+
+
+def _wide(config_: ModelConfig) -> vm.LanguageModel:
+    """The same model with the whole vocabulary, so that words can be typed."""
+    lm = language_model(dataclasses.replace(config_, n_vocab=story_tokenizer().n_vocab, n_context=32))
+    return dataclasses.replace(lm, name=f"other-{describe(config_)}")
+
+
+def _chosen() -> Mapping[str, vm.LanguageModel]:
+    """The first of each way: a decoder with all its parts."""
+    found: dict[str, ModelConfig] = {}
+    for config_ in other_blocks():
+        found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
+    return {lm.name: lm for lm in map(_wide, found.values())}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens(page: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = _chosen()
+    assert len(models) == 3
+    offer(monkeypatch, models)
+    for name, lm in models.items():
+        app = open_page(page, {"model": name, "text": "A cat sat", "lang": lang, "layer": "1", "token": "2"})
+        said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
+        assert not [text for text in said if "{{" in text], name
+        shown = [block.value for block in app.code if "import viz_model" in block.value]
+        assert shown or page in WITHOUT_CODE
+        for code in shown:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), torch.no_grad():
+                exec(compile(code, page, "exec"), {})
+            assert "False" not in printed.getvalue(), code
+        check_cells(app, run_of(app, lm))

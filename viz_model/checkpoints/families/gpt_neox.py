@@ -1,0 +1,70 @@
+"""GPT-NeoX and Pythia (Black et al. 2022; Biderman et al. 2023): attention and feed-forward side by side, each with a
+norm of its own on the stream that enters the block.
+
+The traps: query, key and value are one matrix, by turns for each head; a quarter of each head is turned; the norm
+before the feed-forward layer is called ``post_attention_layernorm`` though attention is not before it; some files say
+``use_parallel_residual: false``, and are then like GPT-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families import rope
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.config import Dense, LanguageHead, LayerNorm, ModelConfig
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "num_hidden_layers",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "d_ffn": "intermediate_size",
+    "norm": "layer_norm_eps",
+    "position": "rotary_pct",
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.no_effect(["attention_dropout", "hidden_dropout"])
+    n_context = a.size("max_position_embeddings", 2048)
+    base, share = a.number("rotary_emb_base", 10_000.0), a.number("rotary_pct", 0.25)
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 50432),
+        n_context=n_context,
+        n_layers=a.size("num_hidden_layers", 44),
+        d_model=a.size("hidden_size", 6144),
+        n_heads=a.size("num_attention_heads", 64),
+        d_ffn=a.size("intermediate_size", 24576),
+        norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-5)),
+        parallel=a.flag("use_parallel_residual", True),
+        position=rope.read(a, n_context, base, share),
+        ffn=Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu")),
+        head=LanguageHead(),
+        attention_bias=a.flag("attention_bias", True),
+        tie_embeddings=a.flag("tie_word_embeddings", False),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Some files store the mask and the angles."""
+    theirs, ours = "[gpt_neox.]layers.{layer}.", "decoder.blocks.{layer}."
+    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    follows = "the mask and the angles, which follow from the config"
+    return [
+        rename("[gpt_neox.]embed_in.weight", "embedding.weight"),
+        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}attention.query_key_value.*", *qkv, groups=config.n_heads),
+        rename(f"{theirs}attention.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
+        rename("[gpt_neox.]final_layer_norm.*", "decoder.final_norm.*"),
+        rename("embed_out.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        *(ignored(f"{theirs}attention.{name}", follows) for name in ("bias", "masked_bias", "rotary_emb.inv_freq")),
+    ]
