@@ -244,7 +244,12 @@ class Visitor:
 
 @contextlib.contextmanager
 def server(
-    script: str, port: int | None = None, *, command: Sequence[str] = (), folder: Path = ROOT, **environment: str
+    script: str,
+    port: int | None = None,
+    *,
+    command: Sequence[str] = (),
+    folder: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, int]]:
     """A server of one's own on loopback, stopped at the end: its address and its process.
 
@@ -252,6 +257,7 @@ def server(
         script: that ``streamlit run`` is given.
         command: of another program instead, which takes the same options after it.
         folder: in which it is started.
+        environment: of the process, besides this one's.
 
     Raises:
         RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
@@ -265,7 +271,7 @@ def server(
     url, until = f"http://127.0.0.1:{port}", time.monotonic() + STARTING
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(tempfile.TemporaryFile())
-        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log)
+        app = subprocess.Popen(started, cwd=folder, env={**os.environ, **(environment or {})}, stdout=log, stderr=log)
         stack.callback(stop, app)
         while not answers(f"{url}/_stcore/health"):
             if app.poll() is not None or time.monotonic() > until:

@@ -73,7 +73,7 @@ def test_a_wheel_serves_the_app_from_any_folder(tmp_path: Path) -> None:
     assert wheel.stat().st_size < 60e6
     subprocess.run([*pip, "install", "--no-deps", "--target", str(installed), str(wheel)], check=True)
     program = (sys.executable, "-m", "viz_model", "--public")
-    with server("", command=program, folder=elsewhere, PYTHONPATH=str(installed)) as (url, _):
+    with server("", command=program, folder=elsewhere, environment={"PYTHONPATH": str(installed)}) as (url, _):
         with urllib.request.urlopen(f"{url}/healthz") as answer:
             assert answer.status == 200 and "default-src 'none'" in answer.headers["Content-Security-Policy"]
         with Visitor(url, "attention", {"text": "The cat sat"}) as visitor:

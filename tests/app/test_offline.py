@@ -40,7 +40,7 @@ def test_a_process_that_reaches_out_is_refused_and_noted(cut: dict[str, str], co
 
 @pytest.mark.server
 def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
-    with server("app.py", None, **cut) as (url, _):
+    with server("app.py", environment=cut) as (url, _):
         for model in MODELS:
             for page in PAGES:
                 with Visitor(url, "" if page == FIRST else page, {"model": model, "lang": "en"}) as visitor:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
     """The address of the app as serve.py serves it."""
-    with server("serve.py", VIZ_MODEL_FRAME_ANCESTORS="https://lms.example.edu") as (url, _):
+    with server("serve.py", environment={"VIZ_MODEL_FRAME_ANCESTORS": "https://lms.example.edu"}) as (url, _):
         yield url
 
 

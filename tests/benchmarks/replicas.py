@@ -101,8 +101,8 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
     with contextlib.ExitStack() as stack:
         first = contextlib.ExitStack()
         stack.callback(first.close)
-        _, pid = first.enter_context(server("serve.py", ports[0], **secret))
-        stack.enter_context(server("serve.py", ports[1], **secret))
+        _, pid = first.enter_context(server("serve.py", ports[0], environment=secret))
+        stack.enter_context(server("serve.py", ports[1], environment=secret))
         url = stack.enter_context(proxy(ports))
         guests = []
         for i in range(count):
@@ -134,7 +134,7 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
                 problems.append("a visitor of the other replica noticed")
 
         first.close()
-        stack.enter_context(server("serve.py", ports[0], **secret))
+        stack.enter_context(server("serve.py", ports[0], environment=secret))
         time.sleep(6)  # fail_timeout
         for guest in there["a"]:
             guest.close()

@@ -139,7 +139,7 @@ def test_lines_are_drawn_at_their_numbers() -> None:
     train, held_out = lines_of(scenes.sent(loss_chart(view, words))).values()
     np.testing.assert_allclose(train[0], view.steps, rtol=1e-3)
     np.testing.assert_allclose(train[1], view.loss, rtol=1e-3)
-    np.testing.assert_allclose(np.stack(held_out), [[0, 30], [9.5, 7.0]], rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(np.stack(held_out), [[0.0, 30.0], [9.5, 7.0]], rtol=1e-3, atol=1e-2)
     drawn = lines_of(scenes.sent(norms_chart(view, words)), log=True).values()
     for (steps, values), row in zip(drawn, view.norms, strict=True):
         np.testing.assert_allclose(steps, view.steps, rtol=1e-3)
