@@ -79,7 +79,9 @@ def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, model: str, si
     app = visit(page, model, side=side, lang="zh", text="5" if model.endswith("ids") else "a", target="")
     said, heading = Texts("zh"), app.header[0].value
     # What a model without next tokens does is another page at the same address.
-    others = (said("masked_token.heading"), said("sentence_vectors.heading")) if page == "next_token" else ()
+    others: tuple[str, ...] = (
+        (said("masked_token.heading"), said("sentence_vectors.heading")) if page == "next_token" else ()
+    )
     if page == FIRST:  # whose heading is that of a stop
         others = (said("walk.stop_look"),)
     assert heading in (said(f"common.page_{page}"), *others)

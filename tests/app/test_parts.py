@@ -14,7 +14,7 @@ from viz_model.app.texts import Texts
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("", "embedding", "attention", "block", "next_token", "attribution", "position", "cost")
+PAGES = ("", "overview", "embedding", "attention", "block", "next_token", "attribution", "position", "cost")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ nothing.
 
 from __future__ import annotations
 
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +27,8 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
+DESK = "lessons"
+"""Where lessons begin and end: a page of no run."""
 FIRST = "walk"
 """What the bare address opens."""
 FORMER = {
@@ -68,12 +72,64 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
+    pages[DESK] = st.Page(f"pages/{DESK}.py", title=t("common.page_lessons"), url_path=DESK)
+    sections[t("common.section_training")].append(pages[DESK])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()
     ]
     sections[""] += hidden
-    return Navigation(pages, st.navigation(sections, position="hidden" if st.context.is_embedded else "top"))
+    is_alone = st.context.is_embedded or "lesson" in st.query_params
+    current = st.navigation(sections, position="hidden" if is_alone else "top")
+    query = st.query_params.to_dict()
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None and query in led.left and time.monotonic() - led.since < _UNTIL_HEARD:
+        st.switch_page(pages[led.page], query_params=led.query)
+    if "teacher" in query:
+        language = {"lang": query["lang"]} if "lang" in query else {}
+        st.switch_page(pages[DESK], query_params={"desk": "results", **language})
+    if "lesson" in query and "lesson.step" not in query and current.url_path != DESK:
+        st.switch_page(pages[DESK], query_params=query)
+    return Navigation(pages, current)
+
+
+class _Lead(NamedTuple):
+    """Where a visitor was led: the page and the query, the queries that were left, and when, in seconds."""
+
+    page: str
+    query: dict[str, str]
+    left: tuple[dict[str, str], ...]
+    since: float
+    has_arrived: bool = False
+
+
+_LED, _UNTIL_HEARD = "frame.led", 3.0
+
+
+def lead(page: str, query: dict[str, str]) -> None:
+    """Open a page at an address at once.
+
+    What the browser says before it has heard of that, such as that a picture rests, still names the former
+    address and would lead back to it, or runs a part of the former page in place of the new one.
+    """
+    pages = navigation().pages
+    left = (st.query_params.to_dict(), st.session_state.get("view.url", {}))
+    st.session_state[_LED] = _Lead(page, query, left, time.monotonic())
+    st.switch_page(pages[page], query_params=query)
+
+
+def follow(pages: dict[str, Any]) -> None:
+    """Go where the visitor was led, where another run came between."""
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None and not led.has_arrived:
+        st.switch_page(pages[led.page], query_params=led.query)
+
+
+def arrived() -> None:
+    """A page was opened at the address that it was led to."""
+    led: _Lead | None = st.session_state.get(_LED)
+    if led is not None:
+        st.session_state[_LED] = led._replace(has_arrived=True)
 
 
 def moved(former: str) -> None:
@@ -98,22 +154,31 @@ class Places(NamedTuple):
     Attributes:
         head: stays in sight while the page scrolls; in it the boxes of the sentence, in ``line``, and its tokens.
         settings: what one sets: the sidebar, or within a page of somebody else's a popover of ``line``.
+        body: the page's own content.
     """
 
     head: Any
     line: Any
     settings: Any
+    body: Any
 
 
 def lay_out(t: Texts) -> Places:
     """Lay out what stands around a page, with a way past it for who comes by keyboard."""
+    head, line = bar(t)
+    if st.context.is_embedded:
+        settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
+        return Places(head, line, settings, nullcontext())
+    return Places(head, line, st.sidebar, nullcontext())
+
+
+def bar(t: Texts) -> tuple[Any, Any]:
+    """What stays in sight, and the line of the sentence in it."""
     with st.container(key="frame_skip"):
         components.skip(t("common.skip"), key="frame.skip")
     head = st.container(key="frame_head", gap="xsmall")
     line = head.container(key="frame_line", horizontal=True, wrap=False, vertical_alignment="center", gap="small")
-    if st.context.is_embedded:
-        return Places(head, line, line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings"))
-    return Places(head, line, st.sidebar)
+    return head, line
 
 
 def go(page: str, back: tuple[str, str] | None = None, /, **changes: Any) -> None:

@@ -24,28 +24,34 @@ MOST_CHIPS = 400
 """Tokens in the line at the most; of longer texts those around the selected one."""
 
 
-def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts) -> vm.Trace | None:
+def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:
     """The sentence's box with its examples, and the trace of what is in it; None if there is none.
 
-    What is to be said of the text stands where this is called, below what stays in sight.
+    What is to be said of the text stands where this is called, below what stays in sight. A sentence that
+    ``is_fixed`` is shown and has no box.
     """
     typed = view.text or ""
     text, n_replaced = runs.readable(typed)
     with places.line:
-        _box(typed, lm, t)
+        if is_fixed:
+            st.markdown(literal(text))
+        else:
+            _box(typed, lm, t)
     if not text:
         st.info(t("common.empty"), icon=":material/edit:")
         return None
     try:
         asked = runs.RunKey(view.model, text, edits=edits.write(view.edits))
         if lm.config.kind == "encoder_decoder":
-            asked = asked._replace(target=_target(places, view, lm, text, t), to=view.to)
+            target = _said(view, text) if is_fixed else _target(places, view, lm, text, t)
+            asked = asked._replace(target=runs.readable(target)[0], to=view.to)
         trace = interventions.fitting(asked, t)
     except vm.TextError as error:
         st.info(t.error(error), icon=":material/edit:")
         return None
-    context = runs.most_tokens(trace.config)
-    places.line.caption(t("common.count", n=len(trace.ids), context=context), width="content")
+    if not is_fixed:
+        context = runs.most_tokens(trace.config)
+        places.line.caption(t("common.count", n=len(trace.ids), context=context), width="content")
     _remarks(typed, text, n_replaced, trace, lm, t)
     return trace
 
@@ -74,8 +80,7 @@ def _box(typed: str, lm: vm.LanguageModel, t: Texts) -> None:
 
 def _target(places: Places, view: ViewState, lm: vm.LanguageModel, text: str, t: Texts) -> str:
     """The box of the target, and what is in it."""
-    said, languages = runs.greedy_target(view.model, text, view.to), list(lm.tokenizer.languages)
-    shown = said if view.target is None else view.target
+    shown, languages = _said(view, text), list(lm.tokenizer.languages)
     with places.line:
         if len(languages) > 1:
             state.follow("frame.to", view.to)
@@ -99,7 +104,12 @@ def _target(places: Places, view: ViewState, lm: vm.LanguageModel, text: str, t:
             args=("frame.target", "target"),
         )
         _explained(view, languages, t)
-    return runs.readable(shown)[0]
+    return shown
+
+
+def _said(view: ViewState, text: str) -> str:
+    """The target: what was typed, or else what the model says by itself."""
+    return runs.greedy_target(view.model, text, view.to) if view.target is None else view.target
 
 
 def _explained(view: ViewState, languages: list[str], t: Texts) -> None:

@@ -13,7 +13,10 @@ from viz_model.app.texts import LANGUAGES, Texts
 
 
 class Slots(NamedTuple):
-    """Containers for what is known only when the sentence has run: layer and head, and a question about a number."""
+    """Containers for what is known only when the sentence has run: layer and head, and a question about a number.
+
+    None where that is not shown.
+    """
 
     place: Any
     ask: Any
@@ -29,7 +32,7 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
         _choice("side", t("common.side"), sides, shown, lambda side: t(f"common.side_{side}"), t("common.side_help"))
     place = st.container(key="sidebar_place")
     interventions.chips(view, t)
-    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
+    language(view, t)
     if not st.context.is_embedded:
         share.door(view, t)
     return Slots(place, st.container())
@@ -73,6 +76,11 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         width="stretch",
         on_change=changed,
     )
+
+
+def language(view: ViewState, t: Texts) -> None:
+    """The languages of the app."""
+    _choice("lang", t("common.language"), list(LANGUAGES), view.lang, LANGUAGES.__getitem__, hidden=True)
 
 
 def _choice(

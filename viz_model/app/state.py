@@ -21,6 +21,8 @@ import streamlit as st
 from viz_model.app.choices import Choice
 from viz_model.app.texts import LANGUAGES
 from viz_model.config import ModelConfig, Side
+from viz_model.lessons import answers
+from viz_model.lessons.answers import Progress
 from viz_model.runs import edits
 from viz_model.runs.derivation import Cell
 from viz_model.runs.edits import Edit
@@ -35,7 +37,7 @@ SIDES: tuple[Side, ...] = ("encoder", "decoder")
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
-_PARTS, _OPENED_BY = "view.parts", "view.opened_by"
+_PARTS, _ABSENT, _OPENED_BY = "view.parts", "view.absent", "view.opened_by"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE = (
@@ -64,6 +66,7 @@ class ViewState:
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
     ``cell`` is the number whose derivation is open: of a value, or of a weight.
+    ``lesson`` is how far one has come in a lesson, if this is a step of one.
 
     ``page`` is the page that is open, and ``choices`` what was chosen on it and on others, under
     ``page.choice``, as an address says it (:mod:`viz_model.app.choices`). The address of a page has its own.
@@ -80,6 +83,7 @@ class ViewState:
     edits: tuple[Edit, ...] = ()
     cell: Cell | None = None
     lang: str = "en"
+    lesson: Progress | None = None
     page: str = ""
     choices: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}), hash=False)
 
@@ -106,6 +110,8 @@ class ViewState:
             plain["edits"] = edits.write(self.edits)
         if self.cell is not None:
             plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
+        if self.lesson is not None:
+            plain |= self.lesson.query()
         prefix = f"{self.page}."
         return plain | {
             name.removeprefix(prefix): text for name, text in self.choices.items() if name.startswith(prefix)
@@ -187,6 +193,11 @@ def parse(
             cell = Cell(written[1], tuple(map(int, written[2].split(","))))
         else:
             notices.append(Notice("derivation.unknown", {"asked": query["cell"][:80]}))
+    try:
+        lesson = answers.progress(query)
+    except ValueError:
+        notices.append(Notice("lesson.unknown", {"asked": query["lesson"][:80]}))
+        lesson = None
     chosen: dict[str, str] = {}
     for asked, door in opened_by.items():
         name, _, value = asked.partition("=")
@@ -215,6 +226,7 @@ def parse(
         edits=changes,
         cell=cell,
         lang=lang,
+        lesson=lesson,
         page=page,
         choices=MappingProxyType(chosen),
     )
@@ -365,7 +377,8 @@ def run_again(changed: Collection[str] | None = None) -> None:
     wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
     if without.issuperset(changed):
         wanted.remove(BODY)
-    st.rerun([*wanted, LINK])
+    absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
+    st.rerun([*(part for part in wanted if part not in absent), LINK])
 
 
 def run_alone(*fragments: str) -> None:
@@ -389,9 +402,14 @@ def inside() -> str | None:
     return _INSIDE.get()
 
 
-def has_parts(without: Collection[str] | None) -> None:
-    """Say on every run of a whole page whether it has parts (None: not), and which fields its body does not show."""
+def has_parts(without: Collection[str] | None, absent: Collection[str] = ()) -> None:
+    """Say on every run of a whole page whether it has parts (None: not), and which fields its body does not show.
+
+    Args:
+        absent: parts that other pages have and this one has not.
+    """
     st.session_state[_PARTS] = None if without is None else frozenset(without)
+    st.session_state[_ABSENT] = frozenset(absent)
 
 
 def has_browser() -> bool:

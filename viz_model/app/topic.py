@@ -31,6 +31,7 @@ from viz_model.app import (
     usual,
 )
 from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
+from viz_model.app.lessons import step as lesson_step
 from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
@@ -218,6 +219,9 @@ def show(topic: Topic) -> None:
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     view = lent.fitted(view, topic.name, topic.needs)
     t = Texts(view.lang)
+    frame.arrived()
+    taught = lesson_step.opened(topic.name, pages)
+    view = state.current()
     try:
         # Said only where it takes long: Streamlit waits a moment before it draws this.
         with st.spinner(t("common.loading", model=literal(view.model))):
@@ -231,30 +235,38 @@ def show(topic: Topic) -> None:
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
-    places = frame.lay_out(t)
+    places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
     with places.settings:
-        slots = sidebar.draw(view, lm, t)
-    if st.context.is_embedded:
+        slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
+    if st.context.is_embedded and taught is None:
         with places.line:
             share.whole(view, t)
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    run = sentence.line(places, view, lm, t)
+    run = sentence.line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
     opened = _Opened(topic, text_key, runs.RunKey.of(view.model, run), example, t, pages)
     _shorten(opened)
-    state.has_parts(topic.without)
-    if not topic.is_bare:
-        with places.head:
-            _tokens(opened)
-    with slots.place:
-        _place(opened)
-    with slots.ask:
-        _ask(opened)
-    _body(opened)
+    if taught is not None and taught.is_behind_curtain:
+        with places.body:
+            lesson_step.curtain(t)
+        return
+    has_chips = taught is None or "tokens" in taught.step.controls
+    parts: dict[str, tuple[Any, Callable[[_Opened], None]]] = {
+        state.TOKENS: (places.head if has_chips else None, _tokens),
+        state.PLACE: (slots.place, _place),
+        state.ASK: (slots.ask, _ask),
+    }
+    state.has_parts(topic.without, absent=[part for part, (place, _) in parts.items() if place is None])
+    for place, draw in parts.values():
+        if place is not None:
+            with place:
+                draw(opened)
+    with places.body:
+        _body(opened)
     glossary.draw(t)
 
 
@@ -271,9 +283,10 @@ def _shorten(opened: _Opened) -> None:
 
 @st.fragment(key=state.TOKENS)
 def _tokens(opened: _Opened) -> None:
-    """The sentence in tokens, which stays in sight."""
+    """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
-    sentence.tokens(page.trace, page.t, page.token)
+    if not opened.topic.is_bare:
+        sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.PLACE)
@@ -300,7 +313,7 @@ def _body(opened: _Opened) -> None:
         _head(opened, page)
     pictures.begin()
     opened.topic.draw(page)
-    if not opened.topic.is_bare:
+    if not opened.topic.is_bare and view.lesson is None:
         onward.neighbours(page)
     _bridge(opened)
 
@@ -328,6 +341,7 @@ def _bridge(opened: _Opened) -> None:
 
 def _now(opened: _Opened) -> Page:
     """The page at this moment: layer, head and token may be others than when it was opened."""
+    frame.follow(opened.pages)
     lm, run = runs.model(opened.run_key.model), runs.trace(opened.run_key)
     fitted = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
     side = fitted.stack(lm.config)

@@ -1,6 +1,8 @@
 """What a visitor chooses on this page: the stop, and what they guess before it is shown."""
 
-from viz_model.app.choices import maybe, one_of, whole
+from typing import Any
+
+from viz_model.app.choices import Choice, maybe, one_of, whole
 
 STOPS = (
     "look",
@@ -32,7 +34,14 @@ MOST = maybe(one_of("guess_most", ("yes", "no")))
 BLOCK = maybe(whole("guess_block", 0, 0, _MOST))
 HURTS = maybe(one_of("guess_hurts", ("head", "ffn", "position", "attn")))
 
-GUESSES = {"look": NEXT, "question": KEY, "shares": SCALE, "taken": MOST, "again": BLOCK, "break": HURTS}
+GUESSES: dict[str, Choice[Any]] = {
+    "look": NEXT,
+    "question": KEY,
+    "shares": SCALE,
+    "taken": MOST,
+    "again": BLOCK,
+    "break": HURTS,
+}
 """The stops at which one guesses first."""
 
 ALL = (STOP, NEXT, KEY, SCALE, MOST, BLOCK, HURTS)

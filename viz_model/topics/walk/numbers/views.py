@@ -59,7 +59,9 @@ def opening(trace: Trace, token: int) -> Opening:
         else ()
     )
     pieces = tuple(trace.tokens[position].text or trace.tokens[position].label for position in shown)
-    return Opening(guesses(trace, token), token, pieces, tuple(piece.text for piece in rare))
+    return Opening(
+        guesses(trace, token), token, pieces, tuple(piece.text for piece in rare), trace.config.kind == "encoder"
+    )
 
 
 def table_of(trace: Trace) -> Tensor:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
+from viz_model.drawing.writing import percent
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
 from viz_model.topics.walk.pictures.stage import LEFT, TOP, Shot, Stage, at, chips, rows, short, vector, wide
 
@@ -40,7 +41,7 @@ class Alone(NamedTuple):
 def alone(stage: Stage, view: Alone) -> list[Shot]:
     say, still, at_block = stage.say, chips(stage), f"blocks.{view.layer}"
     top = float(max(np.abs(view.x).max(), np.abs(view.total).max(), np.abs(view.out).max()))
-    index = (stage.first + stage.asking, COLUMN)
+    index: Index = (stage.first + stage.asking, COLUMN)
 
     def strip(id: str, slot: float, values: np.ndarray, name: str, site: str, largest: float) -> list[Mark]:
         y = TOP + slot
@@ -164,6 +165,6 @@ def _read_off(stage: Stage, view: Ride, shown: int) -> list[Mark]:
         is_last = n == shown
         marks += [
             Text(id=f"lens.{n}", text=short(word, 8), x=x, y=y + 8, size=13, anchor="middle", bold=is_last),
-            Text(id=f"lens.share.{n}", text=f"{chance:.0%}", x=x, y=y + 24, size=11.5, anchor="middle", fill="muted"),
+            Text(id=f"lens.share.{n}", text=percent(chance), x=x, y=y + 24, size=11.5, anchor="middle", fill="muted"),
         ]
     return marks

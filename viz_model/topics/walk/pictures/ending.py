@@ -20,6 +20,7 @@ from viz_model.topics.walk.pictures.stage import (
     chip,
     chips,
     heading,
+    rows,
     vector,
     wide,
 )
@@ -203,9 +204,10 @@ def _lengths(shares: np.ndarray) -> np.ndarray:
     return np.stack([shares, LEFT * (1 - shares)], axis=-1).astype(np.float32)
 
 
-def end(stage: Stage, stream: Stream, guesses: tuple[Guess, ...]) -> list[Shot]:
+def end(stage: Stage, stream: Stream, embedded: np.ndarray, guesses: tuple[Guess, ...]) -> list[Shot]:
     """The whole machine once more."""
-    marks = [*chips(stage), *outline(stage, stream), *strips(stage, stream, len(stream.values))]
+    start = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
+    marks = [*chips(stage), *start, *outline(stage, stream), *strips(stage, stream, len(stream.values))]
     if guesses:
         y = stage.y(stage.n) + 14
         told = f"{guesses[0].label} {guesses[0].chance:.0%}"

@@ -17,6 +17,7 @@ class Opening(NamedTuple):
 
     Attributes:
         pieces: [n] the letters of each token, with their spaces.
+        is_gap: whether the guesses are for the token's own place, and not for what comes after it.
         rare: a word that the vocabulary does not hold whole, in its pieces.
     """
 
@@ -24,18 +25,28 @@ class Opening(NamedTuple):
     position: int
     pieces: tuple[str, ...]
     rare: tuple[str, ...]
+    is_gap: bool = False
 
 
 def look(stage: Stage, view: Opening) -> list[Shot]:
     say, still = stage.say, chips(stage)
     if not view.guesses:
-        return [Shot(say("look_text"), still)]
+        return [Shot(say("look_gap" if view.is_gap else "look_text"), still)]
     curtain: list[Mark] = [
         Rect(id="curtain", x=at(0.12), y=TOP, width=wide(0.76), height=176, fill="grid", opacity=0.5, radius=10),
         Text(id="curtain.sign", text="?", x=at(0.5), y=TOP + 88, size=56, anchor="middle", fill="muted"),
     ]
-    told = bars(stage, view.guesses, title=say("bars", token=stage.name), left=0.12, position=view.position)
-    return [Shot(say("look_text"), [*still, *curtain]), Shot(say("look_guess"), [*still, *told])]
+    told = bars(
+        stage,
+        view.guesses,
+        title=say("gap" if view.is_gap else "bars", token=stage.name),
+        left=0.12,
+        position=view.position,
+    )
+    return [
+        Shot(say("look_gap" if view.is_gap else "look_text"), [*still, *curtain]),
+        Shot(say("look_guess"), [*still, *told]),
+    ]
 
 
 def pieces(stage: Stage, view: Opening) -> list[Shot]:

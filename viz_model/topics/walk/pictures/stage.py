@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import palettes
-from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Length, Mark, Panel, Path, Rect, Scene, Select, Text
 from viz_model.drawing.writing import percent
@@ -149,7 +149,7 @@ def vector(
     top: float,
     name: str,
     site: str = "",
-    where: tuple[int | str, ...] | None = None,
+    where: Index | None = None,
     **more: Any,
 ) -> Cells:
     """Numbers [D] of one token in a line; ``where`` is their place in the site, :data:`COLUMN` for the dimension."""
@@ -167,7 +167,7 @@ def vector(
         site=site,
         name=name,
         where=None if where is None else Where(site, where),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
@@ -180,7 +180,7 @@ def rows(
     x: Length = LEFT,
     width: Length = (1, -LEFT),
     top: float | None = None,
-    where: Callable[[int], tuple[int | str, ...]] | None = None,
+    where: Callable[[int], Index] | None = None,
     among: Sequence[int] | None = None,
     **more: Any,
 ) -> list[Mark]:

@@ -171,7 +171,9 @@ def _learnt(page: Page, standing: Stage) -> list[Shot]:
 
 
 def _end(page: Page, standing: Stage) -> list[Shot]:
-    return ending.end(standing, views.stream(page.trace, page.token), views.guesses(page.trace, page.token, 1))
+    trace, token = page.trace, page.token
+    guesses = views.guesses(trace, token, 1)
+    return ending.end(standing, views.stream(trace, token), views.embedded(trace, token), guesses)
 
 
 _SHOTS: dict[str, Callable[[Page, Stage], list[Shot]]] = {

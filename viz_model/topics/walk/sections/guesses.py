@@ -44,7 +44,9 @@ def draw(page: Page, stop: str, question: Asked) -> None:
     """The question with its options, and what is said of a guess."""
     choice, chosen = choices.GUESSES[stop], picked(page, stop, question)
     options = list(question.options)
-    elements.control(page, choice, st.pills, options, format_func=question.options.__getitem__, help=None)
+    is_gap = stop == "look" and page.lm.config.kind == "encoder"
+    label = page.words("guess_gap" if is_gap else choice.name)
+    elements.control(page, choice, st.pills, options, format_func=question.options.__getitem__, help=None, label=label)
     if chosen is not None:
         st.markdown(question.reply(chosen))
 

@@ -1,0 +1,73 @@
+"""One lesson in a browser, from the link to the file that is handed in, and read again by the teacher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_driver import NARROW, Visit, query, settle, wait_for_query
+
+from viz_model.lessons import result
+
+pytestmark = pytest.mark.browser
+
+PROJECTOR = {"viewport": {"width": 1024, "height": 768}, "accept_downloads": True}
+
+
+def press(page: Any, name: str) -> None:
+    page.wait_for_function("name => document.querySelectorAll(`.st-key-${name} button`).length === 1", arg=name)
+    page.locator(f".st-key-{name} button").click()
+
+
+def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> None:
+    page = visit("/", options=PROJECTOR, lesson="attention_by_hand", lang="en")
+    press(page, "lesson-start")
+    page.wait_for_url("**/attention?**")
+    page.get_by_label("Your answer, a number").fill("32")
+    page.get_by_role("button", name="Answer").click()
+    page.get_by_text("Right at once").wait_for()
+    wait_for_query(page, **{"lesson.given": "32"})
+    page.reload()
+    page.get_by_text("Right at once").wait_for()
+    panel, body = (page.locator(f".st-key-lesson_{part}").bounding_box() for part in ("panel", "body"))
+    assert panel["x"] + panel["width"] <= body["x"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1024
+    for step in range(1, 8):
+        press(page, "lesson-next")
+        wait_for_query(page, **{"lesson.step": str(step)})
+        if step == 4:  # of which one cell is clicked, and answered
+            assert page.get_by_role("heading", name="Attention", exact=True).count() == 0
+            grid = page.locator("[class*=st-key-lesson-answer] svg").first.bounding_box()
+            page.mouse.click(grid["x"] + 0.9 * grid["width"], grid["y"] + 20 + 60)
+            page.get_by_text("Chosen:").wait_for()
+            page.get_by_role("button", name="Answer").click()
+        else:
+            press(page, "lesson-pass")
+        page.wait_for_function("() => !document.querySelector('.st-key-lesson-next button').disabled")
+    given = query(page)["lesson.given"].split("~")
+    assert given[0] == "32" and given[4] == "2.2" and given[5:] == ["*p"] * 3
+    press(page, "lesson-next")
+    page.get_by_label("Your name, as your teacher knows it", exact=True).fill("Ada")
+    page.keyboard.press("Enter")
+    button = page.locator(".st-key-lesson-download button:enabled")
+    button.wait_for()
+    with page.expect_download() as saved:
+        button.click()
+    file = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(file)
+    handed = result.read(file.read_text(encoding="utf-8-sig"))
+    assert handed.is_as_written and handed.result.name == "Ada"
+    assert [row.outcome for row in handed.result.rows][:2] == ["right", "passed"]
+    page.goto(page.url.partition("/lessons")[0] + "/?teacher&lang=en")
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_text("Who answered what").wait_for()
+    assert page.get_by_text("does not fit").count() == 0
+
+
+def test_on_a_phone_the_question_stands_above_the_page(visit: Visit) -> None:
+    page = visit("/block", options=NARROW, lesson="norms", lang="zh", **{"lesson.step": "1", "lesson.on": "zh"})
+    panel, body = (page.locator(f".st-key-lesson_{part}").bounding_box() for part in ("panel", "body"))
+    assert panel["y"] + panel["height"] <= body["y"] and panel["width"] >= 330 and body["width"] >= 330
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    settle(page)

@@ -1,0 +1,121 @@
+"""The answer to a question is what the run says: compared with the values themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lessons.lesson_files import asking, lesson
+
+import viz_model as vm
+from viz_model.app.lessons import shelf
+from viz_model.lessons import answers
+from viz_model.lessons.keys import Answer, answer
+from viz_model.lessons.lesson import Lesson
+from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
+from viz_model.runs.trace import Trace
+
+TEXT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return vm.load("story-pre-ln").trace(TEXT)
+
+
+def found(given: Lesson, on: str = "en") -> Answer:
+    return answer(given, 0, on, "en", shelf.run)
+
+
+def number(given: Lesson, on: str = "en") -> float:
+    key = found(given, on).key
+    assert isinstance(key, NumberKey)
+    return key.value
+
+
+def test_a_number_is_the_cell_itself(trace: Trace) -> None:
+    assert number(lesson()) == pytest.approx(float(trace["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("take", "expected"),
+    [("sum", np.sum), ("mean", np.mean), ("largest", np.max), ("length", np.linalg.norm), ("count", np.size)],
+)
+def test_what_is_taken_of_a_row(take: str, expected: object, trace: Trace) -> None:
+    asked = asking(
+        kind='"number"', value='"blocks.last.ffn.act"', at='{token = "cat"}', take=f'"{take}"', tolerance="1"
+    )
+    row = trace["blocks.3.ffn.act"][1].double().numpy()
+    assert number(asked) == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
+
+
+def test_a_percentage_of_what_the_model_expects(trace: Trace) -> None:
+    lines = {"kind": '"number"', "value": '"probs"', "tolerance": "1", "percent": "true"}
+    expected = 100 * float(trace.row("probs", -1).max())
+    assert number(asking(**lines, at='{token = "last", entry = "guess"}')) == pytest.approx(expected, rel=1e-5)
+    named = trace.next_tokens(k=1)[0][0].text
+    assert number(asking(**lines, at=f'{{token = "last", entry = "{named}"}}')) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_choice_among_tokens_offers_what_may_be_seen(trace: Trace) -> None:
+    lines = {"kind": '"choice"', "among": '"tokens"', "value": '"blocks.1.attn.pattern"'}
+    key = found(asking(**lines, at='{head = 3, query = "on"}', without='["first"]')).key
+    assert isinstance(key, ChoiceKey)
+    assert [option.code for option in key.options] == ["1", "2", "3"]
+    assert key.right == (str(1 + int(trace["blocks.1.attn.pattern"][3, 3, 1:4].argmax())),)
+
+
+def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
+    head = found(
+        asking(kind='"choice"', among='"heads"', value='"blocks.2.attn.pattern"', at='{query = "last", key = "first"}')
+    ).key
+    assert isinstance(head, ChoiceKey)
+    assert head.right == (str(int(trace["blocks.2.attn.pattern"][:, -1, 0].argmax())),)
+    lines = {"kind": '"choice"', "among": '"layers"', "value": '"blocks.*.resid.out"', "take": '"length"'}
+    layer = found(asking(**lines, at='{token = "cat"}', which='"smallest"')).key
+    assert isinstance(layer, ChoiceKey)
+    lengths = [float(trace[f"blocks.{n}.resid.out"][1].norm()) for n in range(4)]
+    assert layer.right == (str(int(np.argmin(lengths))),) and layer.values == pytest.approx(lengths, rel=1e-5)
+    guess = found(asking(kind='"choice"', among='"guesses"')).key
+    assert isinstance(guess, ChoiceKey)
+    assert guess.right == (str(trace.next_tokens(k=1)[0][0].id),) and len(guess.options) == 5
+
+
+def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> None:
+    from lessons.lesson_files import STEP, TOP
+
+    text = (
+        TOP
+        + STEP.replace("head=2", "head=2&edits=no-scale")
+        + (
+            '[step.question]\nkind = "choice"\namong = "runs"\nvalue = "blocks.1.attn.pattern"\n'
+            'at = { head = 3, query = "last" }\ntake = "largest"\n'
+            '[[step.question.run]]\nview = ""\nlabel = "plain"\n'
+            '[[step.question.run]]\nview = "edits=no-scale"\nlabel = "changed"\n'
+        )
+    )
+    key = found(lesson(text)).key
+    lm = vm.load("story-pre-ln")
+    runs = [lm.trace(TEXT), lm.trace(TEXT, edits=vm.edits.parse("no-scale"))]
+    expected = [float(run["blocks.1.attn.pattern"][3, -1].max()) for run in runs]
+    assert isinstance(key, ChoiceKey) and key.values == pytest.approx(expected, abs=1e-6) and expected[0] != expected[1]
+
+
+def test_a_cell_is_the_largest_that_counts(trace: Trace) -> None:
+    key = found(asking(kind='"cell"', value='"blocks.1.attn.pattern"', at="{head = 3}", without='["first"]')).key
+    pattern = trace["blocks.1.attn.pattern"][3].numpy().copy()
+    assert isinstance(key, CellKey)
+    assert np.isnan(key.values).sum() == len(trace) * (len(trace) - 1) / 2
+    pattern[:, 0] = 0
+    row, column = np.unravel_index(pattern.argmax(), pattern.shape)
+    assert key.right == (f"{row}.{column}",) and answers.is_right(key, f"{row}.{column}")
+
+
+def test_a_sentence_of_the_readers_own_and_what_cannot_be_asked_of_it() -> None:
+    assert number(lesson(), "Hello you") == pytest.approx(
+        float(vm.load("story-pre-ln").trace("Hello you")["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7
+    )
+    asked = asking(kind='"number"', value='"embed.out"', at='{token = "cat"}', take='"length"', tolerance="1")
+    assert found(asked, "en").key is not None
+    assert "no token 'cat'" in found(asked, "The dog").why
+    assert found(asked, "").key is None and "no text" in found(asked, "").why
+    assert "at most 64" in found(asked, "word " * 70).why

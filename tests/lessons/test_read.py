@@ -1,0 +1,109 @@
+"""A lesson that is wrong is refused, with the line and the reason; those that come with the package are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lessons.lesson_files import GOOD, NUMBER, STEP, TOP, lesson
+
+from viz_model.app.lessons import shelf
+from viz_model.lessons import answers
+from viz_model.lessons.questions import CellKey, ChoiceKey, Free, NumberKey
+from viz_model.lessons.shelf import ORDER, VARIABLE
+from viz_model.lessons.source import LessonError
+
+
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "reason"),
+    [
+        ("minutes = 20", "minutes = 20\nminute = 3", "minute = 3", "minute: not known here"),
+        ("minutes = 20\n", "", "model =", "minutes: a number is missing"),
+        ("minutes = 20", 'minutes = "20"', "minutes", "expected a number"),
+        ('"story-pre-ln"', '"story-pre"', "model =", "no model 'story-pre'"),
+        ('title = "A title"\n', "", "minutes", "title: a text is missing"),
+        ('zh = "从前', 'de = "从前', "sentence =", "de: not known here"),
+        ('"attention?layer', '"attentoin?layer', "view =", "no page 'attentoin'"),
+        ("layer=1&head=2", "layer=9&head=2", "view =", "layer"),
+        ("layer=1&head=2", "layer=1&haed=2", "view =", "knows no 'haed'"),
+        ("{{n_layers}}", "{{n_lairs}}", "text =", "nothing is known of {{n_lairs}}"),
+        ('then = "It is', 'than = "It is', "than =", "than: not known here"),
+        ('"number"', '"nummer"', "question.kind", "expected one of number, choice, cell, free"),
+        ("attn.pattern", "attn.patern", "question.value", "did you mean"),
+        ("head = 2, query", "head = 6, query", "question.at", "has 6, counted from 0; got 6"),
+        ("head = 2, query", "hed = 2, query", "question.at", "no axis 'hed'"),
+        (', key = "first"', "", "question.at", "key is left open"),
+        ("tolerance = 0.01", "tolerance = -1", "question.tolerance", "expected 0 or more"),
+        ("question.tolerance = 0.01\n", "", "question.", "tolerance: a number is missing"),
+        ('ask = "A question"\n', "", "question.kind", "ask.en and ask.zh"),
+        (NUMBER, "", "ask =", "there is no question"),
+        ("layer=1&head=2", "edits=no-such", "view =", "edits"),
+        ('hint = "A hint"', 'controls = ["everything"]', "controls", "expected some of tokens"),
+        ("[[step]]", "[[step", "[[step", ""),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(old: str, new: str, at: str, reason: str) -> None:
+    assert old in GOOD
+    text = GOOD.replace(old, new, 1)
+    with pytest.raises(LessonError) as refused:
+        lesson(text)
+    wrong = refused.value
+    assert reason in wrong.reason, wrong.reason
+    assert wrong.line == line_of(text, at), (wrong.line, wrong.reason)
+    assert str(wrong).startswith(f"mine, line {wrong.line}: ")
+
+
+def test_the_line_is_that_of_the_step_that_is_wrong() -> None:
+    long = STEP.replace('"A hint"', '"""\nOne line = with a sign\n\n[[step]]\n"""')
+    text = TOP + long + NUMBER + (STEP + NUMBER).replace("head=2", "head=99")
+    with pytest.raises(LessonError) as refused:
+        lesson(text)
+    assert text.splitlines()[refused.value.line - 1] == 'view = "attention?layer=1&head=99"'
+
+
+def test_an_address_that_was_copied_is_a_view() -> None:
+    address = "http://localhost:8501/attention?layer=1&head=2&lang=zh&text=Hello&lesson=other&lesson.step=3"
+    (step,) = lesson(GOOD.replace("attention?layer=1&head=2", address)).steps
+    assert step.view["zh"].page == "attention" and step.view["zh"].query == {"layer": "1", "head": "2", "text": "Hello"}
+
+
+def test_every_lesson_of_the_package_can_be_taught_in_both_languages() -> None:
+    found = shelf.lessons()
+    assert found.refused == () and tuple(found.lessons)[: len(ORDER)] == ORDER
+    kinds = set()
+    for each in found.lessons.values():
+        assert 15 <= each.minutes <= 40 and each.title["en"] != each.title["zh"]
+        for n, step in enumerate(each.steps):
+            assert step.text["en"] != step.text["zh"]
+            for language in ("en", "zh"):
+                answer = shelf.answer(each, n, language, language)
+                assert (answer.key is None) == (step.question is None), (each.name, n, answer.why)
+                kinds.add(type(answer.key))
+                if answer.key is None or isinstance(step.question, Free):
+                    continue
+                right = answers.told(answer.key)
+                assert right
+                match answer.key:
+                    case NumberKey(value=value):
+                        assert answers.is_right(answer.key, right) and not answers.is_right(
+                            answer.key, f"{value + 999}"
+                        )
+                    case ChoiceKey(options=options, right=codes) | CellKey(rows=options, right=codes):
+                        assert len(codes) == 1 < len(options), (each.name, n, right)
+    assert {NumberKey, ChoiceKey, CellKey} < kinds
+
+
+def test_a_folder_of_the_teachers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.toml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "norms.toml").write_text(GOOD.replace("A title", "Other norms"), encoding="utf-8")
+    (tmp_path / "bad.toml").write_text(GOOD.replace("minutes = 20", "minutes = 0"), encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    found = shelf.lessons()
+    assert found.lessons["mine"].title["en"] == "A title" and found.lessons["norms"].title["en"] == "Other norms"
+    assert [str(wrong) for wrong in found.refused] == ["bad.toml, line 1: expected 1 to 240, got 0"]
+    (tmp_path / "bad.toml").write_text(GOOD, encoding="utf-8")
+    assert "bad" in shelf.lessons().lessons, "a file that was mended is read again"

@@ -1,0 +1,192 @@
+"""Where lessons begin and end: the list of them, the way into one, and what is handed in."""
+
+from __future__ import annotations
+
+import datetime
+
+import streamlit as st
+
+from viz_model.app import frame, runs, sidebar, state
+from viz_model.app.choices import one_of
+from viz_model.app.lessons import class_results, own, paper, shelf, step
+from viz_model.app.texts import Texts, literal, row
+from viz_model.lessons import answers, result
+from viz_model.lessons.answers import Outcome, Progress
+from viz_model.lessons.lesson import Lesson
+from viz_model.lessons.result import MOST_NAME, Result, Row
+
+PART = one_of("desk", ("lessons", "paper", "results", "own"))
+MOST_SENTENCE = 200
+"""Characters of a reader's own sentence, which the address holds."""
+
+
+def run() -> None:
+    """Open the page."""
+    frame.navigation()
+    state.has_parts(None)
+    view = state.begin(runs.names(), runs.offered(), frame.DESK, (PART,))
+    frame.arrived()
+    t = Texts(view.lang)
+    state.write(view)
+    for notice in state.notices():
+        st.warning(t(notice.key, **{k: literal(str(v)) for k, v in notice.values.items()}))
+    progress, lessons = view.lesson, shelf.lessons().lessons
+    if progress is not None and progress.name in lessons:
+        lesson = lessons[progress.name]
+        if progress.step < len(lesson.steps):
+            _opening(lesson, progress, t)
+        else:
+            _end(lesson, progress, t)
+        return
+    if progress is not None:
+        st.warning(t("lesson.unknown", asked=literal(progress.name)))
+    _heading(t("lesson.heading"), t)
+    st.markdown(t("lesson.lead"))
+    match _part(t):
+        case "paper":
+            paper.draw(t)
+        case "results":
+            class_results.draw(t)
+        case "own":
+            own.draw(t)
+        case _:
+            _list(lessons, t)
+
+
+def _heading(text: str, t: Texts) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(text, anchor=False, width="content")
+        with st.container(width=160):
+            sidebar.language(state.current(), t)
+
+
+def _part(t: Texts) -> str:
+    shown = state.current().chosen(frame.DESK, PART)
+    state.follow("lesson.desk", shown)
+
+    def changed() -> None:
+        state.update(**state.choose(frame.DESK, (PART, st.session_state["lesson.desk"])))
+
+    st.segmented_control(
+        t("common.page_lessons"),
+        ["lessons", "paper", "results", "own"],
+        key="lesson.desk",
+        format_func=lambda part: t(f"lesson.desk_{part}"),
+        required=True,
+        label_visibility="collapsed",
+        on_change=changed,
+    )
+    return shown
+
+
+def _list(lessons: dict[str, Lesson], t: Texts) -> None:
+    columns = st.columns(2)
+    for n, (name, lesson) in enumerate(lessons.items()):
+        with columns[n % 2].container(border=True, gap="small", key=f"lesson_card_{name}"):
+            st.markdown(f"#### {lesson.title[t.language]}")
+            st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
+            st.markdown(lesson.about[t.language])
+            if st.button(t("lesson.start"), key=f"lesson.start.{name}"):
+                begun = Progress(name, on=t.language)
+                frame.lead(frame.DESK, {**begun.query(), "lang": t.language})
+
+
+def _opening(lesson: Lesson, progress: Progress, t: Texts) -> None:
+    """What a lesson is about, and the way into it."""
+    _heading(lesson.title[t.language], t)
+    st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
+    st.markdown(lesson.about[t.language])
+    own_sentence = ""
+    if lesson.takes_sentences:
+        own_sentence = st.text_input(
+            t("lesson.own_sentence"),
+            key=f"lesson.sentence.{lesson.name}",
+            max_chars=MOST_SENTENCE,
+            placeholder=lesson.sentence[t.language],
+            help=t("lesson.own_sentence_help"),
+        )
+    with st.container(horizontal=True, key="lesson_begin"):
+        if st.button(t("lesson.start"), key="lesson.start", type="primary"):
+            begun = Progress(lesson.name, 0, own_sentence.strip() or t.language)
+            step.go(lesson, begun, 0, t.language)
+        _to_desk(t)
+
+
+def _to_desk(t: Texts) -> None:
+    if st.button(t("lesson.to_desk"), key="lesson.to_desk", type="tertiary"):
+        frame.lead(frame.DESK, {"lang": t.language})
+
+
+def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
+    """How every question came out."""
+    found: list[Row] = []
+    for n, each in enumerate(lesson.steps):
+        if each.question is None:
+            continue
+        key, given = shelf.answer(lesson, n, progress.on, language).key, progress.of(n)
+        said = [answers.said(key, answer) if key is not None else answer for answer in given.tries]
+        first, second = (*said, "", "")[:2]
+        right = answers.told(key) if key is not None else ""
+        found.append(Row(n + 1, each.title[language], first, second, right, answers.outcome(key, given)))
+    return tuple(found)
+
+
+def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:
+    """How it went, and the file to hand in."""
+    done = rows(lesson, progress, t.language)
+    _heading(t("lesson.end"), t)
+    st.markdown(f"**{lesson.title[t.language]}**")
+    counted = [each.outcome for each in done if each.is_graded]
+    helped = counted.count("hinted")
+    right = counted.count("right") + helped
+    st.markdown(t("lesson.end_count", right=right, hinted=helped, n=len(counted)))
+    if still_open := [str(each.step) for each in done if each.outcome == "open"]:
+        st.warning(t("lesson.end_open", steps=", ".join(still_open)))
+    names = ("step", "question", "answers", "key", "outcome")
+    lines = [row([t(f"lesson.column_{name}") for name in names]), row(["---"] * len(names))]
+    for each in done:
+        given = " · ".join(literal(answer) for answer in (each.first, each.second) if answer)
+        right_answer = literal(each.right) if each.right else ""
+        mark = t(f"lesson.mark_{each.outcome}")
+        lines.append(row([str(each.step), each.question, given, right_answer, f"{_ICONS[each.outcome]} {mark}"]))
+    st.markdown("\n".join(lines))
+    st.subheader(t("lesson.hand_in"), anchor=False)
+    st.caption(t("lesson.hand_in_help"))
+    with st.container(horizontal=True, vertical_alignment="bottom", key="lesson_hand_in"):
+        name = st.text_input(t("lesson.name"), key="lesson.name", max_chars=MOST_NAME, help=t("lesson.name_help"))
+        written = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M}"
+        sentence = lesson.sentence.get(progress.on, progress.on)
+        made = Result(
+            lesson.name, lesson.title[t.language], lesson.digest, name.strip(), sentence, t.language, written, done
+        )
+        st.download_button(
+            t("lesson.download"),
+            result.write(made).encode("utf-8-sig"),
+            file_name=f"{lesson.name}-{_file_name(name)}.csv",
+            mime="text/csv",
+            key="lesson.download",
+            type="primary",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=not name.strip(),
+        )
+    with st.container(horizontal=True, key="lesson_after"):
+        if st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:"):
+            step.go(lesson, progress, len(lesson.steps) - 1, t.language)
+        _to_desk(t)
+        if st.button(t("lesson.for_teacher"), key="lesson.for_teacher", type="tertiary"):
+            frame.lead(frame.DESK, {"lang": t.language, "desk": "results"})
+
+
+_ICONS: dict[Outcome, str] = {
+    "right": ":material/check:",
+    "hinted": ":material/check_small:",
+    "wrong": ":material/close:",
+    "passed": ":material/skip_next:",
+    "kept": ":material/edit:",
+    "open": ":material/radio_button_unchecked:",
+}
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name.strip())[:40] or "result"

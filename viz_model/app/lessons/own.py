@@ -1,0 +1,48 @@
+"""Lessons of a teacher's own: how they come here, and what is wrong with those that do not."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_model.app.lessons import asking, shelf
+from viz_model.app.texts import Texts, literal, quoting
+from viz_model.lessons import keys
+from viz_model.lessons.read import read
+from viz_model.lessons.shelf import VARIABLE
+from viz_model.lessons.source import LessonError
+
+
+def draw(t: Texts) -> None:
+    """What to do, a check of a file, and the files that were refused."""
+    st.markdown(t("lesson.own_lead", variable=literal(VARIABLE)))
+    given = st.file_uploader(t("lesson.own_check"), type="toml", key="lesson.check", help=t("lesson.own_check_help"))
+    if given is not None:
+        _check(given.name, given.getvalue(), t)
+    if refused := shelf.lessons().refused:
+        st.markdown(t("lesson.own_refused"))
+        for wrong in refused:
+            _tell(wrong, t)
+
+
+def _check(file: str, content: bytes, t: Texts) -> None:
+    """Whether a file can be used; the key of every question, for the lesson's own sentence."""
+    try:
+        lesson = read(file, content.decode("utf-8"), shelf.offer())
+    except UnicodeDecodeError as wrong:
+        _tell(LessonError(file, 1, str(wrong)), t)
+        return
+    except LessonError as wrong:
+        _tell(wrong, t)
+        return
+    st.success(t("lesson.own_fine", file=literal(file), n=len(lesson.steps)), icon=":material/check:")
+    lines = []
+    for n, step in enumerate(lesson.steps):
+        found = keys.answer(lesson, n, t.language, t.language, shelf.run)
+        told = quoting(found.why) if found.key is None else asking.told(found.key)
+        lines.append(f"- {t('lesson.own_asked', n=n + 1, title=quoting(step.title[t.language]), answer=told or '–')}")
+    st.markdown("\n".join(lines))
+
+
+def _tell(wrong: LessonError, t: Texts) -> None:
+    said = t("lesson.own_line", file=literal(wrong.file), line=wrong.line, reason=quoting(wrong.reason))
+    st.error(said, icon=":material/error:")

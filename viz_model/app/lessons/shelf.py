@@ -1,0 +1,91 @@
+"""The lessons of this server, and their keys on its models."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from viz_model import topics
+from viz_model.app import frame, runs, state
+from viz_model.app.cache import cached
+from viz_model.app.texts import Texts
+from viz_model.lessons import keys, shelf
+from viz_model.lessons.keys import Answer, Asked
+from viz_model.lessons.lesson import Lesson
+from viz_model.lessons.read import Offer
+from viz_model.runs.trace import Trace
+
+
+def lessons() -> shelf.Shelf:
+    """All lessons and what was refused; read again when a file has changed."""
+    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in shelf.files() if path.exists()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _read(files: tuple[tuple[str, int], ...]) -> shelf.Shelf:
+    return shelf.shelf(offer())
+
+
+def offer() -> Offer:
+    """What a lesson may name on this server. A visitor's own models are in nobody's lesson."""
+    return Offer(runs.configs(), frame.FIRST, wrong)
+
+
+def wrong(page: str, query: Mapping[str, str]) -> str | None:
+    """What is wrong with a page and the query of its address; None where nothing is."""
+    pages = _pages()
+    if page not in pages:
+        return f"no page {page!r}; there are {', '.join(pages)}"
+    known = {"model", "text", "target", "to", "side", "layer", "head", "token", "edits", "cell"}
+    known |= {choice.name for choice in pages[page].all_choices} | {
+        asked.partition("=")[0] for asked in pages[page].opened_by
+    }
+    if unknown := sorted(query.keys() - known):
+        return f"the page {page} knows no {unknown[0]!r}; it knows {', '.join(sorted(known))}"
+    _, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
+    t = Texts("en")
+    said = [t(each.key, **{k: str(value) for k, value in each.values.items()}) for each in notices]
+    return said[0].split(". ")[0] if said else None
+
+
+@functools.cache
+def _pages() -> dict[str, Any]:
+    """The pages, each with what may be chosen on it: a page declares that itself, and is not opened to be asked."""
+    rooms = [room.name for room in pkgutil.iter_modules(topics.__path__)]
+    declared = {room: importlib.import_module(f"{topics.__name__}.{room}.page") for room in rooms}
+    return {room: page.TOPIC for room, page in declared.items() if hasattr(page, "TOPIC")}
+
+
+def run(asked: Asked) -> Trace:
+    """A run as a page makes it: kept, and shared with the page.
+
+    Raises:
+        ValueError: it cannot be run.
+    """
+    if asked.model not in runs.configs():
+        raise ValueError(f"no model {asked.model!r}")
+    text, _ = runs.readable(asked.text)
+    if not text:
+        raise ValueError("there is no text")
+    key = runs.RunKey(asked.model, text, edits=asked.edits)
+    lm = runs.model(asked.model)
+    if lm.config.kind == "encoder_decoder":
+        to = asked.to if asked.to in lm.tokenizer.languages else next(iter(lm.tokenizer.languages), None)
+        said = runs.greedy_target(asked.model, text, to) if asked.target is None else runs.readable(asked.target)[0]
+        key = key._replace(target=said, to=to)
+    return runs.trace(key)
+
+
+def answer(lesson: Lesson, step: int, on: str, language: str, model: str | None = None) -> Answer:
+    """The key of a step, computed from the run as it is shown."""
+    return _answer(lesson.name, lesson.digest, step, on, language, model)
+
+
+@cached()
+def _answer(name: str, digest: str, step: int, on: str, language: str, model: str | None) -> Answer:
+    return keys.answer(lessons().lessons[name], step, on, language, run, model)

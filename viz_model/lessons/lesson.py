@@ -1,0 +1,83 @@
+"""A lesson as it was read from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from viz_model.lessons.questions import Question
+
+Words: TypeAlias = Mapping[str, str]
+"""A text in every language."""
+
+Control: TypeAlias = Literal["tokens", "heads", "edits", "sentence"]
+CONTROLS: tuple[Control, ...] = get_args(Control)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a step shows: a page, and the query of its address."""
+
+    page: str
+    query: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        view: in every language: the sentences differ, and so may what is looked at.
+        controls: that the reader may use, in place of the lesson's.
+        guess: whether the page opens only when the question has been answered.
+        title, text, ask, hint: what is said; ``ask`` is of the question.
+        then: said when the question has been answered; ``{{answer}}`` is the right one.
+    """
+
+    view: Mapping[str, View]
+    title: Words
+    text: Words
+    controls: tuple[Control, ...]
+    guess: bool = False
+    question: Question | None = None
+    ask: Words | None = None
+    hint: Words | None = None
+    then: Words | None = None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson.
+
+    Attributes:
+        name: that of its file, and in addresses.
+        digest: of the file, in hexadecimal digits: two results of one digest are of the same lesson.
+        minutes: that it takes.
+        model: that is shown where a view names none.
+        sentence: that is run where a view has no text, in every language.
+    """
+
+    name: str
+    digest: str
+    minutes: int
+    model: str
+    title: Words
+    about: Words
+    sentence: Words
+    steps: tuple[Step, ...]
+
+    def view(self, step: int, on: str, language: str) -> View:
+        """What a step shows of a sentence: page, and a query that names model and text.
+
+        Args:
+            on: a language, for the lesson's sentence in it, or a sentence of the reader's own.
+            language: of what is said, whose view is taken for a sentence of the reader's own.
+        """
+        shown = self.steps[step].view[on if on in self.sentence else language]
+        return View(shown.page, {"model": self.model, "text": self.sentence.get(on, on), **shown.query})
+
+    @property
+    def takes_sentences(self) -> bool:
+        """Whether it may be run on a sentence of the reader's own."""
+        return any("sentence" in step.controls for step in self.steps)

@@ -1,0 +1,273 @@
+"""Reading a lesson's file: whatever is wrong with it is refused, with the line and the reason."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from viz_model.config import ModelConfig
+from viz_model.lessons.facts import ANSWER, NAMES, unknown
+from viz_model.lessons.lesson import CONTROLS, Control, Lesson, Step, View, Words
+from viz_model.lessons.questions import AMONG, WHICH, Cell, Choice, Free, Number, Question, Variant, Which, needed
+from viz_model.lessons.reading import TAKES, CannotAsk, Reading, Where
+from viz_model.lessons.source import LessonError, Path, Source
+
+LANGUAGES = ("en", "zh")
+MOST_STEPS = 30
+MOST_CHARACTERS = 200_000
+PINNED = ("lang", "lesson")
+"""Of an address that was copied: what a view does not say."""
+
+
+class Offer(NamedTuple):
+    """What lessons may name.
+
+    Attributes:
+        models: the configs of the models by name.
+        first: the page of an address without one.
+        wrong: what is wrong with a page and the query of its address; None where nothing is.
+    """
+
+    models: Mapping[str, ModelConfig]
+    first: str
+    wrong: Callable[[str, Mapping[str, str]], str | None]
+
+
+def read(name: str, text: str, offer: Offer) -> Lesson:
+    """A lesson from the text of its file.
+
+    Raises:
+        LessonError: it says something that is not known, or leaves out something.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise LessonError(name, 1, f"longer than {MOST_CHARACTERS} characters")
+    source = Source(name, text)
+    top = _Table(source, (), source.said)
+    top.only("minutes", "model", "controls", "title", "about", "sentence", "step")
+    model = top.text("model", "story-pre-ln")
+    if model not in offer.models:
+        raise source.error(("model",), f"no model {model!r}; there are {', '.join(offer.models)}")
+    usual = top.controls(("tokens", "heads"))
+    entries = top.said.get("step")
+    if not isinstance(entries, list) or not entries:
+        raise source.error(("step",), "a lesson has steps: tables under [[step]]")
+    if len(entries) > MOST_STEPS:
+        raise source.error(("step", MOST_STEPS), f"more than {MOST_STEPS} steps")
+    minutes = top.number("minutes")
+    if not 1 <= minutes <= 240:
+        raise source.error(("minutes",), f"expected 1 to 240, got {minutes:g}")
+    return Lesson(
+        name=name,
+        digest=hashlib.sha256(text.encode()).hexdigest()[:12],
+        minutes=int(minutes),
+        model=model,
+        title=top.words("title"),
+        about=top.words("about"),
+        sentence=top.words("sentence"),
+        steps=tuple(_step(_Table(source, ("step", n), entry), model, usual, offer) for n, entry in enumerate(entries)),
+    )
+
+
+class _Table:
+    """A table of the file: what it says under a key, or the error that it does not."""
+
+    def __init__(self, source: Source, path: Path, said: Any) -> None:
+        if not isinstance(said, dict):
+            raise source.error(path, f"expected a table, got {said!r}")
+        self.source, self.path, self.said = source, path, said
+
+    def error(self, key: str, reason: str) -> LessonError:
+        return self.source.error((*self.path, key), f"{key}: {reason}")
+
+    def only(self, *known: str) -> None:
+        """Raises LessonError: there is another key."""
+        if unknown := [key for key in self.said if key not in known]:
+            raise self.error(unknown[0], f"not known here; known are {', '.join(known)}")
+
+    def text(self, key: str, usual: str | None = None, among: Sequence[str] = ()) -> str:
+        found = self.said.get(key, usual)
+        if not isinstance(found, str):
+            raise self.error(key, "a text is missing" if found is None else f"expected a text, got {found!r}")
+        if among and found not in among:
+            raise self.error(key, f"expected one of {', '.join(among)}; got {found!r}")
+        return found
+
+    def number(self, key: str, usual: float | None = None) -> float:
+        found = self.said.get(key, usual)
+        if not isinstance(found, int | float) or isinstance(found, bool):
+            raise self.error(key, "a number is missing" if found is None else f"expected a number, got {found!r}")
+        return found
+
+    def switch(self, key: str) -> bool:
+        found = self.said.get(key, False)
+        if not isinstance(found, bool):
+            raise self.error(key, f"expected true or false, got {found!r}")
+        return found
+
+    def listed(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
+        found = self.said.get(key, [])
+        if not isinstance(found, list):
+            raise self.error(key, f"expected a list, got {found!r}")
+        for each in found:
+            if each not in known:
+                raise self.error(key, f"expected some of {', '.join(known)}; got {each!r}")
+        return tuple(found)
+
+    def controls(self, usual: tuple[Control, ...]) -> tuple[Control, ...]:
+        named = self.listed("controls", CONTROLS)
+        return tuple(each for each in CONTROLS if each in named) if "controls" in self.said else usual
+
+    def words(self, key: str, known: tuple[str, ...] = ()) -> Words:
+        """A text in every language, with these placeholders; one text alone stands for all."""
+        said = self._words(key)
+        for language, text in said.items():
+            if name := unknown(text, known):
+                raise self.error(key, f"{language}: nothing is known of {{{{{name}}}}}; known are {', '.join(known)}")
+        return said
+
+    def _words(self, key: str) -> Words:
+        found = self.said.get(key)
+        if isinstance(found, str) and found.strip():
+            return dict.fromkeys(LANGUAGES, found.strip())
+        if found is None:
+            raise self.error(key, "a text is missing")
+        table = _Table(self.source, (*self.path, key), found)
+        table.only(*LANGUAGES)
+        said = {language: table.text(language).strip() for language in LANGUAGES}
+        if empty := [language for language in LANGUAGES if not said[language]]:
+            raise table.error(empty[0], "the text is empty")
+        return said
+
+    def maybe_words(self, key: str, known: tuple[str, ...]) -> Words | None:
+        return self.words(key, known) if key in self.said else None
+
+
+def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -> Step:
+    table.only("view", "controls", "guess", "title", "text", "question", "ask", "hint", "then")
+    views = {language: _view(table, address, offer) for language, address in table.words("view").items()}
+    step = Step(
+        view=views,
+        title=table.words("title"),
+        text=table.words("text", NAMES),
+        controls=table.controls(usual),
+        guess=table.switch("guess"),
+        ask=table.maybe_words("ask", NAMES),
+        hint=table.maybe_words("hint", NAMES),
+        then=table.maybe_words("then", (*NAMES, ANSWER)),
+    )
+    if "question" not in table.said:
+        if absent := [key for key in ("ask", "hint", "then", "guess") if table.said.get(key)]:
+            raise table.error(absent[0], "there is no question: [step.question] is missing")
+        return step
+    if step.ask is None:
+        raise table.error("question", "what is asked is missing: ask.en and ask.zh")
+    asked = _Table(table.source, (*table.path, "question"), table.said["question"])
+    shown = {view.query.get("model", model) for view in views.values()}
+    question = _question(asked, offer)
+    if isinstance(question, Choice):
+        shown |= {run.view.get("model", model) for run in question.runs}
+    for name in sorted(shown):
+        _check(asked, question, offer.models[name])
+    return Step(**{**step.__dict__, "question": question})
+
+
+def _view(table: _Table, address: str, offer: Offer) -> View:
+    """What an address shows: ``attention?layer=1``, or one that was copied whole."""
+    parts = urlsplit(address)
+    page = parts.path.rstrip("/").rpartition("/")[2] or offer.first
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    query = {key: value for key, value in pairs if key not in PINNED and not key.startswith("lesson")}
+    if problem := offer.wrong(page, query):
+        raise table.error("view", problem)
+    return View(page, query)
+
+
+def _question(table: _Table, offer: Offer) -> Question:
+    match table.text("kind", among=("number", "choice", "cell", "free")):
+        case "number":
+            table.only("kind", "value", "at", "take", "tolerance", "digits", "percent")
+            tolerance, digits = table.number("tolerance"), table.number("digits", 2)
+            if tolerance < 0:
+                raise table.error("tolerance", f"expected 0 or more, got {tolerance:g}")
+            if digits not in range(7):
+                raise table.error("digits", f"expected 0 to 6, got {digits:g}")
+            return Number(_reading(table), tolerance, int(digits), table.switch("percent"))
+        case "choice":
+            return _choice(table, offer)
+        case "cell":
+            table.only("kind", "value", "at", "take", "which", "without")
+            return Cell(_reading(table), _which(table), table.listed("without", ("first", "last")))
+        case _:
+            table.only("kind")
+            return Free()
+
+
+def _choice(table: _Table, offer: Offer) -> Choice:
+    table.only("kind", "among", "value", "at", "take", "which", "without", "run")
+    among = next(each for each in AMONG if each == table.text("among", among=AMONG))
+    if among == "guesses":
+        if unused := [key for key in ("value", "at", "take", "which", "without", "run") if key in table.said]:
+            raise table.error(unused[0], "guesses are chosen by their probability, nothing else is asked")
+        return Choice("guesses", Reading("probs", {"token": "last"}, "largest"))
+    without = table.listed("without", ("first", "last"))
+    if without and among != "tokens":
+        raise table.error("without", "only of tokens some can be left out")
+    if ("run" in table.said) != (among == "runs"):
+        raise table.error("run", 'a choice among = "runs" has tables [[step.question.run]], and no other has')
+    entries = table.said.get("run", [])
+    runs = tuple(_variant(_Table(table.source, (*table.path, "run", n), each), offer) for n, each in enumerate(entries))
+    if among == "runs" and len(runs) < 2:
+        raise table.error("run", "one is no choice")
+    return Choice(among, _reading(table), _which(table), without, runs)
+
+
+def _variant(table: _Table, offer: Offer) -> Variant:
+    table.only("view", "label")
+    query = dict(parse_qsl(table.text("view", ""), keep_blank_values=True))
+    if unknown := [key for key in query if key not in ("model", "edits", "to")]:
+        raise table.error("view", f"runs differ by model, edits or to, not by {unknown[0]}")
+    if problem := offer.wrong("overview", query):
+        raise table.error("view", problem)
+    return Variant(query, table.words("label"))
+
+
+def _which(table: _Table) -> Which:
+    return next(each for each in WHICH if each == table.text("which", "largest", WHICH))
+
+
+def _reading(table: _Table) -> Reading:
+    places = table.said.get("at", {})
+    if not isinstance(places, dict):
+        raise table.error("at", f'expected a table such as {{head = 2, query = "last"}}, got {places!r}')
+    take = next(each for each in TAKES if each == table.text("take", "itself", TAKES))
+    return Reading(table.text("value"), {axis: _where(table, axis, where) for axis, where in places.items()}, take)
+
+
+def _where(table: _Table, axis: str, where: Any) -> Where:
+    if isinstance(where, dict) and where.keys() == set(LANGUAGES):
+        return {language: _place(table, axis, each) for language, each in where.items()}
+    return _place(table, axis, where)
+
+
+def _place(table: _Table, axis: str, where: Any) -> int | str:
+    if isinstance(where, bool) or not isinstance(where, int | str):
+        raise table.error("at", f"{axis}: expected a number, a word, or one for each language; got {where!r}")
+    return where
+
+
+def _check(table: _Table, question: Question, config: ModelConfig) -> None:
+    """Raises LessonError: the model has no such value, or what is left of it is not what is asked for."""
+    if isinstance(question, Free):
+        return
+    try:
+        left, keep = question.reading.left(config), needed(question, config)
+        if lacking := [axis for axis in keep if axis not in left]:
+            raise CannotAsk(f"the axis {lacking[0]!r} must be left open; open are {', '.join(left) or 'none'}")
+        over = [axis for axis in left if axis not in keep]
+        if over and question.reading.take == "itself":
+            raise CannotAsk(f"{', '.join(over)} is left open: say where in at, or what to take of it")
+    except CannotAsk as problem:
+        names = str(problem).startswith("no site")
+        raise table.error("value" if names or "at" not in table.said else "at", str(problem)) from None

@@ -1,0 +1,82 @@
+"""Where in a TOML file something stands: the lines that a message names."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys, and numbers of entries where a list of tables is passed."""
+
+_TABLE = re.compile(r"\s*\[\[?\s*([\w.\-\s\"]+?)\s*\]\]?\s*(#.*)?$")
+_KEY = re.compile(r"\s*([\w\-]+(?:\s*\.\s*[\w\-]+)*)\s*=")
+_LAST = re.compile(r"line (\d+)")
+
+
+class LessonError(ValueError):
+    """A lesson that is wrong: what, and in which line of which file."""
+
+    def __init__(self, file: str, line: int, reason: str) -> None:
+        super().__init__(f"{file}, line {line}: {reason}")
+        self.file, self.line, self.reason = file, line, reason
+
+
+class Source:
+    """A TOML file's text and what it says.
+
+    Raises:
+        LessonError: it is no TOML.
+    """
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        try:
+            self.said: dict[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            found = _LAST.search(str(error))
+            raise LessonError(file, int(found[1]) if found else text.count("\n") + 1, str(error)) from None
+        self._lines = _lines(text)
+
+    def line(self, path: Path) -> int:
+        """The line of a key, or where it has none of its own, of the table that it stands in; from 1."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self._lines:
+                return self._lines[path[:end]]
+        return 1
+
+    def error(self, path: Path, reason: str) -> LessonError:
+        """An error at the line of a key."""
+        return LessonError(self.file, self.line(path), reason)
+
+
+def _lines(text: str) -> dict[Path, int]:
+    found: dict[Path, int] = {}
+    table: Path = ()
+    entries: dict[Path, int] = {}
+    quotes = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quotes:
+            quotes = "" if line.count(quotes) % 2 else quotes
+            continue
+        if header := _TABLE.fullmatch(line):
+            table = _entered(tuple(part.strip(' "') for part in header[1].split(".")), "[[" in line, entries)
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            path = (*table, *(part.strip() for part in key[1].split(".")))
+            for end in range(len(table) + 1, len(path) + 1):
+                found.setdefault(path[:end], number)
+            quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    return found
+
+
+def _entered(name: tuple[str, ...], is_entry: bool, entries: dict[Path, int]) -> Path:
+    """The path of a table's header: a list of tables is entered at its last entry."""
+    path: Path = ()
+    for n, part in enumerate(name):
+        path = (*path, part)
+        if is_entry and n == len(name) - 1:
+            entries[path] = entries.get(path, -1) + 1
+        if path in entries:
+            path = (*path, entries[path])
+    return path
