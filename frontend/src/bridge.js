@@ -13,11 +13,29 @@ export function bridge(root, header, arrays, tell) {
     store.adopt({ layer: said("layer"), head: said("head"), token: said("token") })
   }
   addEventListener("popstate", back)
+  const stop = header.sizes ? walking(header.sizes) : () => {}
   const resting = header.wants ? setTimeout(() => tell("rested", header.seq), REST) : 0
   const unsubscribe = store.subscribe(() => clearTimeout(resting))
   return () => {
     unsubscribe()
+    stop()
     clearTimeout(resting)
     removeEventListener("popstate", back)
   }
+}
+
+// On a projector the arrow keys choose head and layer, wherever nothing else listens to them.
+const STEPS = { ArrowLeft: ["head", -1], ArrowRight: ["head", 1], ArrowUp: ["layer", -1], ArrowDown: ["layer", 1] }
+
+function walking(sizes) {
+  const walk = event => {
+    const inside = event.composedPath()[0]
+    const isTaken = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
+    if (isTaken || !(event.key in STEPS) || inside.closest?.("input, textarea, select, [role=radiogroup], [role=slider], [role=dialog], [role=tablist], [role=listbox], .viz")) return
+    const [name, step] = STEPS[event.key], wanted = store.selection[name] + step
+    event.preventDefault()
+    if (wanted >= 0 && wanted < sizes[name]) store.select({ [name]: wanted })
+  }
+  document.addEventListener("keydown", walk)
+  return () => document.removeEventListener("keydown", walk)
 }

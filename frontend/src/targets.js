@@ -129,7 +129,8 @@ export function told(made, now, row, column) {
 }
 
 function under(panel, event) {
-  const box = panel.box.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top
+  const box = panel.box.getBoundingClientRect(), zoom = box.width / panel.box.offsetWidth || 1 // of the whole page
+  const x = (event.clientX - box.left) / zoom, y = (event.clientY - box.top) / zoom
   const inside = ({ rect }) => rect && x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height
   const target = panel.targets.findLast(one => one.mark.act && inside(one))
   // What is nearest, and of what is equally near, what lies on top.

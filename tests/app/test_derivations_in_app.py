@@ -15,6 +15,7 @@ from tiny_models import language_model, tiny_config
 from viz_model import config as variants
 from viz_model.app import derivation
 from viz_model.app.cell_names import where, written
+from viz_model.app.every_term import MOST_ROWS
 from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.config import ModelConfig
 from viz_model.drawing import cells, theme
@@ -147,9 +148,9 @@ def test_all_terms_of_a_sum_are_a_table(opened: Opened) -> None:
     app = opened(KINDS["decoder"], cell="probs:1,7")
     (toggle,) = [toggle for toggle in app.toggle if (toggle.key or "").startswith("derivation.all")]
     toggle.set_value(True).run()
-    (table,) = [frame for frame in app.dataframe if len(frame.value) == derivation.MOST_ROWS]
+    (table,) = [frame for frame in app.dataframe if len(frame.value) == MOST_ROWS]
     row = language_model(KINDS["decoder"]).trace(TEXT)["logits"][1].double().numpy()
-    assert np.allclose(table.value["="], np.exp(row - row.max())[: derivation.MOST_ROWS])
+    assert np.allclose(table.value["="], np.exp(row - row.max())[:MOST_ROWS])
 
 
 def test_every_place_and_operand_has_words() -> None:

@@ -98,7 +98,7 @@ def test_every_page_fits_can_be_read_and_shows_markup_as_text(
     assert not found["small"]
     assert page.evaluate(TYPED) == 0
     assert page.get_by_role("textbox").first.input_value() == typed
-    if typed == MARKUP:
+    if typed == MARKUP and page_name != FIRST:  # which has no chips
         ribbon = page.locator(".chips").first
         shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
         assert shown.replace("·", " ") == typed

@@ -10,7 +10,7 @@ import pytest
 from doors import all_open
 from firefox import Firefox, Page
 
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def visit(firefox: Firefox, app_url: str) -> Iterator[Visit]:
         page = firefox.new_page()
         pages.append(page)
         asked = "&".join(f"{key}={quote(value)}" for key, value in {"text": TEXT, **query}.items())
-        page.open(f"{app_url}/{name}?{asked}", width, height)
+        page.open(f"{app_url}/{'' if name == FIRST else name}?{asked}", width, height)
         page.evaluate(DEEP)
         return page
 

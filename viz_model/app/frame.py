@@ -79,7 +79,7 @@ def navigation() -> Navigation:
         for former, name in FORMER.items()
     ]
     sections[""] += hidden
-    is_alone = st.context.is_embedded or "lesson" in st.query_params
+    is_alone = is_bare() or "lesson" in st.query_params
     current = st.navigation(sections, position="hidden" if is_alone else "top")
     query = st.query_params.to_dict()
     led: _Lead | None = st.session_state.get(_LED)
@@ -141,11 +141,28 @@ def moved(former: str) -> None:
 def _language() -> str:
     """The language of the navigation, which is declared before the view is read."""
     asked = st.query_params.get("lang")
-    if "view" in st.session_state and (not asked or st.query_params.to_dict() == st.session_state.get("view.url")):
+    if "view" in st.session_state and (not asked or _is_ours()):
         return st.session_state["view"].lang
     if asked in LANGUAGES:
         return asked
     return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def _is_ours() -> bool:
+    """Whether the address is as we wrote it, so that the session knows better."""
+    return st.query_params.to_dict() == st.session_state.get("view.url")
+
+
+def is_presenting() -> bool:
+    """Whether the page is shown by a projector; known before the view is read."""
+    if "view" in st.session_state and (not st.query_params or _is_ours()):
+        return bool(st.session_state["view"].present)
+    return st.query_params.get("view") == state.PRESENT
+
+
+def is_bare() -> bool:
+    """Whether a page stands without navigation and sidebar: by a projector, or within a page of somebody else's."""
+    return bool(st.context.is_embedded) or is_presenting()
 
 
 class Places(NamedTuple):
@@ -153,7 +170,7 @@ class Places(NamedTuple):
 
     Attributes:
         head: stays in sight while the page scrolls; in it the boxes of the sentence, in ``line``, and its tokens.
-        settings: what one sets: the sidebar, or within a page of somebody else's a popover of ``line``.
+        settings: what one sets: the sidebar, or of a bare page a popover of ``line``.
         body: the page's own content.
     """
 
@@ -166,7 +183,7 @@ class Places(NamedTuple):
 def lay_out(t: Texts) -> Places:
     """Lay out what stands around a page, with a way past it for who comes by keyboard."""
     head, line = bar(t)
-    if st.context.is_embedded:
+    if is_bare():
         settings = line.popover(t("common.settings"), icon=":material/tune:", key="frame_settings")
         return Places(head, line, settings, nullcontext())
     return Places(head, line, st.sidebar, nullcontext())

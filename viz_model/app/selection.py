@@ -39,6 +39,7 @@ def bridge(page: Page, usual: Mapping[str, int]) -> None:
         "initial": dict(usual),
         "language": page.t.language,
         "wants": pictures.end(),
+        "sizes": {"layer": page.trace.n_layers, "head": page.lm.config.n_heads} if page.view.present else None,
     }
     components.bridge(header, key=KEY, on_select=_selected, on_rest=_rested)
 

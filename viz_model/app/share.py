@@ -60,14 +60,32 @@ def _ways(view: ViewState, t: Texts) -> None:
             st.caption(t("common.share_long"))
         else:
             st.image(picture, width=220, alt=t("common.share_code"))
+        st.button(
+            t("common.present"),
+            key="share.present",
+            icon=":material/present_to_all:",
+            help=t("common.present_help"),
+            on_click=state.update,
+            kwargs={"present": True},
+        )
 
     show()
 
 
 @st.fragment(key=state.LINK)
 def whole(view: ViewState, t: Texts) -> None:
-    """From a frame within another page to the whole app, in a window of its own."""
+    """From a page that stands alone to the whole app: from within another page in a window of its own."""
     view = state.now(view)
     state.write(view)
+    if view.present:
+        st.button(
+            t("common.present_end"),
+            key="frame_present",
+            icon=":material/close_fullscreen:",
+            type="tertiary",
+            on_click=state.update,
+            kwargs={"present": False},
+        )
+        return
     label = t("common.open_whole")
     st.link_button(label, address(view), icon=":material/open_in_new:", type="tertiary", width="content")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import describe, interventions, runs, share, state
+from viz_model.app import describe, frame, interventions, runs, share, state
 from viz_model.app.state import ViewState
 from viz_model.app.texts import LANGUAGES, Texts
 
@@ -33,7 +33,7 @@ def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     place = st.container(key="sidebar_place")
     interventions.chips(view, t)
     language(view, t)
-    if not st.context.is_embedded:
+    if not frame.is_bare():
         share.door(view, t)
     return Slots(place, st.container())
 

@@ -34,6 +34,9 @@ V = TypeVar("V")
 
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 
+PRESENT = "present"
+"""What an address says of a view for a projector."""
+
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
@@ -65,7 +68,8 @@ class ViewState:
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
-    ``cell`` is the number whose derivation is open: of a value, or of a weight.
+    ``cell`` is the number whose derivation is open: of a value, or of a weight. ``present`` is whether a page
+    shows its first picture alone, for a projector.
     ``lesson`` is how far one has come in a lesson, if this is a step of one.
 
     ``page`` is the page that is open, and ``choices`` what was chosen on it and on others, under
@@ -83,6 +87,7 @@ class ViewState:
     edits: tuple[Edit, ...] = ()
     cell: Cell | None = None
     lang: str = "en"
+    present: bool = False
     lesson: Progress | None = None
     page: str = ""
     choices: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}), hash=False)
@@ -110,6 +115,8 @@ class ViewState:
             plain["edits"] = edits.write(self.edits)
         if self.cell is not None:
             plain["cell"] = f"{self.cell.site}:{','.join(map(str, self.cell.index))}"
+        if self.present:
+            plain["view"] = PRESENT
         if self.lesson is not None:
             plain |= self.lesson.query()
         prefix = f"{self.page}."
@@ -214,6 +221,8 @@ def parse(
         chosen.pop(f"{page}.{choice.name}", None)
         if value != choice.default:
             chosen[f"{page}.{choice.name}"] = choice.write(value)
+    if query.get("view", PRESENT) != PRESENT:
+        notices.append(Notice("common.unknown_beside", {"name": "view", "asked": query["view"][:80]}))
     view = ViewState(
         model=model,
         text=query.get("text"),
@@ -226,6 +235,7 @@ def parse(
         edits=changes,
         cell=cell,
         lang=lang,
+        present=query.get("view") == PRESENT and lesson is None,
         lesson=lesson,
         page=page,
         choices=MappingProxyType(chosen),

@@ -112,8 +112,16 @@ class Layout(Generic[C]):
     def doors(self) -> tuple[Door[C], ...]:
         return tuple(section for section in self.sections if isinstance(section, Door))
 
+    @property
+    def first(self) -> Callable[[C], None]:
+        """The section that a projector shows."""
+        return next(section for section in self.sections if not isinstance(section, Door))
+
     def draw(self, page: Page) -> None:
         given = self.of(page)
+        if page.view.present:
+            self.first(given)
+            return
         for section in self.sections:
             if not isinstance(section, Door):
                 section(given)
@@ -238,7 +246,7 @@ def show(topic: Topic) -> None:
     places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)
-    if st.context.is_embedded and taught is None:
+    if frame.is_bare() and taught is None:
         with places.line:
             share.whole(view, t)
     for notice in state.notices():
@@ -325,11 +333,12 @@ def _head(opened: _Opened, page: Page) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-        if not {"layer", "head"} <= page.without:
+        if not ({"layer", "head"} <= page.without or page.view.present):
             usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
         frame.back(page.name, opened.pages)
     lent.mark(t)
-    elements.see(page, "lead")
+    if not page.view.present:
+        elements.see(page, "lead")
 
 
 @st.fragment(key=state.BRIDGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import pytest
 from tiny_models import describe, tiny_config, variants, without_a_part
@@ -152,3 +153,20 @@ def test_norms_of_a_kind_are_one_step_whatever_they_measure() -> None:
     for norm in (LayerNorm(), RMSNorm()):
         plan = {element.key: element for element in plans.plan(tiny_config(norm=norm), "decoder")}
         assert plan["attn.norm_pre"].values == {"norm": type(norm).__name__}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"norm_at": "branch"}, ["attn.out", "attn.out_norm", "attn.add"]),
+        ({"norm_at": "both"}, ["attn.norm_pre", "attn.heads", "attn.out", "attn.out_norm", "attn.add"]),
+        ({"parallel": True}, ["attn.norm_pre", "attn.add", "ffn.norm_pre", "ffn.out", "ffn.add"]),
+    ],
+)
+def test_norms_stand_where_they_do_on_other_blocks(changes: dict[str, Any], expected: list[str]) -> None:
+    steps = {element.key: element for element in plans.plan(tiny_config(**changes), "decoder")}
+    assert [key for key in steps if key in expected] == expected
+    assert ("attn.norm_pre" in steps) == (changes.get("norm_at") != "branch")
+    assert (
+        ("parallel" in steps["ffn.norm_pre"].text_key) == ("parallel" in changes) if "ffn.norm_pre" in steps else True
+    )

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from viz_model.app.cell_names import written
-from viz_model.app.derivation import LARGEST, every_term, lines, painted
+from viz_model.app.derivation import lines, painted
+from viz_model.app.every_term import LARGEST, every_term
 from viz_model.app.page import Page
 from viz_model.runs.derivation import derive
 

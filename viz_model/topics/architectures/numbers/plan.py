@@ -55,8 +55,8 @@ def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]
     """The steps of a stack with one of its blocks, from the tokens up."""
     boxes: dict[str, list[Site]] = {}
     for site, is_inside in _sites(config, side, layer):
-        is_inside_branch = is_inside and config.norm_place(side) == "branch"
-        boxes.setdefault(_place(site.name, is_inside, is_inside_branch, boxes), []).append(site)
+        on_branch = is_inside and config.norm_place(side) == "branch"
+        boxes.setdefault(_place(site.name, is_inside, boxes, on_branch=on_branch), []).append(site)
     boxes.setdefault("end.head", [])
     return tuple(_element(key, tuple(made), config, side, layer) for key, made in boxes.items())
 
@@ -70,8 +70,8 @@ def _sites(config: ModelConfig, side: Side, layer: int) -> Iterator[tuple[Site, 
             yield site, at is not None
 
 
-def _place(name: str, is_inside: bool, is_inside_branch: bool, boxes: dict[str, list[Site]]) -> str:
-    """The key of the step that makes a value, given the steps before; norms may stand inside the branches."""
+def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]], *, on_branch: bool = False) -> str:
+    """The key of the step that makes a value, given the steps before; norms may stand on the branches."""
     group, _, step = name.partition(".")
     step = step.partition(".")[0]
     if name in ("embed.out", "resid.in"):  # what the steps before have made
@@ -80,7 +80,7 @@ def _place(name: str, is_inside: bool, is_inside_branch: bool, boxes: dict[str, 
         return {"tokens": "embed.token", "embed": f"embed.{step}", "final": "end.norm"}.get(group, "end.head")
     if group == "resid":
         return f"{_group(next(reversed(boxes)))}.add"
-    if step == "norm" and is_inside_branch:
+    if step == "norm" and on_branch:
         return f"{group}.out_norm"
     if step == "norm":
         if not any(_group(key) == group and key != f"{group}.norm_pre" for key in boxes):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_model.app import derivation
 from viz_model.app.cell_names import written
+from viz_model.app.every_term import LARGEST, every_term
 from viz_model.app.page import Page
 from viz_model.runs.derivation import Derivation, Step, derive
 
@@ -26,14 +27,14 @@ def _step(page: Page, found: Derivation, n: int, step: Step) -> None:
     st.latex(derivation.lines(derivation.painted(step, page.trace, role)))
     if step.terms is None:
         return
-    top, lines = step.terms.largest(derivation.LARGEST), ""
+    top, lines = step.terms.largest(LARGEST), ""
     for at, value in zip(top.which, top.values, strict=True):
         factors = r" \cdot ".join(_number(factor.value) for factor in step.terms.term(at))
         lines += rf"{step.terms.variable} = {at}: \quad & {factors} = {_number(value)} \\ "
     st.latex(rf"\begin{{aligned}} {lines} \end{{aligned}}")
     if top.n_rest:
         st.caption(page.t("derivation.rest", n=top.n_rest, value=written(top.rest)))
-    derivation.every_term(page.text_key, n, step, found.cell, page.trace, page.t)
+    every_term(page.text_key, n, step, found.cell, page.trace, page.t)
 
 
 def _number(value: float) -> str:
