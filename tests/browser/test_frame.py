@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from browser_driver import NARROW, Visit, open_section, settle, wait_for_query
 
+from viz_model.app.frame import FIRST, SECTIONS
+
 pytestmark = pytest.mark.browser
 
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
@@ -117,6 +119,12 @@ def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visi
     page.get_by_role("button", name="Model and view").click()
     page.get_by_text("Post-LN", exact=True).click()
     wait_for_query(page, model="story-post-ln", embed="true")
+
+
+@pytest.mark.parametrize("name", [page for pages in SECTIONS.values() for page in pages])
+def test_a_page_starts_short(name: str, visit: Visit) -> None:
+    page = visit("/" if name == FIRST else f"/{name}", options=LAPTOP, lang="en")
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000
 
 
 def test_a_page_is_printed_whole_and_alone(visit: Visit) -> None:

@@ -145,7 +145,7 @@ def test_a_score_is_what_torch_says() -> None:
     assert dot.terms is not None
     np.testing.assert_array_equal(dot.terms.values, (q * k).numpy())
     assert dot.terms.term(3)[1].origin == Cell("blocks.1.attn.k", (2, 1, 3))
-    assert divided.formula == r"S^{(2)}_{4,1} = \frac{s}{\sqrt{K}}"
+    assert divided.formula == r"S^{(2)}_{4,1} = \frac{s}{\sqrt{d_k}}"
     assert divided.operands[0].origin == Earlier(0)
 
 
