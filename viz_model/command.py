@@ -10,7 +10,7 @@ from pathlib import Path
 
 from streamlit.web import cli
 
-MODELS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_FRAME_ANCESTORS"
+MODELS, LESSONS, FRAMES = "VIZ_MODEL_PATH", "VIZ_MODEL_LESSONS", "VIZ_MODEL_FRAME_ANCESTORS"
 """What the app reads from its environment."""
 
 
@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="a model folder, a .gguf file, or a folder of these",
     )
+    parser.add_argument("--lessons", metavar="FOLDER", help="lessons of your own (docs/teaching.md)")
     parser.add_argument(
         "--public",
         action="store_true",
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     present = os.environ.get(MODELS)
     if paths := [*wanted.models, *([present] if present else [])]:
         os.environ[MODELS] = os.pathsep.join(paths)
+    if wanted.lessons:
+        os.environ[LESSONS] = wanted.lessons
     if wanted.frame_ancestors:
         os.environ[FRAMES] = wanted.frame_ancestors
     options = [f"--server.port={wanted.port}", f"--server.address={wanted.host}"]

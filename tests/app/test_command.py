@@ -30,15 +30,29 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr("viz_model.command.cli.main", start)
     monkeypatch.setenv(command.MODELS, "already/there")
+    monkeypatch.setenv(command.LESSONS, "")
     monkeypatch.delenv(command.FRAMES, raising=False)
     return found
 
 
 def test_the_app_is_that_of_the_repository(started: list[list[str]]) -> None:
-    command.main(["--port", "8600", "--models", "a.gguf", "--models", "folder", "--server.allowedHosts=x.example"])
+    command.main(
+        [
+            "--port",
+            "8600",
+            "--models",
+            "a.gguf",
+            "--models",
+            "folder",
+            "--lessons",
+            "own",
+            "--server.allowedHosts=x.example",
+        ]
+    )
     assert started == [
         ["run", f"{ROOT}/app.py", "--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
     ]
+    assert os.environ[command.LESSONS] == "own"
     assert os.environ[command.MODELS] == os.pathsep.join(("a.gguf", "folder", "already/there"))
 
 
