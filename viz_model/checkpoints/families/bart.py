@@ -66,28 +66,28 @@ def read(a: Attributes, norm_at: NormAt) -> ModelConfig:
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The same words in both stacks; the prefix ``model.`` is that of a model with a head."""
+    """The same words in both stacks; the prefix ``model.`` is absent where there is no head."""
     rows = [
-        rename("model.shared.weight", "embedding.weight"),
+        rename("[model.]shared.weight", "embedding.weight"),
         rename("lm_head.weight", "embedding.weight"),
         rename("final_logits_bias", "head.unembedding.bias", how="row"),
     ]
     for side in ("encoder", "decoder"):
-        theirs, ours = f"model.{side}.layers.{{layer}}.", f"{side}.blocks.{{layer}}."
+        theirs, ours = f"[model.]{side}.layers.{{layer}}.", f"{side}.blocks.{{layer}}."
         table = f"{side}.position.table.weight"
         rows += [
-            rename(f"model.{side}.embed_tokens.weight", "embedding.weight"),
-            rename(f"model.{side}.embed_positions.weight", table, skip=BEFORE_THE_FIRST),
-            rename(f"model.{side}.layernorm_embedding.*", f"{side}.embed_norm.*"),
+            rename(f"[model.]{side}.embed_tokens.weight", "embedding.weight"),
+            rename(f"[model.]{side}.embed_positions.weight", table, skip=BEFORE_THE_FIRST),
+            rename(f"[model.]{side}.layernorm_embedding.*", f"{side}.embed_norm.*"),
             *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkv"),
             rename(f"{theirs}self_attn.out_proj.*", f"{ours}attn.o.*"),
             rename(f"{theirs}self_attn_layer_norm.*", f"{ours}attn_norm.*"),
             rename(f"{theirs}fc1.*", f"{ours}ffn.up.*"),
             rename(f"{theirs}fc2.*", f"{ours}ffn.down.*"),
             rename(f"{theirs}final_layer_norm.*", f"{ours}ffn_norm.*"),
-            rename(f"model.{side}.layer_norm.*", f"{side}.final_norm.*"),
+            rename(f"[model.]{side}.layer_norm.*", f"{side}.final_norm.*"),
         ]
-    theirs, ours = "model.decoder.layers.{layer}.", "decoder.blocks.{layer}."
+    theirs, ours = "[model.]decoder.layers.{layer}.", "decoder.blocks.{layer}."
     return [
         *rows,
         *(rename(f"{theirs}encoder_attn.{part}_proj.*", f"{ours}cross.{part}.*") for part in "qkv"),
