@@ -18,7 +18,8 @@ from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
-WITHOUT_CODE = {"norm_placement"}  # of which these models have formulas alone
+WITHOUT_CODE = {"norm_placement", "walk"}
+"""Of the first these models have formulas alone; the other leads to pages that have code."""
 
 
 def _wide(config_: ModelConfig) -> vm.LanguageModel:
