@@ -39,7 +39,7 @@ def test_all_sections_stand_in_one_row(screen: dict[str, Any], language: str, vi
     header = page.get_by_test_id("stHeader")
     names = header.inner_text().split()
     assert not any(name in ("more", "更多") for name in names)
-    assert header.get_by_test_id("stTopNavLink").count() == 1
+    assert header.get_by_test_id("stTopNavLink").count() == 2
     assert header.get_by_test_id("stTopNavSection").count() == 5
 
 
