@@ -115,7 +115,7 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
 
 
 def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)
     page.evaluate("() => window.__all(\".target[data-mark='1.3']\")[0].focus()")
     focused = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
@@ -126,7 +126,10 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
     wait_for_query(page, layer="2", head="3")
     assert "Layer 2 · head 3" in page.evaluate(focused)[1], "focus stays where it was"
     rested(page)
-    page.evaluate("() => window.__all('.grid .cell')[0].focus()")
+    page.evaluate(
+        """() => window.__all('.grid .cell')
+           .find(cell => cell.getRootNode().host?.closest('.st-key-attention-head')).focus()"""
+    )
     role, first = page.evaluate(focused)
     page.keyboard.press("ArrowDown")
     _, below = page.evaluate(focused)
