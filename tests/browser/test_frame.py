@@ -132,7 +132,7 @@ def test_a_page_is_printed_whole_and_alone(visit: Visit) -> None:
     page.emulate_media(media="print")
     page.wait_for_timeout(300)
     ends = page.evaluate(
-        """[...document.querySelectorAll('[data-testid=stMain] :is([data-testid=stExpander], [data-testid=stMarkdown])')]
+        """[...document.querySelectorAll('[data-testid=stMain] [data-testid=stExpander], [data-testid=stMain] p')]
            .filter(e => e.innerText).map(e => e.getBoundingClientRect().bottom + scrollY)"""
     )
     # More than a screen, and nothing of it in a part that scrolls by itself.

@@ -29,6 +29,10 @@ LONGEST = 500
 
 # Elements that a payload would have become, wherever they stand.
 FOUND = """() => {
+  // A link into the app carries the sentence in its query, encoded.
+  const leads = at => {
+    try { return new URL(at, location).origin === location.origin ? at.split('?')[0] : at } catch { return at }
+  }
   const found = [], look = root => {
     for (const e of root.querySelectorAll('*')) {
       if (e.shadowRoot) look(e.shadowRoot)
@@ -37,7 +41,7 @@ FOUND = """() => {
       if (name === 'image' && at.startsWith('data:image/png')) continue
       const on = [...e.attributes].some(a => /^on/i.test(a.name))
       const active = ['iframe', 'object', 'embed', 'marquee', 'blink', 'meter', 'video', 'audio'].includes(name)
-      if (on || active || /a\\.invalid|javascript:|xss/i.test(at)) found.push(e.outerHTML.slice(0, 120))
+      if (on || active || /a\\.invalid|javascript:|xss/i.test(leads(at))) found.push(e.outerHTML.slice(0, 120))
     }
   }
   look(document)
@@ -93,7 +97,7 @@ def calm(page: Any) -> None:
           return window.__calm >= 3
         }""",
         polling=100,
-        timeout=60_000,
+        timeout=180_000,
     )
 
 
