@@ -11,7 +11,7 @@ import { brief, linesOf, mixed, ruler, wide } from "./writing.js"
 
 export function write(svg, marks, { at, px, drawn, moves, colours }) {
   const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, drawn, colours }) ?? [])
-  const joined = select(svg).selectChildren().data(nodes, node => node.id)
+  const joined = select(svg).selectChildren().data(nodes, node => `${node.tag} ${node.id}`)
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
   entered.each(function (node) { dress(this, node) })

@@ -11,10 +11,11 @@ const walked = mark => (mark.kind === "cells" || mark.kind === "items") && mark.
 
 export function targets(made, panel) {
   const { over, data, tip, box } = panel
-  const known = new Map((panel.targets ?? []).map(target => [target.id, target]))
+  const name = mark => `${mark.kind} ${mark.id}` // of two selections, marks of two kinds may have one id
+  const known = new Map((panel.targets ?? []).map(target => [name(target.mark), target]))
   const whole = data.act ? [{ kind: "panel", id: data.id, x: 0, y: 0, width: [1, 0], height: data.height, act: data.act, label: data.label }] : []
   const found = [...whole, ...data.marks.filter(mark => mark.act || walked(mark))].map(mark => {
-    const target = known.get(mark.id) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
+    const target = known.get(name(mark)) ?? { id: mark.id, element: document.createElement(mark.act ? "button" : "div") }
     target.element.dataset.mark = mark.id
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
   })

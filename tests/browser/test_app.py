@@ -101,7 +101,7 @@ def test_every_page_fits_can_be_read_and_shows_markup_as_text(
     if typed == MARKUP and page_name != FIRST:  # which has no chips
         ribbon = page.locator(".chips").first
         shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
-        assert shown.replace("·", " ") == typed
+        assert shown.replace("·", " ").removesuffix("<|endoftext|>") == typed  # which a lent translator reads too
 
 
 # Models beside the bundled ones: screen, language, and the package they come from.

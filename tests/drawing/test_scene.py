@@ -99,6 +99,12 @@ def test_every_case_is_what_would_be_sent_of_it_alone() -> None:
                     np.testing.assert_array_equal(shown[name][key], value, err_msg=f"{name}.{key}")
 
 
+def test_marks_of_two_kinds_may_have_one_name() -> None:
+    _, sent = of({(0,): scene(Rect(id="mark", width=5)), (1,): scene(Path(id="mark", x=(1, 2), y=(3, 4)))}, (0,))
+    assert [sent.mark("mark", case)["kind"] for case in sent.cases.values()] == ["rect", "path"]
+    assert all(isinstance(mark["kind"], str) for mark in sent.header["panels"][0]["marks"])
+
+
 def test_equal_arrays_are_one_wherever_they_stand() -> None:
     values = numbers(5, 5)
     sent = scenes.sent(scene(*(Cells(id=f"cells.{n}", values=values.copy(), top=1.0) for n in range(4))))

@@ -144,11 +144,14 @@ def _together(versions: Sequence[Mapping[str, Any] | None], names: Sequence[str]
 
 
 def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Lists of things with identities -> one list; what some versions lack says so under "present"."""
-    by_id = [{thing["id"]: thing for thing in things} for things in versions]
+    """Lists of things with identities -> one list; what some versions lack says so under "present".
+
+    Marks of two kinds are two things, though they may have one name: nothing moves from one to the other.
+    """
+    by_id = [{(thing["id"], thing.get("kind")): thing for thing in things} for things in versions]
     found = []
-    for name in dict.fromkeys(name for things in by_id for name in things):
-        those = [things.get(name) for things in by_id]
+    for key in dict.fromkeys(key for things in by_id for key in things):
+        those = [things.get(key) for things in by_id]
         fields = dict.fromkeys(field for thing in those if thing is not None for field in thing)
         made = _together(those, [field for field in fields if field != "marks"])
         if "marks" in fields:
