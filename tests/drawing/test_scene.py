@@ -100,7 +100,9 @@ def test_every_case_is_what_would_be_sent_of_it_alone() -> None:
 
 
 def test_marks_of_two_kinds_may_have_one_name() -> None:
-    _, sent = of({(0,): scene(Rect(id="mark", width=5)), (1,): scene(Path(id="mark", x=(1, 2), y=(3, 4)))}, (0,))
+    _, sent = of(
+        {(0,): scene(Rect(id="mark", width=5)), (1,): scene(Path(id="mark", x=numbers(2), y=numbers(2)))}, (0,)
+    )
     assert [sent.mark("mark", case)["kind"] for case in sent.cases.values()] == ["rect", "path"]
     assert all(isinstance(mark["kind"], str) for mark in sent.header["panels"][0]["marks"])
 
