@@ -39,6 +39,7 @@ def wait_for_query(page: Any, **expected: str) -> None:
     settle(page)
 
 
-def open_section(page: Any, name: str) -> None:
-    """Open a section of the navigation, whose pages then are links."""
-    page.get_by_test_id("stHeader").get_by_text(name, exact=True).click()
+def go_to(page: Any, section: str, name: str) -> None:
+    """Open a section of the navigation and choose one of its pages."""
+    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
+    page.get_by_role("menuitem", name=name, exact=True).click()

@@ -55,7 +55,7 @@ function create() {
     // The server's side of it: what it says once (`nav` is new), and the last message that it has read.
     bridge(data, tell) {
       send = tell
-      if (data.seq >= sent) pending = {}
+      if (data.seq >= sent && !isLate) pending = {} // an answer to the first of quick clicks is none to the last
       if (data.seq < sent && data.nav !== nav && data.seq === 0) {
         // The server began anew and knows only an old address: what is selected here is newer.
         nav = data.nav

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from browser_driver import NARROW, WIDE, Visit, open_section, query, settle, wait_for_query
+from browser_driver import NARROW, WIDE, Visit, go_to, query, settle, wait_for_query
 from doors import all_open
 
 import viz_model as vm
@@ -217,8 +217,7 @@ def test_the_norm_toggle_stays_on_every_page(visit: Visit) -> None:
     page = visit("/block", text="The cat sat", layer="1")
     page.get_by_text("Post-LN", exact=True).first.click()
     wait_for_query(page, model="story-post-ln")
-    open_section(page, "Inside")
-    page.get_by_role("link", name="Attention", exact=True).click()
+    go_to(page, "Inside", "Attention")
     page.wait_for_url(re.compile("/attention"))
     wait_for_query(page, model="story-post-ln", layer="1", text="The cat sat")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, Visit, open_section, settle, wait_for_query
+from browser_driver import NARROW, Visit, go_to, settle, wait_for_query
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -105,8 +105,7 @@ def test_the_document_is_in_the_language_of_the_page(visit: Visit) -> None:
     page.get_by_text("中文", exact=True).click()
     wait_for_query(page, lang="zh")
     page.wait_for_function("document.documentElement.lang === 'zh'")
-    open_section(page, "模型内部")
-    page.get_by_role("link", name="位置编码").click()
+    go_to(page, "模型内部", "位置编码")
     wait_for_query(page, lang="zh")
     assert page.evaluate("document.documentElement.lang") == "zh"
 
