@@ -11,8 +11,10 @@ project = "viz-model"
 author = "The viz-model maintainers"
 copyright = author
 version = release = vm.__version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_nb", "lists"]
-exclude_patterns = ["zh", "requirements.txt"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "lists"]
+exclude_patterns = ["zh"]
+# Texts have the quotes they are to have.
+smartquotes = False
 html_theme = "furo"
 html_title = f"viz-model {version}"
 html_copy_source = html_show_sourcelink = False
@@ -23,7 +25,6 @@ autodoc_typehints = "signature"
 autodoc_use_type_comments = False
 napoleon_use_ivar = True
 
-myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 # Notebooks hold no outputs: they are run where the site is made, so that what is shown is what this version says.
 nb_execution_mode = "force"

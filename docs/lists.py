@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -26,7 +27,7 @@ class Terms(SphinxDirective):
         for term in glossary.terms(language):
             said = nodes.paragraph(text=term.says)
             if term.source:
-                said += [nodes.Text(" ("), nodes.emphasis(text=term.source), nodes.Text(")")]
+                said += nodes.Text(f"（{term.source}）" if language == "zh" else f" ({term.source})")
             name = nodes.term(text=term.forms[0].term, ids=[f"term-{term.key.replace('_', '-')}"])
             found += nodes.definition_list_item("", name, nodes.definition("", said))
         return [found]
@@ -44,8 +45,8 @@ class Values(SphinxDirective):
             if sites.split_name(name)[0] in (None, 0):
                 head = nodes.paragraph("", "", nodes.strong(text=t.site_label(site)), nodes.Text(" "))
                 head += [nodes.literal(text=name), nodes.Text(f" [{' × '.join(site.axes)}]")]
-                formula = nodes.math_block("", site.formula, nowrap=False, number=None)
-                found += [head, formula]
+                # Browsers draw MathML by themselves, so a page with many formulas loads nothing.
+                found += [head, nodes.raw("", convert(site.formula, display="block"), format="html")]
         return found
 
 
