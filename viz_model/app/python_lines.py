@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Items, Scene
@@ -15,32 +17,67 @@ MOST_LISTED = 64
 """Numbers that a line lists one by one: what would take more is no line to read."""
 
 
-def of(scene: Scene, run: Trace, model: str, plot: str = "") -> str:
-    """Lines that run as they stand; "" where a picture says of none of its numbers which they are.
+class Shown(NamedTuple):
+    """Numbers of the run in a picture: which, and how many rows and columns; of items their count is both."""
+
+    where: Where
+    size: tuple[int, int]
+
+
+def shown(scene: Scene, run: Trace, more: Sequence[Where] = ()) -> tuple[Shown, ...]:
+    """What a picture shows of the whole run: of cells only those that hold what the run has there.
+
+    A product before it is scaled asks how the score was made, and is not that score.
 
     Args:
-        run: the whole run that the picture is of.
+        more: whole values that it shows without saying so.
+    """
+    found, known = [], frozenset(run.sites)
+    for mark in (mark for panel in scene.panels for mark in panel.marks):
+        if not isinstance(mark, Cells | Items) or mark.where is None or mark.where.site not in known:
+            continue
+        if isinstance(mark, Items):
+            found.append(Shown(mark.where, (len(mark.x), len(mark.x))))
+        elif np.size(mark.values) and _is_run(np.atleast_2d(mark.values), mark.where, run):
+            found.append(Shown(mark.where, np.atleast_2d(mark.values).shape))
+    for where in more:
+        axes = [n for part, n in zip(where.where, run.shape(where.site), strict=True) if not isinstance(part, int)]
+        found.append(Shown(where, (axes[0], axes[-1])))
+    return tuple(found)
+
+
+def _is_run(values: np.ndarray, where: Where, run: Trace) -> bool:
+    """Whether [rows, columns] are those numbers of the run, wherever they are not masked."""
+    place = {ROW: where.rows, COLUMN: where.columns, BESIDE: where.beside}
+    index: list[int | np.ndarray] = []
+    for part in where.where:
+        if isinstance(part, int):
+            index.append(part)
+        elif part == ROW:
+            index.append(np.asarray(place[part] or range(values.shape[0]))[:, None])
+        else:
+            index.append(np.asarray(place[part] or range(values.shape[1]))[None, :])
+    there, seen = np.broadcast_to(run[where.site].detach().numpy()[tuple(index)], values.shape), np.isfinite(values)
+    return bool(np.allclose(values[seen], there[seen], rtol=1e-4, atol=1e-5))
+
+
+def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "") -> str:
+    """Lines that run as they stand; "" where nothing that is shown is known to be of the run.
+
+    Args:
+        run: the whole run.
         model: what :func:`viz_model.load` is to be given.
         plot: the call of :mod:`viz_model.plot` that draws the picture of ``trace``, where there is one.
     """
     start = ["import viz_model as vm", "", f"lm = vm.load({model!r})", f"trace = {notebook.call(run)}"]
     if plot:
         return "\n".join([*start, f"vm.plot.{plot}"])
-    made = expressions(scene, run)
+    made = expressions(shown, run)
     if not made:
         return ""
     if len(made) == 1:
         return "\n".join([*start, f"numbers = {made[0]}"])
     return "\n".join([*start, "numbers = [", *(f"    {one}," for one in made), "]"])
-
-
-def sites(scene: Scene, run: Trace) -> tuple[str, ...]:
-    """The values of the whole run that a picture shows, by their full names, in order."""
-    known = frozenset(run.sites)
-    names = [where.site for where, _ in _shown(scene)]
-    # Of maps of a long text, no cell is one number; they still name their value.
-    names += [mark.site.partition("[")[0] for mark in _marks(scene) if isinstance(mark, Cells)]
-    return tuple(name for name in dict.fromkeys(names) if name in known)
 
 
 class _Group(NamedTuple):
@@ -52,17 +89,14 @@ class _Group(NamedTuple):
     lists: tuple[tuple[int, ...], ...]
 
 
-def expressions(scene: Scene, run: Trace) -> list[str]:
-    """Of ``trace``, the whole run: one for each value that a picture shows, of those of its numbers that are shown."""
-    known = frozenset(run.sites)
+def expressions(shown: Sequence[Shown], run: Trace) -> list[str]:
+    """Of ``trace``: one for each value, of those of its numbers that are shown."""
     groups: dict[_Group, list[tuple[int, ...]]] = {}
-    for where, size in _shown(scene):
-        if where.site not in known:
-            continue
+    for where, size in shown:
         form = tuple("fixed" if isinstance(part, int) else part for part in where.where)
-        lists = (where.rows, where.columns, where.beside)
         fixed = tuple(part for part in where.where if isinstance(part, int))
-        groups.setdefault(_Group(where.site, size, form, lists), []).append(fixed)
+        group = _Group(where.site, size, form, (where.rows, where.columns, where.beside))
+        groups.setdefault(group, []).append(fixed)
     found = [_expression(group, fixed, run.shape(group.site)) for group, fixed in groups.items()]
     return list(dict.fromkeys(one for one in found if one))
 
@@ -126,16 +160,3 @@ def _index(parts: Sequence[str | None]) -> str:
     while whole and whole[-1] == ":":
         whole.pop()
     return f"[{', '.join(whole)}]" if whole else ""
-
-
-def _marks(scene: Scene) -> Iterator[object]:
-    return (mark for panel in scene.panels for mark in panel.marks)
-
-
-def _shown(scene: Scene) -> Iterator[tuple[Where, tuple[int, int]]]:
-    """Which numbers of the run stand in a picture, each with its rows and columns; of items their count is both."""
-    for mark in _marks(scene):
-        if isinstance(mark, Cells) and mark.where is not None and getattr(mark.values, "size", 0):
-            yield mark.where, mark.values.shape if mark.values.ndim == 2 else (1, len(mark.values))
-        elif isinstance(mark, Items) and mark.where is not None and len(mark.x):
-            yield mark.where, (len(mark.x), len(mark.x))

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,14 +19,17 @@ import streamlit as st
 from viz_model.app import interventions, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.texts import Texts, quoting
+from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.scene.files import CHINESE, MEDIA_TYPES, TYPESET, Format, has_chinese, written
-from viz_model.drawing.scene.numbers import numbers
+from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
+from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.drawing.scene.svg import Theme, svg
 from viz_model.model import sites
 
 Draw = Callable[[int], "Scene | None"]
 """The picture as it is now; of a film the frame of that number."""
+
+Of = Callable[[Page], Sequence[Where]]
 
 MOST_BYTES = 64_000_000
 """Of the numbers of all heads in one file. Where those of all layers are more, there are those of one."""
@@ -70,34 +73,37 @@ class Saved(NamedTuple):
 
 def offered(scene: Scene, page: Page) -> Scene:
     """The picture with a menu, but by a projector, where nothing stands over it."""
-    if page.view.present:
-        return scene
-    return dataclasses.replace(scene, words={**scene.words, "menu": page.t("saving.menu")})
+    return scene if page.view.present else with_menu(scene, page.t)
 
 
-def ask(page: Page, key: str, part: str | None = None) -> Callable[[Any], None]:
+def with_menu(scene: Scene, t: Texts) -> Scene:
+    return dataclasses.replace(scene, words={**scene.words, "menu": t("saving.menu")})
+
+
+def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
     """What is done when the menu of a picture is asked for.
 
     Args:
+        page: its name.
         part: the part of the page that runs, where the picture stands in one that cannot open a menu.
     """
-    name = page.name
 
     def asked(told: Any) -> None:
         frame = told.get("frame") if isinstance(told, dict) else None
-        st.session_state[_ASKED] = _Asked(name, key, frame if isinstance(frame, int) and frame >= 0 else 0)
+        st.session_state[_ASKED] = _Asked(page, key, frame if isinstance(frame, int) and frame >= 0 else 0)
         if part is not None:
             state.run_alone(part)
 
     return asked
 
 
-def answer(page: Page, draw: Draw, key: str, *, own: bool = True, plot: str = "") -> None:
+def answer(page: Page, draw: Draw, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
-        plot: the call of :mod:`viz_model.plot` that draws it.
+        python: the call of :mod:`viz_model.plot` that draws it, with ``{layer}``, ``{head}`` and ``{token}``.
+        of: whole values that it shows, where its marks do not say so.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None:
@@ -105,13 +111,15 @@ def answer(page: Page, draw: Draw, key: str, *, own: bool = True, plot: str = ""
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, own=own, plot=plot), page.t)
+        _open(saved(page, scene, key, own=own, python=python, of=of), page.t)
 
 
-def saved(page: Page, scene: Scene, key: str, *, own: bool = True, plot: str = "") -> Saved:
+def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> Saved:
     """What is offered of a picture; arguments are those of :func:`answer`."""
     run = page.trace.whole
-    shown = python_lines.sites(scene, run) if own else ()
+    more = [] if of is None else [one._replace(site=page.trace.full_name(one.site)) for one in of(page)]
+    shown = python_lines.shown(scene, run, more) if own else ()
+    names = tuple(dict.fromkeys(one.where.site for one in shown))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen = {name: n for name, n in _selected(page).items() if name not in page.without}
     view = dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
@@ -119,9 +127,9 @@ def saved(page: Page, scene: Scene, key: str, *, own: bool = True, plot: str = "
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
     code = ""
     if own and is_shared:
-        code = python_lines.of(scene, run, page.view.model, plot.format(**_selected(page)))
-    heads, layer = _heads(page, shown)
-    caption = _caption(page, scene, shown, address, own=own)
+        code = python_lines.of(shown, run, page.view.model, python.format(**_selected(page)))
+    heads, layer = _heads(page, names)
+    caption = _caption(page, scene, names, address, own=own)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])
     return Saved(scene, name, caption, code, address, frame, page.run_key, heads, layer)
 
@@ -130,7 +138,7 @@ def _selected(page: Page) -> dict[str, int]:
     return {"layer": page.view.layer, "head": page.view.head, "token": page.token}
 
 
-def _caption(page: Page, scene: Scene, shown: tuple[str, ...], address: str, *, own: bool) -> str:
+def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str, *, own: bool) -> str:
     """Title · model · sentence · value, its name in code and shape · link.
 
     A picture that is of no value of the run names model and sentence only as those that the page was opened with.
@@ -141,10 +149,10 @@ def _caption(page: Page, scene: Scene, shown: tuple[str, ...], address: str, *, 
     if trace.target and trace.config.kind == "encoder_decoder":
         sentence += t("saving.target", text=trace.target[:MOST_TEXT])
     values = {"model": runs.label(page.view.model), "sentence": sentence}
-    if own and shown:
+    if own and names:
         parts = [t("saving.of_run", **values)]
-        named = [_value(page, name) for name in shown[:MOST_SITES]]
-        more = len(shown) - len(named)
+        named = [_value(page, name) for name in names[:MOST_SITES]]
+        more = len(names) - len(named)
         parts.append(page.listed(named) + (t("saving.more_values", n=more) if more else ""))
     else:
         parts = [t("saving.of_page", page=t(f"common.page_{page.name}"), **values)]
@@ -230,7 +238,7 @@ def _picture(saved: Saved, t: Texts) -> None:
         format_func=lambda theme: t(f"saving.theme_{theme}"),
         help=t("saving.theme_help"),
     )
-    lacks = not has_chinese() and CHINESE.search(svg(saved.scene, caption=saved.caption)) is not None
+    lacks = not can_typeset(svg(saved.scene, caption=saved.caption))
     with st.container(horizontal=True, gap="xsmall"):
         for format, mime in MEDIA_TYPES.items():
             if lacks and format in TYPESET:
@@ -243,8 +251,9 @@ def _picture(saved: Saved, t: Texts) -> None:
 
 def _numbers(saved: Saved, t: Texts) -> None:
     with st.container(horizontal=True, gap="xsmall", key="saving_numbers"):
-        csv = functools.partial(numbers, saved.scene)
-        _file(t("saving.csv"), "csv", csv, f"{saved.name}.csv", "text/csv")
+        if next(lines(saved.scene), None) is not None:
+            csv = functools.partial(numbers, saved.scene)
+            _file(t("saving.csv"), "csv", csv, f"{saved.name}.csv", "text/csv")
         if saved.heads:
             label = t("saving.heads") if saved.layer is None else t("saving.heads_of", layer=saved.layer)
             npz = functools.partial(all_heads, saved.run, saved.heads)

@@ -39,14 +39,14 @@ def figure(
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
-    plot: str = "",
+    python: str = "",
 ) -> None:
     """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
     A sheet that is given as it is belongs to this selection alone; a function makes the one of any. A click on a
     cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the derivation of that number.
     Without ``own`` the figure is of another run than the page's. ``on_pick`` is called with the ``customdata`` of
-    a mark that is clicked. ``plot`` is as in :func:`picture`.
+    a mark that is clicked. ``python`` is as in :func:`picture`.
     """
 
     def known(cells: Cells) -> Cells | None:
@@ -64,7 +64,7 @@ def figure(
         said = [page.t(f"common.{_NOTES[name]}", **values) for name, values in notes.items()]
         return replace(made, note=" ".join(said))
 
-    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own, plot=plot)
+    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own, python=python)
 
 
 def picture(
@@ -75,7 +75,8 @@ def picture(
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
     own: bool = True,
-    plot: str = "",
+    python: str = "",
+    of: saving.Of | None = None,
 ) -> None:
     """Draw a scene that answers in the frame of the click, with the menu to save it.
 
@@ -84,7 +85,7 @@ def picture(
             another selection. Its name is ``id``.
         by: those of them that make a difference to it.
         own: whether it is of the page's run.
-        plot: the call of ``vm.plot`` that draws it, with ``{layer}``, ``{head}`` and ``{token}`` for what is selected.
+        python, of: how to have it again (:func:`viz_model.app.saving.answer`).
     """
     key = f"{page.text_key}.{key}"
 
@@ -93,9 +94,9 @@ def picture(
         return None if scene is None else saving.offered(scene, page)
 
     data = pictures.of(page, offered, key, tuple(name for name in by if name not in page.without))
-    menu = saving.ask(page, key)
+    menu = saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
-    saving.answer(page, lambda _: draw(page), key, own=own, plot=plot)
+    saving.answer(page, lambda _: draw(page), key, own=own, python=python, of=of)
 
 
 def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:
@@ -110,7 +111,7 @@ def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) 
     frames = [
         replace(frame, scene=saving.offered(scene, page)) for frame, scene in zip(made.frames, scenes, strict=True)
     ]
-    data, menu = replace(made, frames=frames).encode(), saving.ask(page, key)
+    data, menu = replace(made, frames=frames).encode(), saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
     saving.answer(page, lambda frame: scenes[min(frame, len(scenes) - 1)], key)
 
@@ -123,9 +124,9 @@ def heat_rows(
     *,
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
-    plot: str = "",
+    python: str = "",
 ) -> None:
-    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` and ``plot`` as in :func:`picture`.
+    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` and ``python`` as in :func:`picture`.
 
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """
@@ -141,7 +142,7 @@ def heat_rows(
         pooled = drawn.pool != Pool()
         return replace(made, note=page.t("common.pooled", **drawn.pool._asdict()) if pooled else "")
 
-    picture(page, draw, key, by=by if callable(view) else (), own=own, plot=plot)
+    picture(page, draw, key, by=by if callable(view) else (), own=own, python=python)
 
 
 def source(page: Page, *names: str) -> None:
