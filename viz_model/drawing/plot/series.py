@@ -42,5 +42,5 @@ def _named(places: Sequence[Any] | np.ndarray, axis: dict[str, Any]) -> list[Any
     return [plain(str(written.get(place, place))) for place in listed]
 
 
-def _numbers(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
+def _numbers(values: Sequence[Any] | np.ndarray) -> Sequence[Any] | np.ndarray:
     return values if isinstance(values, np.ndarray) else [np.nan if value is None else value for value in values]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Literal, assert_never, get_args
+from typing import Any, Literal, assert_never, get_args
 
 import typst
 
@@ -99,15 +99,16 @@ def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: 
             "no font on this machine has Chinese characters: install one (on Debian and Ubuntu fonts-noto-cjk), "
             "or save as SVG or HTML"
         )
+    # Typst takes files by their names, which its type annotations do not say.
+    files: Any = {"main.typ": _PAGE, "picture.svg": picture}
     made = typst.compile(
-        {"main.typ": _PAGE, "picture.svg": picture},
+        files,
         format=format,
         ppi=72 * SHARP / _POINTS,
         font_paths=_fonts(),
         sys_inputs={"title": scene.title, "alt": scene.description or scene.title, "lang": lang},
     )
-    assert isinstance(made, bytes)
-    return made
+    return bytes(made)
 
 
 @cache
