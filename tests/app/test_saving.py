@@ -58,7 +58,8 @@ def ran(code: str) -> list[np.ndarray]:
 
 def files(app: AppTest) -> list[str]:
     """The labels of the files that a menu offers."""
-    return [button.label for button in app.get("download_button") if "-saving." in button.proto.id]
+    protos = [button.proto for button in app.get("download_button")]
+    return [proto.label for proto in protos if "-saving." in proto.id]
 
 
 def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
@@ -100,7 +101,8 @@ def test_a_caption_tells_of_changes_and_a_frame_of_a_film_is_saved(menus: Menus)
     tell(app, "attention.head", "menu", {"frame": "nonsense"})
     assert "attention.head" in app.session_state[saving._ASKED] and "运行经过修改" in menus[0].caption
     (made,) = ran(menus[0].code)
-    (mark,) = (mark for panel in menus[0].scene.panels for mark in panel.marks if getattr(mark, "where", None))
+    marks = [mark for panel in menus[0].scene.panels for mark in panel.marks if isinstance(mark, Mark)]
+    (mark,) = (mark for mark in marks if mark.where is not None)
     seen = np.isfinite(mark.values)
     assert np.array_equal(made[seen], mark.values[seen]), "of the changed run"
 

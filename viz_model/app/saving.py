@@ -121,7 +121,7 @@ def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str =
     shown = python_lines.shown(scene, run, more) if own else ()
     names = tuple(dict.fromkeys(one.where.site for one in shown))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
-    seen = {name: n for name, n in _selected(page).items() if name not in page.without}
+    seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
     view = dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
     address = share.address(view) if is_shared else ""
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
@@ -228,8 +228,8 @@ def _close() -> None:
 
 
 def _picture(saved: Saved, t: Texts) -> None:
-    page = "dark" if st.context.theme.type == "dark" else "light"
-    theme: Theme = st.segmented_control(
+    page: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = st.segmented_control(
         t("saving.theme"),
         get_args(Theme),
         default=page,
