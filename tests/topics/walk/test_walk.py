@@ -17,7 +17,7 @@ from viz_model.app.page import Page
 from viz_model.app.state import Shown
 from viz_model.app.texts import Texts
 from viz_model.drawing.scene.film import MOST_BYTES
-from viz_model.topics.walk.choices import STOPS
+from viz_model.topics.walk.choices import PARTS, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films
 
@@ -127,8 +127,10 @@ def test_a_stop_that_a_model_lacks_is_the_one_before() -> None:
 def test_what_is_taken_out_hurts_as_it_is_said() -> None:
     page = page_of("story-pre-ln", "en")
     found = films.broken(page)
-    for (name, edit), (_, chances, first) in zip(films.parts(page).items(), found.without, strict=True):
+    assert set(found) == set(PARTS)
+    for name, edit in films.parts(page).items():
         changed = page.lm.trace(page.trace.text or "", edits=[edit])
         probs = changed["logits"][-1].double().softmax(-1)
-        assert chances == pytest.approx([probs[guess.id].item() for guess in found.guesses], abs=1e-5), name
-        assert first == changed.tokenizer.token(int(probs.argmax())).label
+        guesses = found[name].guesses
+        assert found[name].chances == pytest.approx([probs[guess.id].item() for guess in guesses], abs=1e-5), name
+        assert found[name].first == changed.tokenizer.token(int(probs.argmax())).label

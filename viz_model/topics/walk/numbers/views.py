@@ -13,7 +13,7 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.attribution.numbers import lens
 from viz_model.topics.attribution.numbers.attribution import predicts
-from viz_model.topics.block.numbers.neurons import neurons, strongest
+from viz_model.topics.block.numbers.neurons import strongest
 from viz_model.topics.next_token.numbers.output import read_site
 from viz_model.topics.walk.pictures.attention import Attention
 from viz_model.topics.walk.pictures.block import Alone, Ride
@@ -233,15 +233,11 @@ def alone(trace: Trace, token: int, layer: int) -> Alone:
     x, act, out = (trace.row(name, token) for name in (read, f"{at}ffn.act", f"{at}ffn.out"))
     norm = f"{at}ffn.norm.out"
     normed = trace.row(norm, token).numpy() if norm in trace else None
-    brightest = strongest(act.numpy(), 3)
-    words = tuple(
-        (neuron.number, tuple(word for word, _ in neuron.promoted[:4]))
-        for neuron in neurons(trace, layer, token, [int(n) for n in brightest], n_promoted=4)
-        if neuron.promoted
-    )
+    everywhere = trace[f"{at}ffn.act"][list(window(trace, token))]
+    finds = tuple((int(n), everywhere[:, int(n)].numpy()) for n in strongest(act.numpy(), 3))
     total = x + out if trace.config.residual else out
     return Alone(
-        layer, is_pre, x.numpy(), normed, act.numpy(), out.numpy(), total.numpy(), words, int((act > 0).sum()), read
+        layer, is_pre, x.numpy(), normed, act.numpy(), out.numpy(), total.numpy(), finds, int((act > 0).sum()), read
     )
 
 

@@ -103,37 +103,42 @@ def out(stage: Stage, view: Answer, sample: np.ndarray) -> list[Shot]:
 
 
 class Broken(NamedTuple):
-    """The same tokens with and without a part.
+    """The same tokens without a part.
 
     Attributes:
+        name: of the part.
         guesses: as the model is.
-        without: what is taken out, and the probabilities of the same tokens then, with the first guess.
+        chances: of the same tokens without the part.
+        first: the first guess then.
     """
 
+    name: str
     guesses: tuple[Guess, ...]
-    without: tuple[tuple[str, tuple[float, ...], str], ...]
+    chances: tuple[float, ...]
+    first: str
 
 
-def broken(stage: Stage, view: Broken) -> list[Shot]:
+def broken(stage: Stage, guesses: tuple[Guess, ...], view: Broken | None) -> list[Shot]:
+    """The model as it is, and then without a part, where one was taken out."""
     say, still = stage.say, chips(stage)
-    shots = [Shot(say("break_whole"), [*still, *bars(stage, view.guesses, title=say("chances"), left=0.2)], 2)]
-    for name, chances, first in view.without:
-        changed = [guess._replace(chance=chance) for guess, chance in zip(view.guesses, chances, strict=True)]
-        marks = bars(stage, changed, title=name, left=0.2)
-        for n, guess in enumerate(view.guesses):
-            marks.append(
-                Rect(
-                    id=f"before.{n}",
-                    x=at(0.2 + 0.8 * guess.chance, -1),
-                    y=TOP + 36 * n,
-                    width=2,
-                    height=28,
-                    fill="ink",
-                    opacity=0.6,
-                )
-            )
-        shots.append(Shot(say("break_without", what=name, first=first), [*still, *marks], 2.6, 1.2))
-    return shots
+    whole = Shot(say("break_whole"), [*still, *bars(stage, guesses, title=say("chances"), left=0.2)], 1.6)
+    if view is None:
+        return [whole]
+    changed = [guess._replace(chance=chance) for guess, chance in zip(guesses, view.chances, strict=True)]
+    marks = bars(stage, changed, title=say("without", what=view.name), left=0.2)
+    marks += [
+        Rect(
+            id=f"before.{n}",
+            x=at(0.2 + 0.8 * guess.chance, -1),
+            y=TOP + 36 * n,
+            width=2,
+            height=28,
+            fill="ink",
+            opacity=0.6,
+        )
+        for n, guess in enumerate(guesses)
+    ]
+    return [whole, Shot(say("break_without", what=view.name, first=view.first), [*still, *marks], 2.6, 1.2)]
 
 
 class Learnt(NamedTuple):

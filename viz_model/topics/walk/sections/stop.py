@@ -37,7 +37,7 @@ LAST_DOORS = ("overview", "attention", "ablations", "training_lab")
 
 def section(page: Page) -> None:
     passed = films.stops(page)
-    asked = STOPS.index(page.chosen(STOP))
+    asked = STOPS.index(page.chosen(STOP) or STOPS[0])
     stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
     titles = tuple(page.words(f"stop_{name}") for name in passed)
     question = guesses.asked(page, stop)
