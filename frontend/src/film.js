@@ -5,7 +5,7 @@ import { draw, scene, still } from "./scene.js"
 const SPEEDS = [1, 2, 0.5]
 const SWIPE = 60 // pixels
 const BESIDE = 641 // pixels: a window as wide as this has the words beside the stage
-const [BELOW, TALLEST] = [82, 1.8] // pixels under the film, and how much taller than drawn the stage may get
+const [LEAST, MOST] = [0.78, 1.8] // of the height that the stage was drawn with
 
 export function film(root, header, arrays, tell) {
   const known = root.film?.id === header.id ? root.film : null
@@ -41,13 +41,13 @@ export function film(root, header, arrays, tell) {
 
 const pageOf = root => (root.getRootNode().host ?? root).closest("[data-testid=stMainBlockContainer]") ?? root
 
-// Beside the words the stage takes the height that the screen has left; under them it stays as tall as it was drawn.
-// Says whether it has another height now.
+// The stage takes the height that the screen has left; under the words no more than it was drawn with. What stands
+// below the film is one line of links, beside the words with some room to the edge. Says whether it has another height.
 function fit(made, header) {
-  const { root, stage } = made, page = pageOf(root), screen = page.parentElement
+  const { root, stage } = made, page = pageOf(root), screen = page.parentElement, isBeside = innerWidth >= BESIDE
   const place = element => element.getBoundingClientRect()
-  const room = screen.clientHeight - (place(stage).top - place(page).top) - (place(root).bottom - place(stage).bottom) - BELOW
-  const tall = innerWidth < BESIDE ? 1 : Math.min(TALLEST, Math.max(1, room / header.panels[0].height))
+  const room = screen.clientHeight - (place(stage).top - place(page).top) - (place(root).bottom - place(stage).bottom) - (isBeside ? 82 : 58)
+  const tall = Math.max(LEAST, Math.min(isBeside ? MOST : 1, room / header.panels[0].height))
   if (!stage.clientWidth || Math.abs(tall - (stage.tall ?? 1)) < 0.01) return false
   stage.tall = tall
   return true

@@ -11,7 +11,6 @@ from viz_model.topics.walk.sections.stop import section
 TOPIC = Topic(name="walk", layout=Layout(of=itself, sections=(section,)), choices=ALL, is_bare=True, telling=telling)
 
 
-
 def run() -> None:
     """Open the page; who comes with the address of something to look at, but of no stop, is shown that instead."""
     is_new, query = "view" not in st.session_state, st.query_params

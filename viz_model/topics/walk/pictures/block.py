@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.config import NormAt
 from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
 from viz_model.drawing.writing import percent
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
+from viz_model.topics.walk.pictures.schema import Schema, one_block
 from viz_model.topics.walk.pictures.stage import (
     LEFT,
     TOP,
@@ -31,8 +33,9 @@ class Alone(NamedTuple):
 
     Attributes:
         layer: of the block.
-        is_pre: whether the norm stands before, and not behind.
+        norm_at: where the norms stand.
         x: [D] the stream before it, normed [D] what the norm makes of it (of Post-LN, of the sum), act [F], out [D].
+        written: [D] what a norm makes of ``out``, and its site; None where there is no norm on the way back.
         total: [D] the sum.
         finds: of the strongest neurons: which one, and its value on each token of the stage, [n].
         n_active: how many of the F are above 0.
@@ -40,11 +43,12 @@ class Alone(NamedTuple):
     """
 
     layer: int
-    is_pre: bool
+    norm_at: NormAt
     x: np.ndarray
     normed: np.ndarray | None
     act: np.ndarray
     out: np.ndarray
+    written: tuple[np.ndarray, str] | None
     total: np.ndarray
     finds: tuple[tuple[int, np.ndarray], ...]
     n_active: int
@@ -74,26 +78,34 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
             ),
         ]
 
-    line = strip("row", 0, view.x, say("line", token=stage.name), view.read, top)
+    def sized(key: str, values: np.ndarray, **more: object) -> str:
+        return say(key, size=f"{float(np.abs(values).mean()):.2f}", **more)
+
+    line = strip("row", 0, view.x, sized("line", view.x, token=stage.name), view.read, top)
     lit = _neurons(stage, view, 84)
-    out = strip("out", 262, view.out, say("written"), f"{at_block}.ffn.out", top)
-    total = strip("row", 0, view.total, say("line", token=stage.name), "", top)
+    out = strip("out", 208, view.out, say("written"), f"{at_block}.ffn.out", top)
+    total = strip("row", 0, view.total, sized("line", view.total, token=stage.name), "", top)
     counted = {"n": f"{view.act.size:,}", "active": f"{view.n_active:,}"}
     norm: list[Mark] = []
     if view.normed is not None:
         largest = float(np.abs(view.normed).max(initial=0))
-        norm = strip("normed", 42, view.normed, say("normed"), f"{at_block}.ffn.norm.out", largest)
-    before = norm if view.is_pre else []
+        norm = strip("normed", 42, view.normed, sized("normed", view.normed), f"{at_block}.ffn.norm.out", largest)
+    is_before = view.norm_at in ("pre", "both")
+    before = norm if is_before else []
     shots = [Shot(say("alone_line", token=stage.name), [*still, *line])]
     if before:
-        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2))
+        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2.4))
     shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
     if view.finds:
         shots.append(Shot(say("alone_find", token=stage.name), [*still, *_detectors(stage, view)], 3.2, 1.0))
     shots.append(Shot(say("alone_out"), [*still, *line, *before, *lit, *out], 2))
+    if view.written is not None:
+        values, site = view.written
+        out = strip("out", 208, values, sized("normed", values), site, float(np.abs(values).max(initial=0)))
+        shots.append(Shot(say("alone_norm_written"), [*still, *line, *before, *lit, *out], 2.4))
     shots.append(Shot(say("alone_add"), [*still, *total, *before, *lit], 2, 1.2))
-    if norm and not view.is_pre:
-        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit], 2))
+    if norm and view.norm_at == "post":
+        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit], 2.4))
     return shots
 
 
@@ -184,10 +196,11 @@ class Ride(NamedTuple):
     guesses: tuple[tuple[str, float], ...]
 
 
-def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray) -> list[Shot]:
+def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray, one: Schema | None) -> list[Shot]:
+    """``one`` block drawn out, where it can be, and the ride through all."""
     say, still = stage.say, chips(stage)
     start = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
-    shots = []
+    shots = [] if one is None else [one_block(stage, one)]
     for n, depth in enumerate(view.depths):
         told = say("again_start") if n == 0 else say("again_block", n=depth - 1)
         guess = _read_off(stage, view, n)

@@ -69,7 +69,8 @@ def film(page: Page, stop: str, passed: tuple[str, ...], titles: tuple[str, ...]
         for shot in shots
     ]
     words = {name: page.words(f"control_{name}") for name in CONTROLS}
-    key = f"{stop}.{played}"
+    # Another place of the norms is told from the start.
+    key = f"{stop}.{played}.{page.trace.norm_at}" if stop == "again" else f"{stop}.{played}"
     return Film(key=key, frames=frames, stops=titles, stop=at, words=words, waits=played is None)
 
 
@@ -96,7 +97,8 @@ def _stream(page: Page, standing: Stage) -> list[Shot]:
 
 def _again(page: Page, standing: Stage) -> list[Shot]:
     trace, token = page.trace, page.token
-    return block.again(standing, views.ride(trace, token), views.stream(trace, token), views.embedded(trace, token))
+    ride, stream = views.ride(trace, token), views.stream(trace, token)
+    return block.again(standing, ride, stream, views.embedded(trace, token), views.schema(trace))
 
 
 def _out(page: Page, standing: Stage) -> list[Shot]:
@@ -184,7 +186,10 @@ def _read(path: str) -> list[dict[str, object]]:
 def _learnt(page: Page, standing: Stage) -> list[Shot]:
     reports = _log(page.view.model)
     curve = loss_curve(reports, max(1, len(reports) // _POINTS))
-    return ending.learnt(standing, ending.Learnt(np.asarray(curve.steps), np.asarray(curve.mean)))
+    # The first line of the log by itself: a point is the mean of so many steps that the start would not be seen.
+    steps = np.array([reports[0]["step"], *curve.steps], dtype=float)
+    loss = np.array([reports[0]["loss"], *curve.mean], dtype=float)
+    return ending.learnt(standing, ending.Learnt(steps, loss, page.lm.config.n_vocab))
 
 
 def _end(page: Page, standing: Stage) -> list[Shot]:
