@@ -56,8 +56,8 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 _PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
 
 
-def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str) -> None:
-    """Pre-LN | Post-LN: swaps the model for its trained twin."""
+def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidden: bool = False) -> None:
+    """Pre-LN | Post-LN: swaps the model for its trained twin; ``hidden`` leaves its label to screen readers."""
     state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
@@ -72,6 +72,7 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str) -> No
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,
+        label_visibility="collapsed" if hidden else "visible",
         width="stretch",
         on_change=changed,
     )

@@ -50,7 +50,7 @@ def section(page: Page) -> None:
         st.header(titles[passed.index(stop)], anchor=False)
         st.markdown(_told(page, stop))
         if stop == "again" and page.lm.twin and page.view.lesson is None:
-            sidebar.norm_toggle(page.view, page.lm, page.t, "walk.norm_at")
+            sidebar.norm_toggle(page.view, page.lm, page.t, "walk.norm_at", hidden=True)
         if question is not None:
             guesses.draw(page, stop, question)
     with stage, st.container(key="walk_stage", gap="small"):
