@@ -146,6 +146,7 @@ def _read_config(path: Path) -> ModelConfig:
 
 def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
     if "config" not in description:
+        huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
         return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
     try:
         return ModelConfig.from_dict(description["config"])
