@@ -43,3 +43,15 @@ def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
     page.wait_for_function("() => !location.search.includes('view=')")
     settle(page)
     assert page.locator("[data-testid=stSidebar]:visible").count() == 1
+
+
+PICTURES = {"attention": "attention-grid", "block": "block-strips", "norm_placement": "norm_placement-blocks"}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_on_a_projector_the_picture_stands_on_one_screen(name: str, visit: Visit) -> None:
+    screen = {"viewport": {"width": 1024, "height": 768}}
+    page = visit(f"/{name}", options=screen, text="The cat sat on the mat", view="present")
+    box = page.locator(f".st-key-{PICTURES[name]}").bounding_box()
+    assert box["height"] > 400 and box["y"] + box["height"] <= 768
+    assert page.evaluate(SMALLEST) >= 18

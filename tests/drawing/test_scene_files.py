@@ -244,3 +244,11 @@ def test_spare_room_goes_to_the_panels_that_may_grow() -> None:
     panels = [Panel(id="a", marks=frame, height=10, min=100, most=150), Panel(id="b", marks=frame, height=10, min=100)]
     row = Scene(id="s", panels=panels, title="t")
     assert [numbers(part, "width")[0] for part in found(row, "rect", width=508)] == [150, 350]
+
+
+def test_a_panel_that_answers_as_a_whole_is_framed() -> None:
+    text = [Text(id="t", x=0, y=5, text="a")]
+    panels = [Panel(id=name, marks=text, height=40, act=act) for name, act in (("a", Select(head=1)), ("b", None))]
+    (frame,) = found(Scene(id="s", panels=panels, title="t"), "rect", width=700)
+    assert (frame.get("stroke"), frame.get("fill")) == (PALETTES["light"]["grid"], "none")
+    assert numbers(frame, "height") == [39] and numbers(frame, "width")[0] < 350

@@ -329,7 +329,7 @@ def _body(opened: _Opened) -> None:
         _head(opened, page)
     pictures.begin()
     opened.topic.draw(page)
-    if not opened.topic.is_bare and view.lesson is None:
+    if not opened.topic.is_bare and view.lesson is None and not view.present:
         onward.neighbours(page)
     _bridge(opened)
 

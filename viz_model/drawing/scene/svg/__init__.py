@@ -7,7 +7,7 @@ from typing import Literal
 from viz_model.drawing.palettes import PALETTES
 from viz_model.drawing.scene.marks import Scene
 from viz_model.drawing.scene.svg.cells import HIDDEN, MOST_SHAPES
-from viz_model.drawing.scene.svg.flow import flowed
+from viz_model.drawing.scene.svg.flow import Place, flowed
 from viz_model.drawing.scene.svg.frame import above, below, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
@@ -36,10 +36,7 @@ def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: st
     ground = Ground(width, PALETTES[theme])
     over, under = above(scene, ground), below(scene, ground, caption)
     places, height = flowed(scene, width)
-    panels = [
-        moved(drawn(place.panel.marks, ground._replace(width=place.width)), place.x, over.height + place.y)
-        for place in places
-    ]
+    panels = [moved(_panel(place, ground), place.x, over.height + place.y) for place in places]
     parts = [
         element("title", speakable(scene.title)),
         element("desc", speakable(scene.description)),
@@ -62,3 +59,13 @@ def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: st
         font_size=12,
         style="font-variant-numeric:tabular-nums",
     )
+
+
+def _panel(place: Place, ground: Ground) -> list[str]:
+    """Its marks; one that answers a click as a whole is framed, as in the browser."""
+    own = ground._replace(width=place.width)
+    shapes = drawn(place.panel.marks, own)
+    if place.panel.act is None:
+        return shapes
+    size = {"width": place.width - 1, "height": place.height - 1}
+    return [*shapes, element("rect", x=0.5, y=0.5, rx=8, **size, fill="none", stroke=ground.colour("grid"))]

@@ -101,7 +101,13 @@ class StripsView(NamedTuple):
         return np.stack([step.values for step in self.steps])
 
 
-def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> sheet.Sheet:
+TALL = 62
+"""Pixels of a strip with its name."""
+PRESENTED = 285
+"""Pixels of all strips by a projector, where no strip is taller than elsewhere."""
+
+
+def draw_strips(view: StripsView, dimension: int, axis: str, length: str, *, is_presented: bool = False) -> sheet.Sheet:
     """Strips from x at the top to the output at the bottom, and beside them the stream with its branches.
 
     All strips share one colour scale, so that sums can be checked by eye. ``dimension`` is framed.
@@ -128,7 +134,7 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> she
         figure.add_annotation(text=label, x=0, xanchor="left", **above, font={"size": theme.FONT_SIZE})
         squares.frame(figure, (row + 0.12, row - 0.34), (dimension, dimension), width=1.5)
     _draw_rail(figure, view)
-    inner = 62 * len(view.steps)
+    inner = PRESENTED if is_presented else TALL * len(view.steps)
     title = {"text": theme.plain(axis), "standoff": 4}
     scale = {"colorscale": theme.diverging(), "cmin": -view.limit, "cmax": view.limit}
     figure.update_layout(

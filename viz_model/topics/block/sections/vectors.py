@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.page import Page
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.choices import DIMENSION
 from viz_model.topics.block.claims import WRITTEN, Written
 from viz_model.topics.block.pictures import strips
@@ -13,17 +15,14 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 def section(block: OneBlock) -> None:
     page, vectors = block.page, block.vectors
+    if page.view.present:
+        _draw(block)
+        return
     picture, see = elements.split()
     with picture:
         last = page.lm.config.d_model - 1
         elements.control(page, DIMENSION, st.slider, 0, last, value=block.dimension)
-        names = page.t("common.axis_dimension"), page.words("length")
-        elements.figure(
-            page,
-            lambda page: strips.draw_strips(OneBlock(page).vectors, block.dimension, *names),
-            "strips",
-            page.words(f"strips_alt{block.crosses}"),
-        )
+        _draw(block)
         elements.source(page, *vectors.sites)
         if vectors.n_clipped:
             limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}
@@ -36,3 +35,13 @@ def section(block: OneBlock) -> None:
         written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
         *_, second, first = sorted(written.values())
         elements.say(page, WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")
+
+
+def _draw(block: OneBlock) -> None:
+    page = block.page
+    names = page.t("common.axis_dimension"), page.words("length")
+
+    def drawn(page: Page) -> Sheet:
+        return strips.draw_strips(OneBlock(page).vectors, block.dimension, *names, is_presented=page.view.present)
+
+    elements.figure(page, drawn, "strips", page.words(f"strips_alt{block.crosses}"))

@@ -44,7 +44,13 @@ class BlockView(NamedTuple):
         return self.branches[-1].after
 
 
-def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> Sheet:
+TALL, PRESENTED = 65, 320
+"""Pixels of a unit of height, and by a projector of all of them."""
+
+
+def draw_blocks(
+    views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str, *, is_presented: bool = False
+) -> Sheet:
     """Both blocks from top to bottom, the stream as thick as the token's vector is long.
 
     ``names`` has "norm", "attn", "cross" and "ffn"; the twin ``chosen`` bears a mark.
@@ -62,7 +68,7 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
         note(figure, mark + NAMES[place], left, -0.4, size=15, bold=True, colour=COLOURS[place])
     across = [-1.2, 7.7] if len(views) > 1 else [-3.0, 4.8]
     axes.hidden(figure, across, [height + 0.1, -0.65], automargin=False)
-    return theme.finished(figure, height=int(65 * height) + 40)
+    return theme.finished(figure, height=(PRESENTED if is_presented else int(TALL * height)) + 40)
 
 
 def _sub_layer(

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_model.app import elements, runs, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.pictures import blocks
@@ -16,22 +17,27 @@ BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.o
 
 
 def section(shown: Comparison) -> None:
-    _introduce(shown)
     page = shown.page
 
     def lengths_of(page: Page) -> dict[str, blocks.BlockView]:
         place = page.view.layer, page.token
         return {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
 
+    stations = {part: page.words(f"station_{part}") for part in ("norm", "attn", "cross", "ffn")}
+
+    def drawn(page: Page) -> Sheet:
+        return blocks.draw_blocks(lengths_of(page), stations, shown.own, is_presented=page.view.present)
+
+    def draw() -> None:
+        elements.figure(page, drawn, "blocks", page.words("blocks_alt"))
+
+    if page.view.present:
+        draw()
+        return
+    _introduce(shown)
     picture, see = elements.split()
     with picture:
-        stations = {part: page.words(f"station_{part}") for part in ("norm", "attn", "cross", "ffn")}
-        elements.figure(
-            page,
-            lambda page: blocks.draw_blocks(lengths_of(page), stations, shown.own),
-            "blocks",
-            page.words("blocks_alt"),
-        )
+        draw()
         elements.source(page, *shown.sites(*BLOCK))
     with see:
         elements.see(page, "see", **shown.values)
