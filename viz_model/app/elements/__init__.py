@@ -2,7 +2,7 @@
 
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import figure, film, heat_rows, picture, source
+from viz_model.app.elements.figure import figure, film, heat_rows, picture, shown, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
@@ -27,6 +27,7 @@ __all__ = [
     "records",
     "say",
     "see",
+    "shown",
     "source",
     "split",
     "table",
