@@ -11,5 +11,5 @@ from viz_model.topics.embedding.pictures.matrix import draw_matrix
 def rows(of: Subject) -> Drawn:
     """The row of the table that each token picks."""
     view = views.matrix_view(of.trace, of.token, (of.t("common.axis_token"), of.t("common.axis_dimension")))
-    facts = {"length": str(len(of.trace)), "width": str(of.trace.config.d_model)}
+    facts = dict(zip(("length", "width"), view.values.shape, strict=True))
     return Drawn(draw_matrix(view), of.words("matrix_alt", **facts), view, ("embed.token",))

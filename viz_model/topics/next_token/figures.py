@@ -5,10 +5,18 @@ from __future__ import annotations
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.app.texts import literal
+from viz_model.config import ModelConfig
 from viz_model.topics.next_token.pictures.choice import ChoiceView, draw_choice
 
 SHARED = "next_token"
 """The group of the texts that all ways of asking share."""
+
+
+def text_key(config: ModelConfig) -> str:
+    """The group of texts, which names the snippet too."""
+    if not config.has_logits:
+        return "sentence_vectors"
+    return "masked_token" if config.kind == "encoder" else SHARED
 
 
 def names(of: Subject, view: ChoiceView, *, covered: bool) -> dict[str, str]:
