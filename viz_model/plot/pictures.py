@@ -33,17 +33,23 @@ SAMPLING = Sampling(top_p=0.9)
 
 
 def overview(
-    trace: Trace, *, token: int = -1, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
+    trace: Trace,
+    *,
+    layer: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
 ) -> Figure:
     """The whole run in one picture: tokens, what enters the blocks, a head of each block, the next token.
 
-    ``token`` is the position that is followed. Of more than 56 tokens several share a row, of more than six blocks
-    some are left out.
+    ``token`` is the position that is followed. Of more than 56 tokens several share a row; of more than six blocks
+    some are left out, but not ``layer``.
 
     Raises:
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
-    of = subject(trace, "overview", stack=stack, token=token, lang=lang)
+    of = subject(trace, "overview", stack=stack, layer=layer, token=token, lang=lang)
     return Figure("overview", of, overviews.overview(of), theme)
 
 
@@ -166,10 +172,19 @@ def steps(
 
 
 def residual(
-    trace: Trace, *, token: int = -1, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
+    trace: Trace,
+    *,
+    layer: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
 ) -> Figure:
-    """How long the residual stream of each token is, from the embedding to the last block: [depths, T]."""
-    of = subject(trace, "block", stack=stack, token=token, lang=lang)
+    """How long the residual stream of each token is, from the embedding to the last block: [depths, T].
+
+    ``layer`` and ``token`` are marked.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
     return Figure("residual", of, blocks.along_depth(of), theme)
 
 
@@ -272,6 +287,7 @@ def attribution(
 def logit_lens(
     trace: Trace,
     *,
+    layer: int = 0,
     token: int = -1,
     stack: Side | None = None,
     lang: str = "en",
@@ -279,12 +295,13 @@ def logit_lens(
 ) -> Figure:
     """What the model would say if it stopped after each block: the most probable token by position and depth, [P, S].
 
-    At most twelve positions around ``token`` and eight depths. An encoder with a mask is asked with the token covered.
+    At most twelve positions around ``token`` and eight depths, that after ``layer`` among them. An encoder with a mask
+    is asked with the token covered.
 
     Raises:
         ValueError: the stack has no logits.
     """
-    of = asking.covered(subject(trace, "attribution", stack=stack, token=token, lang=lang))
+    of = asking.covered(subject(trace, "attribution", stack=stack, layer=layer, token=token, lang=lang))
     _needs_logits(of.trace, "logit_lens")
     return Figure("logit_lens", of, attributions.of_lens(of), theme)
 
