@@ -28,12 +28,14 @@ class Drawn(NamedTuple):
         alt: what it shows, in words; a scene has its own.
         data: the arrays that it was drawn from, a NamedTuple.
         sites: the names of the values that it shows.
+        call: of :mod:`viz_model.plot`, which draws the same of ``trace``; "" where there is none.
     """
 
     picture: Picture
     alt: str
     data: Any
     sites: tuple[str, ...] = ()
+    call: str = ""
 
 
 def scene(of: Subject, picture: Picture, key: str, alt: str, *, own: bool = True, has_picks: bool = False) -> Scene:

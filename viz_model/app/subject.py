@@ -51,3 +51,10 @@ class Subject:
     @property
     def token_labels(self) -> tuple[str, ...]:
         return tuple(place.label for place in self.trace.positions)
+
+    def call(self, name: str, /, **places: object) -> str:
+        """A call of :mod:`viz_model.plot` for this stack, in this language."""
+        stack = {} if self.trace.stack.side == self.trace.config.sides[-1] else {"stack": self.trace.stack.side}
+        lang = {} if self.t.language == "en" else {"lang": self.t.language}
+        given = ", ".join(f"{word}={value!r}" for word, value in {**places, **stack, **lang}.items())
+        return f"{name}(trace, {given})" if given else f"{name}(trace)"

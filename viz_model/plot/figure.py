@@ -63,7 +63,8 @@ class Figure:
     @cached_property
     def caption(self) -> str:
         trace = self._of.trace
-        texts = [_short(text) for text in (trace.text, trace.target) if text]
+        text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
+        texts = [_short(text) for text in (text, trace.target) if text]
         said = [trace.name, " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
         return " · ".join(part for part in said if part)
 

@@ -1,4 +1,7 @@
-"""Pictures of a page, each with what it shows in words; a click on a cell asks how its number was made."""
+"""Pictures of a page, each with what it shows in words; a click on a cell asks how its number was made.
+
+In the corner of each is the menu that saves it (:mod:`viz_model.app.saving`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, drawn, pictures
+from viz_model.app import components, derivation, drawn, pictures, saving
 from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
@@ -45,7 +48,7 @@ def figure(
         told = alt(page) if callable(alt) else alt
         return drawn.scene(page.subject, sheet, key, told, own=own, has_picks=on_pick is not None)
 
-    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick)
+    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own)
 
 
 def picture(
@@ -55,17 +58,29 @@ def picture(
     *,
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
+    own: bool = True,
+    python: Callable[[], str] = str,
+    of: saving.Of | None = None,
 ) -> None:
-    """Draw a scene that answers in the frame of the click.
+    """Draw a scene that answers in the frame of the click, with the menu to save it.
 
     Args:
         draw: the scene for the layer, head and token of the page that it is given; None where there is none of
             another selection. Its name is ``id``.
         by: those of them that make a difference to it.
+        own: whether it is of the page's run.
+        python, of: how to have it again (:func:`viz_model.app.saving.answer`).
     """
     key = f"{page.text_key}.{key}"
-    data = pictures.of(page, draw, key, tuple(name for name in by if name not in page.without))
-    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked)
+
+    def offered(page: Page) -> Scene | None:
+        scene = draw(page)
+        return None if scene is None else saving.offered(scene, page)
+
+    data = pictures.of(page, offered, key, tuple(name for name in by if name not in page.without))
+    menu = saving.ask(page.name, key)
+    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
+    saving.answer(page, lambda _: draw(page), key, own=own, python=python, of=of)
 
 
 def shown(
@@ -77,7 +92,10 @@ def shown(
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
 ) -> None:
-    """Draw what a topic's ``figures`` make of a page's subject; the rest is as in :func:`figure`."""
+    """Draw what a topic's ``figures`` make of a page's subject; the rest is as in :func:`figure`.
+
+    Its menu names the call of :mod:`viz_model.plot` that draws the same.
+    """
 
     def scene(page: Page) -> Scene | None:
         made = make(page)
@@ -85,19 +103,28 @@ def shown(
             return None
         return drawn.scene(page.subject, made.picture, key, made.alt, own=own, has_picks=on_pick is not None)
 
-    picture(page, scene, key, by=by, on_pick=on_pick)
+    def call() -> str:
+        made = make(page)
+        return made.call if made is not None else ""
+
+    picture(page, scene, key, by=by, on_pick=on_pick, own=own, python=call)
 
 
 def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:
-    """Draw a film; ``on_pick`` is told where the visitor goes on."""
+    """Draw a film; ``on_pick`` is told where the visitor goes on. Its menu saves the frame that stands there."""
+    key = f"{page.text_key}.{key}"
 
     def named(scene: Scene) -> Scene:
         panels = [replace(panel, marks=[_named(page, mark) for mark in panel.marks]) for panel in scene.panels]
         return replace(scene, panels=panels)
 
-    frames = [replace(frame, scene=named(frame.scene)) for frame in made.frames]
-    data = replace(made, frames=frames).encode()
-    components.picture(data, key=f"{page.text_key}.{key}", on_pick=on_pick, on_ask=derivation.picked)
+    scenes = [named(frame.scene) for frame in made.frames]
+    frames = [
+        replace(frame, scene=saving.offered(scene, page)) for frame, scene in zip(made.frames, scenes, strict=True)
+    ]
+    data, menu = replace(made, frames=frames).encode(), saving.ask(page.name, key)
+    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
+    saving.answer(page, lambda frame: scenes[min(frame, len(scenes) - 1)], key)
 
 
 def heat_rows(
@@ -121,7 +148,7 @@ def heat_rows(
         told = alt(page) if callable(alt) else alt
         return drawn.scene(page.subject, strips, key, told, own=own)
 
-    picture(page, draw, key, by=by if callable(view) else ())
+    picture(page, draw, key, by=by if callable(view) else (), own=own)
 
 
 def source(page: Page, *names: str) -> None:

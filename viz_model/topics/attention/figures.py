@@ -33,7 +33,7 @@ def of_layer(of: Subject, view: GridView | None = None) -> Drawn:
     drawn = grid.maps(named, words("grid_head"), does, shares, axes)
     title = words("grid_title", layer=of.layer)
     scene = maps.scene(drawn, "attention.grid", title, {"masked": words("grid_masked")}, words("grid_hint"))
-    return Drawn(scene, title, view, (view.site,))
+    return Drawn(scene, title, view, (view.site,), of.call("heads", layer=of.layer))
 
 
 def of_every_layer(of: Subject, view: Thumbnails | None = None, most: int = LARGE) -> Drawn:
@@ -46,7 +46,7 @@ def of_every_layer(of: Subject, view: Thumbnails | None = None, most: int = LARG
     title = of.t("common.heads")
     scene = thumbnails.scene(view, f"heads.{most}", title, name, most=most)
     sites = tuple(f"blocks.{layer}.attn.pattern" for layer in range(of.trace.n_layers))
-    return Drawn(scene, title, view, sites)
+    return Drawn(scene, title, view, sites, of.call("heads"))
 
 
 def matrix(of: Subject, name: str = "pattern", most: int = views.LARGEST) -> Drawn:
@@ -54,7 +54,8 @@ def matrix(of: Subject, name: str = "pattern", most: int = views.LARGEST) -> Dra
     axes = of.t("common.axis_query"), of.t("common.axis_key"), of.words("form_axis")
     view = views.head_view(of.trace, of.layer, of.head, of.token, axes, name, most)
     drawn = strips.matrix(view, written=True, hidden="0" if name == "pattern" else "−∞")
-    return Drawn(drawn, of.words("head_alt", head=of.head, layer=of.layer), view, (of.at(f"attn.{name}"),))
+    call = of.call("head", layer=of.layer, head=of.head, matrix=name, token=of.token)
+    return Drawn(drawn, of.words("head_alt", head=of.head, layer=of.layer), view, (of.at(f"attn.{name}"),), call)
 
 
 def of_query(of: Subject, view: StepsView | None = None) -> Drawn:
@@ -62,4 +63,5 @@ def of_query(of: Subject, view: StepsView | None = None) -> Drawn:
     view = view or views.steps_view(of.trace, of.layer, of.head, of.token)
     names = {name: of.words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
     sites = tuple(of.at(f"attn.{name}") for name in (*layer.matrices(of.trace, of.layer), "z"))
-    return Drawn(steps.step_strips(view, names), of.words("steps_alt"), view, sites)
+    call = of.call("steps", layer=of.layer, head=of.head, token=of.token)
+    return Drawn(steps.step_strips(view, names), of.words("steps_alt"), view, sites, call)

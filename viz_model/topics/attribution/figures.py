@@ -47,7 +47,9 @@ def of_sum(of: Subject, answer: Attribution, target: int | None, against: Agains
         "axis": of.words(f"axis_{asked}"),
     }
     sheet = draw_sum(view, names, texts, int(answer.order()[0]) if chosen is None else chosen)
-    return Drawn(sheet, of.words("sum_alt", token=of.token_name(), total=total(answer)), view, ("logits",))
+    sites = ("logits",) if "logits" in of.trace else (of.trace.leaving,)
+    call = of.call("attribution", token=of.token, target=target, rival=against)
+    return Drawn(sheet, of.words("sum_alt", token=of.token_name(), total=total(answer)), view, sites, call)
 
 
 def lens_view(of: Subject, look: Callable[[tuple[int, ...], range], Lens] | None = None) -> LensView:
@@ -69,4 +71,4 @@ def of_lens(of: Subject, view: LensView | None = None) -> Drawn:
     labels = {name: of.words(f"lens_axis_{name}") for name in ("position", "depth")}
     sheet = draw_lens(view, [depth_name(of, depth) for depth in view.depths], labels)
     sites = ("embed.out", f"blocks.{of.trace.n_layers - 1}.resid.out")
-    return Drawn(sheet, of.words("lens_alt"), view, sites)
+    return Drawn(sheet, of.words("lens_alt"), view, sites, of.call("logit_lens", layer=of.layer, token=of.token))

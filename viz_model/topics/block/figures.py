@@ -17,8 +17,9 @@ def along_depth(of: Subject, found: np.ndarray | None = None) -> Drawn:
     view = views.lengths_view(of.trace, of.layer, of.token, found)
     labels = {name: of.words(name) for name in ("step", "length", "log")}
     steps = [of.at(name) for name in ("resid.mid", "resid.cross", "resid.out")]
+    call = of.call("residual", layer=of.layer, token=of.token)
     sites = ("embed.out", *(name for name in steps if name in of.trace))
-    return Drawn(lengths.draw_lengths(view, labels), of.words("norms_alt"), view, sites)
+    return Drawn(lengths.draw_lengths(view, labels), of.words("norms_alt"), view, sites, call)
 
 
 def vectors(of: Subject, dimension: int = 0, view: StripsView | None = None) -> Drawn:
@@ -26,7 +27,8 @@ def vectors(of: Subject, dimension: int = 0, view: StripsView | None = None) -> 
     view = view or views.strips_view(of.trace, of.layer, of.token)
     axis, length = of.t("common.axis_dimension"), of.words("length")
     alt = of.words(f"strips_alt{'_cross' if view.crosses else ''}")
-    return Drawn(strips.draw_strips(view, dimension, axis, length), alt, view, tuple(view.sites))
+    call = of.call("block", layer=of.layer, token=of.token, dimension=dimension)
+    return Drawn(strips.draw_strips(view, dimension, axis, length), alt, view, tuple(view.sites), call)
 
 
 def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
@@ -36,11 +38,13 @@ def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
     labels = {name: of.words(f"norm_{name}") for name in ("0", "near", "values", "axis")}
     labels |= {n: of.words(of.kind(f"norm_{n}", block.norm)) for n in ("1", "3")}
     labels["2"] = of.words("norm_2", other=shown.normed.other)
-    return Drawn(norm.draw_norm(shown, labels), of.words("norm_alt"), shown, tuple(shown.statistics))
+    call = of.call("norms", layer=of.layer, token=of.token, which=which)
+    return Drawn(norm.draw_norm(shown, labels), of.words("norm_alt"), shown, tuple(shown.statistics), call)
 
 
 def strongest(of: Subject, view: NeuronsView | None = None) -> Drawn:
     """The neurons that work hardest on the token, and what they promote."""
     view = view or views.neurons_view(of.trace, of.layer, of.token)
     labels = {name: of.words(f"neuron_{name}") for name in ("neuron", "writes", "promotes", "activation")}
-    return Drawn(neurons.draw_neurons(view, labels), of.words("neurons_alt"), view, (of.at("ffn.act"),))
+    call = of.call("neurons", layer=of.layer, token=of.token)
+    return Drawn(neurons.draw_neurons(view, labels), of.words("neurons_alt"), view, (of.at("ffn.act"),), call)

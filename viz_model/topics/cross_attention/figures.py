@@ -34,4 +34,6 @@ def weight_map(of: Subject, shown: str = "head") -> Drawn:
         selected_row=of.token,
         cells=Cells(site, (of.head, ROW, COLUMN), *spans) if shown == "head" else None,
     )
-    return Drawn(strips.matrix(view, written=True), of.words("map_alt"), view, (site,))
+    head = of.head if shown == "head" else None
+    call = of.call("cross", layer=of.layer, head=head, token=of.token)
+    return Drawn(strips.matrix(view, written=True), of.words("map_alt"), view, (site,), call)

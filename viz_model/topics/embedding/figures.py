@@ -12,4 +12,5 @@ def rows(of: Subject) -> Drawn:
     """The row of the table that each token picks."""
     view = views.matrix_view(of.trace, of.token, (of.t("common.axis_token"), of.t("common.axis_dimension")))
     facts = dict(zip(("length", "width"), view.values.shape, strict=True))
-    return Drawn(draw_matrix(view), of.words("matrix_alt", **facts), view, ("embed.token",))
+    call = of.call("embedding", token=of.token)
+    return Drawn(draw_matrix(view), of.words("matrix_alt", **facts), view, ("embed.token",), call)

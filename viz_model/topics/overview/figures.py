@@ -19,5 +19,6 @@ def overview(of: Subject, view: OverviewView | None = None) -> Drawn:
     words = {name: of.words(f"scene_{name}") for name in pictures.WORDS}
     words |= {part: of.words(f"scene_{part}_{ending(trace)}") for part in ("next", "after")}
     shown = ("embed.token", "embed.position", of.at("attn.pattern"))
+    call = of.call("overview", layer=of.layer, token=of.token)
     sites = tuple(name for name in shown if name in trace)
-    return Drawn(pictures.scene(view, kinds, trace.prefix, words), words["alt"], view, sites)
+    return Drawn(pictures.scene(view, kinds, trace.prefix, words), words["alt"], view, sites, call)

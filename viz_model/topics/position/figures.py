@@ -16,6 +16,12 @@ from viz_model.topics.position.pictures.matrix import draw_matrix
 
 def of_scheme(of: Subject) -> Drawn | None:
     """The picture of the scheme of the layer; None where it has none, or the text is too short for it."""
+    made = _of_scheme(of)
+    call = of.call("position", layer=of.layer, head=of.head, token=of.token)
+    return None if made is None else made._replace(call=call)
+
+
+def _of_scheme(of: Subject) -> Drawn | None:
     scheme = numbers.scheme_of(of.trace, of.layer)
     match numbers.scheme_name(scheme):
         case "sinusoidal":
