@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from viz_model.values.declaration import Site
-from viz_model.values.leaves import Index, Weight
+from viz_model.values.leaves import Entry, Index, Weight
 
 
 def weights(sites: Iterable[Site]) -> dict[str, tuple[Weight, Site]]:
@@ -29,9 +29,28 @@ def entries(weight: Weight) -> int:
     return math.prod(weight.shape)
 
 
+def used(weight: Weight, site: Site) -> int:
+    """How many of a weight's numbers one token meets in a value: of experts those of the chosen ones."""
+    read = next(part for part in site.expression.walk() if isinstance(part, Entry) and part.weight == weight)
+    found = entries(weight)
+    for index in read.index:
+        if isinstance(index, Index) and index.busy is not None and index.size:
+            found = found * index.busy // index.size
+    return found
+
+
 def lengths(positions: Callable[[str], int]) -> Callable[[Index], int]:
-    """How far an index counts, given the number of positions of each stack by its prefix."""
-    return lambda index: positions(index.stack) if index.size is None else index.size
+    """How far an index counts, given the number of positions of each stack by its prefix.
+
+    Along an axis of experts only the chosen ones are counted.
+    """
+
+    def length(index: Index) -> int:
+        if index.busy is not None:
+            return index.busy
+        return positions(index.stack) if index.size is None else index.size
+
+    return length
 
 
 def multiplications(site: Site, length: Callable[[Index], int]) -> int:
