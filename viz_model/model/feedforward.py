@@ -190,8 +190,8 @@ class Gated(FeedForward):
 class Experts(FeedForward):
     """Σ_e p_e(x)·FFN_e(x) over the experts that a router chose (Shazeer et al. 2017). [B, T, D] -> [B, T, D].
 
-    The experts lie side by side in one wide network: rows e·F to (e + 1)·F of ``up`` are those of expert e. What is
-    recorded are the neurons of all experts; a run that nobody looks into computes those of the chosen ones alone.
+    The experts lie side by side in one wide network: rows e·F to (e + 1)·F of ``up`` are those of expert e. A run
+    computes the neurons of all experts, so that each can be looked at; training those of the chosen ones alone.
     """
 
     def __init__(self, ffn: config.Experts, d_model: int, d_ffn: int) -> None:
@@ -208,7 +208,7 @@ class Experts(FeedForward):
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         weights = self.choose(tap("router", self.router(x)), tap)  # [B, T, E]
-        written = self.chosen_alone(x, weights) if tap is NO_TAP else self.all_of_them(x, weights, tap)
+        written = self.chosen_alone(x, weights) if self.training else self.all_of_them(x, weights, tap)
         if self.shared is None:
             return tap("out", written)
         shared = self.shared(x, tap.at("shared"))
@@ -252,8 +252,8 @@ class Experts(FeedForward):
     def choose(self, router: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """[B, T, E] logits -> [B, T, E] how much of each expert is taken, 0 of those that are not chosen."""
         if self.ffn.softmax == "chosen":
-            kept = router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf)
-            return tap("chosen", tap("kept", kept).softmax(-1))
+            masked = tap("masked", router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf))
+            return tap("chosen", masked.softmax(-1))
         probs = tap("probs", router.softmax(-1))
         kept = probs.masked_fill(~is_top(probs, self.ffn.top_k), 0.0)
         if not self.ffn.normalise:
@@ -305,14 +305,20 @@ def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
         "probs", (t, e), Softmax(e, router[t, e]),
         symbol=r"\pi", label="router probabilities", role="ffn", derived=not is_of_all,
     )  # fmt: skip
-    if is_of_all and not ffn.normalise:
+    if not is_of_all:
+        masked = at.value(
+            "masked", (t, e), Top(e, ffn.top_k, router[t, e], -math.inf),
+            symbol=r"\tilde{\rho}", label="router logits of the chosen experts", role="ffn",
+        )  # fmt: skip
+        return at.value("chosen", (t, e), Softmax(e, masked[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
+    if not ffn.normalise:
         return at.value("chosen", (t, e), Top(e, ffn.top_k, probs[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
     kept = at.value(
-        "kept", (t, e), Top(e, ffn.top_k, probs[t, e]) if is_of_all else Top(e, ffn.top_k, router[t, e], -math.inf),
-        symbol=r"\kappa", label="what is kept of the chosen experts", role="ffn",
+        "kept", (t, e), Top(e, ffn.top_k, probs[t, e]),
+        symbol=r"\kappa", label="probabilities of the chosen experts", role="ffn",
     )  # fmt: skip
-    weights = kept[t, e] / Sum(at.index("E", "e'"), kept[t, at.index("E", "e'")]) if is_of_all else Softmax(e, kept[t, e])
-    return at.value("chosen", (t, e), weights, symbol="c", label=_WEIGHTS, role="ffn")
+    every = at.index("E", "e'")
+    return at.value("chosen", (t, e), kept[t, e] / Sum(every, kept[t, every]), symbol="c", label=_WEIGHTS, role="ffn")
 
 
 _WEIGHTS = "weights of the chosen experts"
