@@ -610,9 +610,10 @@ def _check_type(field: str, value: Any, kind: Any) -> None:
     """Compare a value with its annotation: from JSON, a number may be a string or a flag a number."""
     if not any(_fits(value, option) for option in _options(kind)):
         raise ConfigError(f"{field}: expected {_describe(kind)}, got {reprlib.repr(value)}")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for name, inner in _parameters(type(value)).items():
-            _check_type(f"{field}: {name}", getattr(value, name), inner)
+    for part in value if isinstance(value, tuple) else (value,):
+        if dataclasses.is_dataclass(part) and not isinstance(part, type):
+            for name, inner in _parameters(type(part)).items():
+                _check_type(f"{field}: {name}", getattr(part, name), inner)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -12,7 +12,6 @@ import pytest
 import torch
 from identities import check_identities
 from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants, without_a_part
-from torch import nn
 
 import viz_model as vm
 from viz_model import config as choices

@@ -236,9 +236,10 @@ def _lacking(
 ) -> Sequence[Rename] | None:
     """The rows of which one should have filled a place, those of its parts that are missing first; None: it is full."""
     shares = [row for row in renames if row.share is not None and any(_is_of(ours, place) for ours in row.ours)]
-    if shares and all((place, row.share) in filled for row in shares):
+    lacking = [row for row in shares if (place, row.share) not in filled]
+    if shares and not lacking:
         return None
-    return [row for row in shares if (place, row.share) not in filled] or renames
+    return lacking if len(lacking) < len(shares) else renames
 
 
 def _is_of(ours: str, place: str) -> bool:

@@ -19,7 +19,8 @@ from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Names, Number, Point, Sized
 from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import Softmax, Sum, Top, phi, relu, sigmoid, tanh
+from viz_model.values.operations import Softmax, Sum, phi, relu, sigmoid, tanh
+from viz_model.values.top import Top
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -190,7 +191,8 @@ class Gated(FeedForward):
 class Experts(FeedForward):
     """Σ_e p_e(x)·FFN_e(x) over the experts that a router chose (Shazeer et al. 2017). [B, T, D] -> [B, T, D].
 
-    The experts lie side by side in one wide network: rows e·F to (e + 1)·F of ``up`` are those of expert e. A run
+    The experts lie side by side in one wide network: rows e·F to (e + 1)·F of ``up`` are those of expert e,
+    column e of ``down_bias`` [D, E] is the bias of what it writes. A run
     computes the neurons of all experts, so that each can be looked at; training those of the chosen ones alone.
     """
 
@@ -201,7 +203,7 @@ class Experts(FeedForward):
         self.gate = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias) if ffn.gated else None
         self.up = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias)
         self.down = nn.Linear(ffn.neurons(d_ffn), d_model, bias=False)
-        self.down_bias = nn.Parameter(torch.zeros(ffn.n_experts, d_model)) if ffn.bias else None
+        self.down_bias = nn.Linear(ffn.n_experts, d_model, bias=False) if ffn.bias else None
         self.shared = build(ffn.expert, d_model, ffn.d_shared) if ffn.d_shared else None
         self.shared_gate = nn.Linear(d_model, 1, bias=False) if ffn.shared_gate else None
         self.activation = ACTIVATIONS[ffn.activation]
@@ -231,16 +233,18 @@ class Experts(FeedForward):
             lines=lambda code: f"({code.value(chosen.site)}[..., None] * {code.value(act.site)}).flatten(-2)",
         )  # fmt: skip
         down = at.weight("down.weight", r"W^{\text{down}}", "D", ("E", "F"))
-        bias = at.weight("down_bias", r"b^{\text{down}}", "E", "D") if ffn.bias else None
+        bias = at.weight("down_bias.weight", r"b^{\text{down}}", "D", "E") if ffn.bias else None
         by_expert: Expression = Sum(f, reached[t, e * width + f] * down[d, e, f])
 
         def lines(code: Code) -> str:
             hidden = f"{code.value(reached.site)}.unflatten(-1, ({ffn.n_experts}, {width}))"
             product = f'torch.einsum("tef,def->ted", {hidden}, {code.weight(down)})'
-            return product if bias is None else f"{product} + {code.value(chosen.site)}[..., None] * {code.weight(bias)}"
+            return (
+                product if bias is None else f"{product} + {code.value(chosen.site)}[..., None] * {code.weight(bias)}.T"
+            )
 
         written = at.value(
-            "expert_out", (t, e, d), by_expert if bias is None else by_expert + chosen[t, e] * bias[e, d],
+            "expert_out", (t, e, d), by_expert if bias is None else by_expert + chosen[t, e] * bias[d, e],
             symbol="o", label="what each expert writes, times its weight", role="ffn", lines=lines,
         )  # fmt: skip
         total: Expression = Sum(e, written[t, e, d])
@@ -274,7 +278,7 @@ class Experts(FeedForward):
         down = self.down.weight.unflatten(-1, sizes)
         written = torch.einsum("...ef,def->...ed", act.unflatten(-1, sizes), down)
         if self.down_bias is not None:
-            written = written + weights.unsqueeze(-1) * self.down_bias
+            written = written + weights.unsqueeze(-1) * self.down_bias.weight.T
         return tap("expert_out", written).sum(-2)
 
     def chosen_alone(self, x: Tensor, weights: Tensor) -> Tensor:
@@ -287,7 +291,7 @@ class Experts(FeedForward):
             up, gate = (None if part is None else _rows_of(part, own, tokens[rows]) for part in (self.up, self.gate))
             assert up is not None
             hidden = self.activation(up) if gate is None else self.activation(gate) * up
-            bias = None if self.down_bias is None else self.down_bias[e]
+            bias = None if self.down_bias is None else self.down_bias.weight[:, e]
             out = shares[rows, e, None] * F.linear(hidden, self.down.weight[:, own], bias)
             written = written.index_add(0, rows, out.to(written.dtype))
         return written.view_as(x)

@@ -60,6 +60,6 @@ def _cut(dense: Dense, experts: Experts) -> None:
     experts.down.weight.copy_(k * dense.down.weight.repeat(1, copies))  # the weight of each is 1/k
     if experts.down_bias is not None:
         experts.up.bias.copy_(dense.up.bias.repeat(copies))
-        experts.down_bias.copy_(dense.down.bias.expand_as(experts.down_bias))
+        experts.down_bias.weight.copy_(dense.down.bias[:, None].expand_as(experts.down_bias.weight))
     rows = torch.randn(copies, dense.up.in_features) * dense.up.in_features**-0.5
     experts.router.weight.copy_(rows.repeat_interleave(k, 0))

@@ -40,17 +40,8 @@ def used(weight: Weight, site: Site) -> int:
 
 
 def lengths(positions: Callable[[str], int]) -> Callable[[Index], int]:
-    """How far an index counts, given the number of positions of each stack by its prefix.
-
-    Along an axis of experts only the chosen ones are counted.
-    """
-
-    def length(index: Index) -> int:
-        if index.busy is not None:
-            return index.busy
-        return positions(index.stack) if index.size is None else index.size
-
-    return length
+    """How far an index counts, given the number of positions of each stack by its prefix."""
+    return lambda index: positions(index.stack) if index.size is None else index.size
 
 
 def multiplications(site: Site, length: Callable[[Index], int]) -> int:

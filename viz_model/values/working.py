@@ -22,9 +22,10 @@ from viz_model.values.expression import (
     bracket,
 )
 from viz_model.values.leaves import Element, Entry, GivenAt, Index
-from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum, Top
+from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
 from viz_model.values.steps import Weight as WeightOrigin
+from viz_model.values.top import Top
 
 _PLACES: dict[str, SettingName] = {"T": "position", "Tq": "query", "Tk": "key"}
 
@@ -201,7 +202,16 @@ class Working:
         result, size = (own.value, own.size) if is_kept else (node.otherwise, abs(node.otherwise))
         said = "@0" if is_kept else Number(node.otherwise).latex(self.names)
         return self.sheet.write(
-            "top", symbol or self._fresh("y"), said, (own,), result, size, None, rank=rank + 1, k=node.k, visible=is_kept
+            "top",
+            symbol or self._fresh("y"),
+            said,
+            (own,),
+            result,
+            size,
+            None,
+            rank=rank + 1,
+            k=node.k,
+            visible=is_kept,
         )
 
     def softmax(self, node: Softmax, symbol: str | None) -> Operand:

@@ -1,4 +1,4 @@
-"""OLMoE (Muennighoff et al. 2024): Llama's block with many small experts; queries and keys are normalised over all heads.
+"""OLMoE (Muennighoff et al. 2024): Llama's block with many small experts, and OLMo 2's norm of queries and keys.
 
 The traps: the weights of the chosen experts are not normalised unless the file says so; ``clip_qkv``, which some
 files of its predecessor have, is refused.
@@ -54,6 +54,9 @@ def renames(config: ModelConfig) -> list[Rename]:
     names = ("gate_proj", "up_proj", "down_proj")
     return [
         *(row for row in llama.renames(config) if ".mlp." not in row.theirs),
-        *(rename(f"{theirs}self_attn.{x}_norm.weight", f"decoder.blocks.{{layer}}.attn.qk_norm.{x}.weight") for x in "qk"),
+        *(
+            rename(f"{theirs}self_attn.{x}_norm.weight", f"decoder.blocks.{{layer}}.attn.qk_norm.{x}.weight")
+            for x in "qk"
+        ),
         *experts.renames(config, f"{theirs}mlp.gate.weight", f"{theirs}mlp.experts.", names),
     ]
