@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from viz_model.app.choices import APART, TRIALS
+from viz_model.app.frame import FIRST
 from viz_model.app.topic import Topic
 
 
@@ -19,5 +20,8 @@ def topic(page: str) -> Topic:
 
 
 def all_open(page: str) -> dict[str, str]:
-    """The parameters of an address that open every door of a page."""
-    return {choice.name: choice.write(True) for choice in (APART, TRIALS, *(door.choice for door in topic(page).doors))}
+    """The parameters of an address that open every door of a page; the walk is asked for by one of its stops."""
+    doors = {
+        choice.name: choice.write(True) for choice in (APART, TRIALS, *(door.choice for door in topic(page).doors))
+    }
+    return {"stop": "look", **doors} if page == FIRST else doors

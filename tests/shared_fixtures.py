@@ -174,9 +174,9 @@ def family(family_folder: Path) -> Iterator[Path]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIZ_MODEL_PATH", str(family_folder))
-        runs.configs.clear()  # the app looks for models once
+        runs.look_again()  # the app looks for models once
         yield family_folder
-    runs.configs.clear()
+    runs.look_again()
 
 
 @pytest.fixture(scope="session")

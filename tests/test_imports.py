@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_model.app.frame import DESK, FORMER, SECTIONS
+from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = ROOT / "pyproject.toml"
@@ -62,13 +62,20 @@ def test_a_rule_that_is_broken_is_told(rule: str, other: str, told: str, tmp_pat
     assert told in " ".join(broken(tmp_path / "rules.toml").split())
 
 
+OF_NO_RUN = {DESK: "viz_model.app.lessons import desk", MODELS: "viz_model.app import model_list"}
+
+
 def test_a_page_is_a_door_to_its_topic() -> None:
     for path in PAGES:
         room = "viz_model.app import frame" if path.stem in FORMER else f"viz_model.topics.{path.stem} import page"
-        room = "viz_model.app.lessons import desk" if path.stem == DESK else room
+        room = {DESK: "viz_model.app.lessons import desk", MODELS: "viz_model.app import model_list"}.get(
+            path.stem, room
+        )
         about, door, opening = read(path).body
         assert isinstance(about, ast.Expr) and ast.unparse(door) == f"from {room}", path.name
-        assert re.fullmatch(r"frame\.moved\('\w+'\)|page\.run\(\)|desk\.run\(\)", ast.unparse(opening)), path.name
+        assert re.fullmatch(r"frame\.moved\('\w+'\)|page\.run\(\)|(desk|model_list)\.run\(\)", ast.unparse(opening)), (
+            path.name
+        )
 
 
 def test_every_topic_has_a_page() -> None:

@@ -29,9 +29,9 @@ def test_linked_files_are_there() -> None:
 
 
 def test_every_page_of_the_app_is_named_in_the_pages_folder() -> None:
-    from viz_model.app.frame import DESK, FORMER, SECTIONS
+    from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
 
-    names = {name for names in SECTIONS.values() for name in names} | FORMER.keys() | {DESK}
+    names = {name for names in SECTIONS.values() for name in names} | FORMER.keys() | {DESK, MODELS}
     # Streamlit finds a page by its file's name when a link is a fresh server's first request.
     assert {path.stem for path in (ROOT / "pages").glob("*.py")} == names
 

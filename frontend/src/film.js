@@ -4,6 +4,8 @@ import { draw, scene, still } from "./scene.js"
 
 const SPEEDS = [1, 2, 0.5]
 const SWIPE = 60 // pixels
+const BESIDE = 641 // pixels: a window as wide as this has the words beside the stage
+const [LEAST, MOST] = [0.78, 1.8] // of the height that the stage was drawn with
 
 export function film(root, header, arrays, tell) {
   const known = root.film?.id === header.id ? root.film : null
@@ -18,16 +20,37 @@ export function film(root, header, arrays, tell) {
   }
   made.stage.frame = Math.min(made.stage.frame, last)
   label(made)
+  fit(made, header)
   const leave = scene(made.stage, header, arrays, tell)
   wait(made)
 
+  const again = () => fit(made, header) && draw(made.stage.scene, false)
+  const observer = new ResizeObserver(again)
+  observer.observe(pageOf(root))
+  addEventListener("resize", again)
   const key = event => keyed(made, event)
-  document.addEventListener("keydown", key)
+  for (const early of [true, false]) document.addEventListener("keydown", key, early)
   return () => {
     leave()
     clearTimeout(made.timer)
-    document.removeEventListener("keydown", key)
+    observer.disconnect()
+    removeEventListener("resize", again)
+    for (const early of [true, false]) document.removeEventListener("keydown", key, early)
   }
+}
+
+const pageOf = root => (root.getRootNode().host ?? root).closest("[data-testid=stMainBlockContainer]") ?? root
+
+// The stage takes the height that the screen has left; under the words no more than it was drawn with. What stands
+// below the film is one line of links, beside the words with some room to the edge. Says whether it has another height.
+function fit(made, header) {
+  const { root, stage } = made, page = pageOf(root), screen = page.parentElement, isBeside = innerWidth >= BESIDE
+  const place = element => element.getBoundingClientRect()
+  const room = screen.clientHeight - (place(stage).top - place(page).top) - (place(root).bottom - place(stage).bottom) - (isBeside ? 82 : 58)
+  const tall = Math.max(LEAST, Math.min(isBeside ? MOST : 1, room / header.panels[0].height))
+  if (!stage.clientWidth || Math.abs(tall - (stage.tall ?? 1)) < 0.01) return false
+  stage.tall = tall
+  return true
 }
 
 const element = (tag, className, properties = {}) => Object.assign(document.createElement(tag), { className, ...properties })
@@ -129,11 +152,17 @@ function go(made, stop) {
 const leap = (made, by) => go(made, made.told.stop + by)
 
 // Arrows walk from stop to stop, but where they mean something else.
+const HELD = "input, textarea, select, [contenteditable=true], [role=grid], [role=radiogroup], [role=slider], [role=tablist], [role=listbox], .target, .chip"
+const OPTIONS = ".st-key-walk_text [role=radiogroup]"
+
 function keyed(made, event) {
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
   if (!by || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
-  const target = event.composedPath()[0]
-  if (target instanceof Element && target.closest("input, textarea, select, [contenteditable=true], [role=grid], [role=radiogroup], [role=slider], [role=tablist], [role=listbox], .target, .chip")) return
+  const target = event.composedPath()[0], within = wanted => target instanceof Element && target.closest(wanted)
+  // The options of a question that is answered leave them to the walk, before they take them; ↑ and ↓ stay theirs.
+  const isAnswered = !made.told.waits && within(OPTIONS)
+  if (event.eventPhase === Event.CAPTURING_PHASE ? !isAnswered : within(HELD)) return
+  event.stopPropagation()
   leap(made, by)
 }
 

@@ -5,9 +5,9 @@ import { colour, nth } from "./marks.js"
 const REACH = 14 // pixels from a point within which it is pointed at
 
 // Where the items of a mark stand now, and what they say.
-export function standing(mark, at, px) {
-  const xs = along(at(mark.x), px), ys = along(at(mark.y), px), n = xs.length
-  const wide = mark.width && along(at(mark.width), px), tall = mark.height && along(at(mark.height), px)
+export function standing(mark, at, px, py) {
+  const xs = along(at(mark.x), px), ys = along(at(mark.y), py), n = xs.length
+  const wide = mark.width && along(at(mark.width), px), tall = mark.height && along(at(mark.height), py)
   const boxes = xs.map((x, i) => {
     const [w, h] = wide ? [wide[i], tall[i]] : [nth(at(mark.size ?? 8), i), nth(at(mark.size ?? 8), i)]
     const left = wide ? x + Math.min(0, w) : x - w / 2, top = wide ? ys[i] + Math.min(0, h) : ys[i] - h / 2
@@ -42,8 +42,8 @@ function outside({ x: left, y: top, width, height }, x, y) {
   return Math.max(away(x, left, width), away(y, top, height))
 }
 
-export function items({ mark, at, px, colours }) {
-  const { boxes, bars } = standing(mark, at, px)
+export function items({ mark, at, px, py, colours }) {
+  const { boxes, bars } = standing(mark, at, px, py)
   const fill = at(mark.fill), stroke = at(mark.stroke), opacity = at(mark.opacity ?? 1), thick = at(mark.thick ?? 1), symbol = at(mark.symbol ?? "")
   return boxes.flatMap((box, i) => {
     if (!Number.isFinite(box.x) || !Number.isFinite(box.y)) return []

@@ -29,7 +29,8 @@ export function keys(made, colours) {
 function entry(name, marks, at, colours) {
   const made = document.createElement("li"), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), text = document.createElement("span")
   for (const [key, value] of Object.entries({ width: WIDE, height: HIGH, viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-hidden": "true" })) svg.setAttribute(key, value)
-  write(svg, marks, { at, px: length => measure(at(length), WIDE), drawn: new Map(), moves: 0, colours })
+  const px = length => measure(at(length), WIDE)
+  write(svg, marks, { at, px, py: px, drawn: new Map(), moves: 0, colours })
   for (const [said, bold] of linesOf(name).flat()) {
     const part = document.createElement(bold ? "b" : "span")
     part.textContent = said

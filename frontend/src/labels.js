@@ -4,12 +4,12 @@ import { plain, short, wide } from "./writing.js"
 
 const LINE = 15
 
-export function labels({ mark, at, px, colours }) {
+export function labels({ mark, at, px, py, colours }) {
   const names = at(mark.texts).map(name => short(name, at(mark.most ?? 14))), size = at(mark.size ?? 12)
   if (!names.length) return []
-  const [x, y, length] = [px(mark.x), px(mark.y), px(mark.length)], upright = at(mark.along) === "y"
+  const upright = at(mark.along) === "y", reach = upright ? py : px, [x, y, length] = [px(mark.x), py(mark.y), reach(mark.length)]
   const even = length / names.length, marked = at(mark.marked ?? -1)
-  const places = mark.places ? along(at(mark.places), px) : names.map((_, i) => (upright ? y : x) + (i + 0.5) * even)
+  const places = mark.places ? along(at(mark.places), reach) : names.map((_, i) => (upright ? y : x) + (i + 0.5) * even)
   // Where they stand unevenly, the nearest two decide.
   const step = places.length > 1 ? Math.min(...places.slice(1).map((place, i) => Math.abs(place - places[i]))) || even : Math.abs(length)
   const one = (i, set) => ({

@@ -9,8 +9,8 @@ import { items } from "./items.js"
 import { labels, MONO } from "./labels.js"
 import { brief, linesOf, mixed, ruler, wide } from "./writing.js"
 
-export function write(svg, marks, { at, px, drawn, moves, colours }) {
-  const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, drawn, colours }) ?? [])
+export function write(svg, marks, { at, px, py, drawn, moves, colours }) {
+  const nodes = marks.flatMap(mark => DRAWN[mark.kind]({ mark, at, px, py, drawn, colours }) ?? [])
   const joined = select(svg).selectChildren().data(nodes, node => `${node.tag} ${node.id}`)
   joined.exit().remove()
   const entered = joined.enter().append(node => document.createElementNS(svg.namespaceURI, node.tag))
@@ -70,10 +70,10 @@ const tinted = (words, colours) => Array.isArray(words)
   ? words.map(line => line.map(([text, bold, fill]) => [text, bold, fill && colour(fill, colours)])) : words
 
 const DRAWN = {
-  rect({ mark, at, px, colours }) {
-    const [width, height] = [px(mark.width), px(mark.height)]
+  rect({ mark, at, px, py, colours }) {
+    const [width, height] = [px(mark.width), py(mark.height)]
     // A negative length reaches back from where it begins.
-    const [x, y] = [px(mark.x) + Math.min(0, width), px(mark.y) + Math.min(0, height)]
+    const [x, y] = [px(mark.x) + Math.min(0, width), py(mark.y) + Math.min(0, height)]
     return [{
       id: mark.id, tag: "rect",
       set: {
@@ -84,8 +84,8 @@ const DRAWN = {
       },
     }]
   },
-  path({ mark, at, px, colours }) {
-    const xs = along(at(mark.x), px), ys = along(at(mark.y), px)
+  path({ mark, at, px, py, colours }) {
+    const xs = along(at(mark.x), px), ys = along(at(mark.y), py)
     const runs = unbroken(xs.map((x, i) => [x, ys[i]])), last = runs[runs.length - 1] ?? []
     const stroke = colour(at(mark.stroke), colours), thick = at(mark.thick ?? 1.5), opacity = at(mark.opacity ?? 1), head = at(mark.head)
     const [[x0, y0], [x1, y1]] = [runs[0]?.[0] ?? [0, 0], last[last.length - 1] ?? [0, 0]], middle = (x0 + x1) / 2
@@ -102,8 +102,8 @@ const DRAWN = {
       },
     }, ...(tip ? [{ id: `${mark.id}.head`, tag: "path", set: { d: tip.d, fill: stroke, "fill-opacity": opacity } }] : [])]
   },
-  text({ mark, at, px, colours }) {
-    const [x, y] = [px(mark.x), px(mark.y)]
+  text({ mark, at, px, py, colours }) {
+    const [x, y] = [px(mark.x), py(mark.y)]
     return [{
       id: mark.id, tag: "text", words: tinted(at(mark.text), colours), class: at(mark.bold) ? "bold" : null, align: at(mark.align),
       set: {
@@ -113,8 +113,8 @@ const DRAWN = {
       },
     }]
   },
-  texts({ mark, at, px, colours }) {
-    const xs = along(at(mark.x), px), ys = at(mark.y).values, size = at(mark.size ?? 12)
+  texts({ mark, at, px, py, colours }) {
+    const xs = along(at(mark.x), px), ys = along(at(mark.y), py), size = at(mark.size ?? 12)
     const rooms = mark.rooms && along(at(mark.rooms), px)
     return at(mark.texts).flatMap((words, i) => {
       if (!words.length || !Number.isFinite(xs[i]) || !Number.isFinite(ys[i]) || (rooms && wide(words, size) + 4 > rooms[i])) return []

@@ -2,11 +2,11 @@
 import { interpolateNumber } from "d3-interpolate"
 import { caseOf, measure, resolve } from "./cases.js"
 import { paintCells } from "./cells.js"
+import { corner } from "./corner.js"
 import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
-import { offerNumbers } from "./tables.js"
 import { targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
@@ -59,7 +59,7 @@ function build(root, id) {
 }
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was. A film says which of
-// its frames it is at, and how long it takes to get there.
+// its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn.
 export function draw(made, moves, isMeasured = true) {
   const now = caseOf(made.header, { ...store.selection, frame: made.root.frame })
   made.flow.toggleAttribute("data-waiting", now === undefined)
@@ -78,7 +78,7 @@ export function draw(made, moves, isMeasured = true) {
   const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? made.root.pace ?? MOVE : 0
   made.present = present
   present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
-  offerNumbers(made.root, made)
+  corner(made.root, made)
 }
 
 function panelsOf(made) {
@@ -114,29 +114,30 @@ function frame() {
 function render(made, panel, { width, moves, colours, again }) {
   const { box, canvas, svg, data } = panel, { at } = made
   if (!width) return // not laid out yet: the observer will ask again
-  const px = length => measure(at(length), width), height = Math.round(px(data.height))
+  const tall = made.root.tall ?? 1, px = length => measure(at(length), width), py = length => tall * px(length)
+  const height = Math.round(py(data.height))
   const resized = width !== panel.width || height !== panel.height
   if (again && !resized) return panel.place()
-  Object.assign(panel, { width, height, colours })
+  Object.assign(panel, { width, height, tall, colours })
   Object.assign(box.style, { height: `${height}px`, aspectRatio: `${width} / ${height}` })
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`)
   const marks = data.marks.filter(mark => at(mark.present ?? true))
-  const cells = marks.filter(mark => mark.kind === "cells").map(mark => placed(mark, at, px))
+  const cells = marks.filter(mark => mark.kind === "cells").map(mark => placed(mark, at, px, py))
   const from = panel.drawn
-  const items = marks.filter(mark => mark.kind === "items").map(mark => standing(mark, at, px))
+  const items = marks.filter(mark => mark.kind === "items").map(mark => standing(mark, at, px, py))
   panel.drawn = new Map([...cells, ...items].map(now => [now.id, now]))
   cancelAnimationFrame(panel.gliding)
   if (moves && !resized && cells.length) glide(panel, cells, from, colours, moves)
   else paintCells(canvas, width, height, cells, colours)
-  write(svg, marks, { at, px, drawn: panel.drawn, moves: resized ? 0 : moves, colours })
+  write(svg, marks, { at, px, py, drawn: panel.drawn, moves: resized ? 0 : moves, colours })
   panel.place()
 }
 
 // Where the cells of a mark stand now, and what they hold.
-function placed(mark, at, px) {
+function placed(mark, at, px, py) {
   const now = Object.fromEntries(Object.entries(mark).map(([name, value]) => [name, at(value)]))
   const { values, shape, coarse } = now.values, [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape
-  return { ...now, x: px(mark.x), y: px(mark.y), width: px(mark.width), height: px(mark.height), values, coarse, rows, columns }
+  return { ...now, x: px(mark.x), y: py(mark.y), width: px(mark.width), height: py(mark.height), values, coarse, rows, columns }
 }
 
 // From the old values and places to the new; values only where the cells are as many as before. What is new appears.

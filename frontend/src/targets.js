@@ -25,7 +25,7 @@ export function targets(made, panel) {
 
   // Put them where their marks are now.
   panel.place = () => {
-    const { at } = made, px = length => measure(at(length), panel.width)
+    const { at } = made, px = length => measure(at(length), panel.width), py = length => panel.tall * px(length)
     for (const target of found) {
       const { element, mark } = target
       const items = mark.kind === "items" && panel.drawn.get(mark.id)
@@ -33,7 +33,7 @@ export function targets(made, panel) {
       element.style.display = present ? "" : "none"
       target.rect = null
       if (!present) continue
-      target.rect = items || { x: px(mark.x ?? 0), y: px(mark.y ?? 0), width: px(mark.width), height: px(mark.height) }
+      target.rect = items || { x: px(mark.x ?? 0), y: py(mark.y ?? 0), width: px(mark.width), height: py(mark.height) }
       const { x, y, width, height } = target.rect
       // In shares of the panel, which paper makes narrower without asking anybody to draw again.
       const across = length => `${100 * length / panel.width}%`, down = length => `${100 * length / panel.height}%`

@@ -43,7 +43,9 @@ def test_every_page_works_without_a_network(cut: dict[str, str]) -> None:
     with server("app.py", environment=cut) as (url, _):
         for model in MODELS:
             for page in PAGES:
-                with Visitor(url, "" if page == FIRST else page, {"model": model, "lang": "en"}) as visitor:
+                with Visitor(
+                    url, "" if page == FIRST else page, {"model": model, "lang": "en", "stop": "look"}
+                ) as visitor:
                     visitor.open()
                     assert not visitor.errors
                     assert len(visitor.elements) > 15, f"{page} of {model} shows next to nothing"

@@ -77,13 +77,14 @@ _SETTLED = """quiet => new Promise(done => {
     if (now !== before) { before = now; changed() }
   })
   read.observe(document.body, { subtree: true, childList: true, characterData: true })
-  const seen = new MutationObserver(changed), known = new Set()
+  const differs = one => one.type !== 'attributes' || one.oldValue !== one.target.getAttribute(one.attributeName)
+  const seen = new MutationObserver(all => { if (all.some(differs)) changed() }), known = new Set()
   const look = () => {
     for (const { shadowRoot } of document.querySelectorAll('*')) {
       if (!shadowRoot || known.has(shadowRoot)) continue
       if (known.size && performance.now() - begin > 30) changed()
       known.add(shadowRoot)
-      seen.observe(shadowRoot, { subtree: true, childList: true, attributes: true, characterData: true })
+      seen.observe(shadowRoot, { subtree: true, childList: true, attributeOldValue: true, characterData: true })
     }
     const app = document.querySelector('[data-testid=stApp]')
     const idle = app && app.getAttribute('data-test-script-state') === 'notRunning'
@@ -196,8 +197,8 @@ def selections(page: Any, what: str, rounds: int) -> tuple[list[float], list[flo
 
 
 def sentences(browser: Any, url: str, rounds: int) -> list[float]:
-    """Seconds from the last letter of a sentence that nobody has run to its picture."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    """Seconds from the last letter of a sentence that nobody has run to its picture, which does not move there."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce").new_page()
     page.goto(url)
     box = page.locator(".st-key-frame-text input")
     box.wait_for(timeout=120_000)

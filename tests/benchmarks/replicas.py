@@ -52,8 +52,7 @@ def proxy(ports: Sequence[int]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         text = CONFIG.read_text(encoding="utf-8").replace("/run/viz-model-nginx.pid", f"{folder}/nginx.pid")
         for shipped, port in zip(SHIPPED, ports, strict=True):
-            text = text.replace(f"127.0.0.1:{shipped}", f"127.0.0.1:{port}")
-            text = text.replace(f"127\\.0\\.0\\.1:{shipped}", f"127\\.0\\.0\\.1:{port}")
+            text = text.replace(f":{shipped}", f":{port}")
         config = Path(folder) / "nginx.conf"
         config.write_text(text, encoding="utf-8")
         with (Path(folder) / "log").open("wb") as log:

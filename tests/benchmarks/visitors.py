@@ -170,7 +170,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         url, pid = (told.url, None) if told.url else stack.enter_context(started(told.serve))
         for model in sorted({plan.query["model"] for plan in which}):  # loaded, and every page compiled
-            with Visitor(url, "", {"model": model}) as visitor:
+            with Visitor(url, "", {"model": model, "stop": "look"}) as visitor:
                 print(f"{model}: first page after {visitor.open():.1f} s")
         before = resident(pid) if pid else float("nan")
         alone = [walk(url, plan, 0.0, told.steps) for plan in which]

@@ -40,7 +40,7 @@ def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
         assert height <= 1, title
         if page.locator(f"{FILM} .next").is_disabled():
             break
-        if len(seen) % 2 == 0:  # after the guess arrows belong to its options
+        if len(seen) % 2 == 1:  # the first time from an option of a question that is answered
             page.keyboard.press("ArrowRight")
         else:
             page.locator(f"{FILM} .next").click()
@@ -63,8 +63,9 @@ def test_the_whole_walk_on_one_stage(visit: Visit) -> None:
 
 @pytest.mark.parametrize("options", SCREENS[1:], ids=["1024", "390"])
 def test_stops_fit_smaller_screens(options: dict[str, Any], visit: Visit) -> None:
+    guessed = {"guess_next": "760", "guess_key": "6", "guess_block": "1", "guess_hurts": "mask"}
     for stop in ("look", "question", "again", "break"):
-        page = visit("/", options={**options, "reduced_motion": "reduce"}, lang="en", stop=stop)
+        page = visit("/", options={**options, "reduced_motion": "reduce"}, lang="en", stop=stop, **guessed)
         over = page.evaluate(
             """() => {
               const main = document.querySelector('[data-testid=stMain]')
@@ -78,3 +79,22 @@ def test_stops_fit_smaller_screens(options: dict[str, Any], visit: Visit) -> Non
             step.click()
         assert page.locator(f"{FILM} .caption").inner_text()
         page.close()
+
+
+def swipe(page: Any, across: float) -> None:
+    """A finger over the stage, as the browser itself would meet it."""
+    box = page.locator(f"{FILM} .stage").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    hand = page.context.new_cdp_session(page)
+    hand.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    hand.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + across, "y": y}]})
+    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_a_finger_walks_on_and_back(visit: Visit) -> None:
+    page = visit("/", options={**SCREENS[2], "has_touch": True}, lang="en", stop="stream")
+    swipe(page, -120)
+    wait_for_query(page, stop="question")
+    swipe(page, 30)  # too short to mean it
+    swipe(page, 120)
+    wait_for_query(page, stop="stream")

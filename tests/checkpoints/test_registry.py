@@ -273,9 +273,9 @@ def test_all_minilm_l6_v2_reads_a_sentence(package: Callable[[str], Path]) -> No
 @pytest.fixture
 def fresh_app() -> Iterator[AppTest]:
     """The app as it starts: it looks for models once."""
-    runs.configs.clear()
+    runs.look_again()
     yield AppTest.from_file(Path(__file__).resolve().parents[2] / "app.py", default_timeout=120)
-    runs.configs.clear()
+    runs.look_again()
 
 
 def offered(app: AppTest) -> list[str]:

@@ -21,10 +21,11 @@ EXAMPLES = {
     "walk.scale.flatter": (Divided(0.9, 0.5), Divided(0.5, 0.5)),
     "walk.most.same": (Largest(2, 2), Largest(2, 1)),
     "walk.block.same": (Picked(4, 4), Picked(3, 4)),
-    "walk.hurts.worst": (Hurt(2.0, 2.0), Hurt(1.0, 2.0)),
+    "walk.hurts.worst": (Hurt(2.0, 2.0, 0.5), Hurt(1.0, 2.0, 0.5)),
+    "walk.hurts.harmless": (Hurt(0.4, 0.5, 0.5), Hurt(0.4, 0.6, 0.5)),
 }
-ELSEWHERE = ("walk.hurts.worst", "walk.scale.flatter")
-"""The first needs runs without parts: ``tests/topics/walk``. The second never came up on the texts: when products are
+ELSEWHERE = ("walk.hurts.worst", "walk.hurts.harmless", "walk.scale.flatter")
+"""The first two need runs without parts: ``tests/topics/walk``. The last never came up on the texts: when products are
 small and the distance pushes, it can."""
 
 

@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import bundled_models
+import fresh_environment
+import nbformat
 import pytest
 import torch
+from IPython.core.inputtransformer2 import TransformerManager
+from nbclient import NotebookClient
 from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
@@ -22,9 +26,9 @@ from viz_model.runs.trace import Trace
 
 
 def run(code: str, names: dict[str, Any]) -> list[list[str]]:
-    """What code prints, line by line, in words."""
+    """What code prints, line by line, in words; lines that only IPython reads are made Python as IPython does it."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, names)
+        exec(TransformerManager().transform_cell(code), names)
     return [line.split() for line in printed.getvalue().splitlines()]
 
 
@@ -100,6 +104,51 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["trace"].ids == trace.ids
     assert len(printed) > 30 and all(line[1] == "True" for line in printed)
     assert any("ATTENTION PATTERN" in "".join(cell["source"]) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    "config_", [tiny_config(), tiny_config(kind="encoder_decoder", n_encoder_layers=1)], ids=describe
+)
+def test_every_layer_on_wish(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    made = [name for snippet in snippets(trace, None) for name in snippet.makes]
+    assert made == [name for name, _ in sites.in_order(trace.config)]
+
+
+def test_the_first_cell_installs_what_a_model_comes_in() -> None:
+    trace = run_both(language_model(tiny_config()))
+    cells = json.loads(notebook(trace, "tiny", needs="json-tool==1.0"))["cells"]
+    lines = "".join(cells[0]["source"]).splitlines()
+    assert lines == [
+        "from importlib.util import find_spec",
+        "if find_spec('viz_model') is None:",
+        f"    %pip install --quiet viz-model=={vm.__version__}",
+        "if find_spec('json_tool') is None:",
+        "    %pip install --quiet --no-deps json-tool==1.0",
+    ]
+
+
+@pytest.mark.slow
+def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an environment without the package, from top to bottom, as a reader of the file would."""
+    python = fresh_environment.without_the_package(tmp_path / "environment")
+    fresh_environment.wheel(tmp_path)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_PATH", str(fresh_environment.kernel(python, tmp_path)))
+    (tmp_path / "empty").mkdir()
+    trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
+    written = nbformat.reads(notebook(trace, "story-pre-ln", None), as_version=4)
+    nbformat.validate(written)
+    where = {"metadata": {"path": str(tmp_path / "empty")}}
+    NotebookClient(written, kernel_name="fresh", resources=where).execute()
+    printed = []
+    for cell in written.cells:
+        # A line may come in pieces.
+        told = "".join(output.text for output in cell.get("outputs", ()) if output.output_type == "stream")
+        printed += [line.split() for line in told.splitlines()]
+    compared = [said for said, *words in printed if words in (["True"], ["False"])]
+    assert compared == [name for name, _ in sites.in_order(trace.config)]
+    assert not [said for said, *words in printed if words == ["False"]]
 
 
 def test_changed_runs_are_refused() -> None:

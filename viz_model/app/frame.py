@@ -27,8 +27,8 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
-DESK = "lessons"
-"""Where lessons begin and end: a page of no run."""
+DESK, MODELS = "lessons", "models"
+"""Pages of no run: where lessons begin and end, and which models there are."""
 FIRST = "walk"
 """What the bare address opens."""
 FORMER = {
@@ -72,8 +72,9 @@ def navigation() -> Navigation:
         t(f"common.{section}") if section else "": [pages[name] for name in names]
         for section, names in SECTIONS.items()
     }
-    pages[DESK] = st.Page(f"pages/{DESK}.py", title=t("common.page_lessons"), url_path=DESK)
-    sections[t("common.section_training")].append(pages[DESK])
+    for name, section in ((DESK, "section_training"), (MODELS, "section_models")):
+        pages[name] = st.Page(f"pages/{name}.py", title=t(f"common.page_{name}"), url_path=name)
+        sections[t(f"common.{section}")].append(pages[name])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()

@@ -6,6 +6,7 @@ import functools
 import gc
 import logging
 import math
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -89,22 +90,54 @@ def labels() -> dict[str, str]:
     return {name: label(name) for name in names()}
 
 
+class _Shelf(NamedTuple):
+    """The models of this server: the config of each that can be opened, and of the others why they cannot."""
+
+    configs: dict[str, ModelConfig]
+    refused: dict[str, str]
+
+
 @st.cache_resource(show_spinner=False)
-def configs() -> dict[str, ModelConfig]:
-    """The config of every model that was there when the app started; those that cannot be read are left out."""
-    found: dict[str, ModelConfig] = {}
+def _shelf() -> _Shelf:
+    shelf = _Shelf({}, {})
     for name in vm.models():
         try:
-            found[name] = registry.config_of(name)
+            shelf.configs[name] = registry.config_of(name)
         except vm.ModelError as error:
-            _LOG.warning("model %s is left out: %s", name, error)
-    return found
+            _refuse(shelf, name, error)
+    return shelf
+
+
+def _refuse(shelf: _Shelf, name: str, error: vm.ModelError) -> None:
+    _LOG.warning("model %s is left out: %s", name, error)
+    shelf.configs.pop(name, None)
+    # Where the server keeps its models is nobody's business: a message begins with the path of a file.
+    shelf.refused[name] = re.sub(r"^.*?[/\\](?=[^/\\]+: )", "", str(error), count=1)
+
+
+def configs() -> dict[str, ModelConfig]:
+    """The config of every model that was there when somebody last looked; those that cannot be read are left out."""
+    return _shelf().configs
+
+
+def refused() -> dict[str, str]:
+    """Why each of the models cannot be opened that are there and are left out."""
+    return _shelf().refused
 
 
 def leave_out(name: str, error: vm.ModelError) -> None:
     """Offer a model no longer whose weights or vocabulary turned out to be damaged."""
-    _LOG.warning("model %s is left out: %s", name, error)
-    configs().pop(name, None)
+    _refuse(_shelf(), name, error)
+
+
+def look_again() -> None:
+    """Read the folders of models once more. What came with the app stays in memory, and all else is loaded anew."""
+    before = _shelf()
+    _shelf.clear()
+    stays = {path.name for path in registry.BUNDLED.iterdir()}
+    for name in {*before.configs, *before.refused} - stays:
+        store("models", MOST_KEPT_MODELS).forget(lambda call, name=name: call.args[:1] == (name,))  # type: ignore[misc]
+        _let_go(name)
 
 
 def model(name: str) -> vm.LanguageModel:

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import hashlib
 import re
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -138,6 +139,14 @@ def check_first() -> health.Health:
     return health.check(runs.loaded(vm.models()[0]))
 
 
+_strangers_come = threading.Event()
+
+
+def is_public() -> bool:
+    """Whether this server was started for strangers: then no visitor changes anything for the others."""
+    return _strangers_come.is_set()
+
+
 @contextlib.asynccontextmanager
 async def warm(_app: Any) -> AsyncIterator[None]:
     """Load the first model before anybody is let in; a server that cannot run it does not start.
@@ -148,6 +157,7 @@ async def warm(_app: Any) -> AsyncIterator[None]:
     """
     if all(st.get_option(name) == value for name, value in STREAMLITS.items()):
         raise RuntimeError("the settings beside app.py are not in force: start with viz-model --public")
+    _strangers_come.set()
     found = await asyncio.to_thread(check_first)
     if not found.is_well:
         raise RuntimeError("; ".join(found.problems))

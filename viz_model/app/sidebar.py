@@ -25,7 +25,7 @@ class Slots(NamedTuple):
 def draw(view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slots:
     """All but what stands in the slots."""
     _model(view, lm, t)
-    _norm_toggle(view, lm, t)
+    norm_toggle(view, lm, t, "sidebar.norm_at")
     if len(lm.config.sides) > 1:
         sides = list(lm.config.sides)
         shown = view.stack(lm.config)
@@ -56,9 +56,8 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
 _PLACES = {"pre": "Pre-LN", "post": "Post-LN", "branch": "x + norm(f(x))", "both": "x + norm(f(norm(x)))"}
 
 
-def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
-    """Pre-LN | Post-LN: swaps the model for its trained twin."""
-    key = "sidebar.norm_at"
+def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidden: bool = False) -> None:
+    """Pre-LN | Post-LN: swaps the model for its trained twin; ``hidden`` leaves its label to screen readers."""
     state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
@@ -73,6 +72,7 @@ def _norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,
+        label_visibility="collapsed" if hidden else "visible",
         width="stretch",
         on_change=changed,
     )

@@ -30,7 +30,7 @@ from viz_model.app import (
     stations,
     usual,
 )
-from viz_model.app.choices import APART, CODE, TAB, TRIALS, Choice, switch
+from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.onward import Trials
 from viz_model.app.page import Page
@@ -190,7 +190,15 @@ class Topic:
     @property
     def all_choices(self) -> tuple[Choice[Any], ...]:
         """Those that every page has, its own, and its doors."""
-        return (TAB, CODE, APART, TRIALS, *self.choices, *{door.name: door.choice for door in self.doors}.values())
+        return (
+            TAB,
+            CODE,
+            APART,
+            TRIALS,
+            GUESS,
+            *self.choices,
+            *{door.name: door.choice for door in self.doors}.values(),
+        )
 
     @property
     def opened_by(self) -> dict[str, Choice[bool]]:

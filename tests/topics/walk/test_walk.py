@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 import scenes
-from app_driver import mounts, open_page, tell
+import tiny_models
+import torch
+from app_driver import ROOT, mounts, open_page, tell
 from bundled_models import NAMES, example
+from streamlit.testing.v1 import AppTest
 
 import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.page import Page
 from viz_model.app.state import Shown
 from viz_model.app.texts import Texts
+from viz_model.config import NormAt
 from viz_model.drawing.scene.film import MOST_BYTES
-from viz_model.topics.walk.choices import STOPS
+from viz_model.topics.walk.choices import PARTS, STOPS
 from viz_model.topics.walk.numbers import views
+from viz_model.topics.walk.pictures.schema import one_block
 from viz_model.topics.walk.sections import films
 
 DEFAULT = {"lang": "en"}
@@ -124,11 +130,97 @@ def test_a_stop_that_a_model_lacks_is_the_one_before() -> None:
     assert app.header[0].value == "Many readers"
 
 
+def at_address(**query: str) -> Any:
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_only_an_address_that_names_nothing_to_look_at_begins_the_walk() -> None:
+    bare, plain = at_address(lang="en"), at_address(text="The dog saw a bird", lang="en")
+    assert bare.header[0].value == "What you are looking at" and bare.query_params["stop"] == "look"
+    # Reloaded, it is the walk again.
+    again = at_address(**{name: str(value) for name, value in bare.query_params.items()})
+    assert again.header[0].value == "What you are looking at"
+    assert plain.header[0].value == "Overview" and plain.query_params["text"] == "The dog saw a bird"
+    assert "stop" not in plain.query_params
+
+
+def test_one_takes_a_part_out_looks_takes_another_and_puts_it_back() -> None:
+    app = open_page("walk", {**DEFAULT, "stop": "break"})
+    assert film_of(app)["waits"] and film_of(app)["captions"] == ["The model as it is"]
+    asked = app.button_group(key="walk.guess_hurts")
+    assert len(asked.options) == len(PARTS)
+    asked.set_value("norm").run()
+    told = film_of(app)
+    assert not told["waits"] and told["captions"][1].startswith("Without norms: first is ")
+    assert any("yours hurts most" in part.value for part in app.markdown)
+    app.button_group(key="walk.guess_hurts").set_value("mask").run()
+    assert film_of(app)["captions"][1].startswith("Without the mask") and film_of(app)["key"] != told["key"]
+    app.button(key="walk.undo").click().run()
+    assert film_of(app)["waits"] and "guess_hurts" not in app.query_params
+
+
+def test_the_twin_is_at_its_stop_and_the_block_is_told_anew() -> None:
+    app = open_page("walk", {**DEFAULT, "stop": "again"})
+    told = film_of(app)
+    assert told["captions"][0].startswith("Pre-LN")
+    app.button_group(key="walk.norm_at").set_value("post").run()
+    assert app.query_params["model"] == "story-post-ln" and app.query_params["stop"] == "again"
+    assert film_of(app)["captions"][0].startswith("Post-LN") and film_of(app)["key"] != told["key"]
+
+
+@pytest.mark.parametrize("norm_at", ["pre", "post", "branch", "both"])
+def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(norm_at: NormAt) -> None:
+    lm = tiny_models.language_model(tiny_models.tiny_config(norm_at))
+    trace = tiny_models.run_both(lm)
+    token, view = len(trace) - 1, Shown(model="any", layer=1, head=0, page="walk")
+    page = Page("walk", "walk", view, lm, trace, Texts("en"), token, {})
+    found = views.alone(trace, token, 1)
+    at = "blocks.1."
+    read, written = trace.row(f"{at}resid.mid", token), trace.row(f"{at}ffn.out", token)
+    if norm_at in ("branch", "both"):
+        assert found.written is not None
+        assert np.allclose(read + torch.tensor(found.written[0]), trace.row(f"{at}resid.out", token), atol=1e-5)
+    else:
+        assert found.written is None and np.allclose(found.total, read + written, atol=1e-5)
+    assert (found.normed is None) == (norm_at == "branch")
+    for n, values in found.finds:
+        assert (
+            np.allclose(values, trace[f"{at}ffn.act"][:, n])
+            and abs(values[token]) >= trace.row(f"{at}ffn.act", token).abs().sort().values[-3]
+        )
+    schema = views.schema(trace)
+    assert schema is not None and schema.norm_at == norm_at
+    shot = one_block(films.stage(page), schema)
+    norms = [mark.id for mark in shot.marks if mark.id.startswith("box.norm.")]
+    assert len(norms) == (4 if norm_at == "both" else 2)
+    for stop in ("alone", "again"):
+        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", n_heads=2)
+
+
+def test_softmax_is_worked_out_and_temperatures_are_of_all_logits() -> None:
+    page = page_of("story-pre-ln", "en")
+    sent = sent_films(page)["shares"]
+    (told,) = [mark["text"] for mark in sent.marks(len(sent.cases) - 1) if mark["id"] == "worked"]
+    own, whole, share = re.fullmatch(r".*; ([\d.,]+) ÷ ([\d.,]+) = ([\d.]+)%", told).groups()  # type: ignore[union-attr]
+    assert float(own.replace(",", "")) / float(whole.replace(",", "")) == pytest.approx(float(share) / 100, rel=0.02)
+    found = views.answer(page.trace, page.token, None)
+    for temperature, chances in found.warmed:
+        probs = (page.trace["logits"][page.token].double() / temperature).softmax(-1)
+        assert chances == pytest.approx([probs[guess.id].item() for guess in found.guesses], abs=1e-6)
+    assert [temperature for temperature, _ in found.warmed] == [0.5, 2.0]
+
+
 def test_what_is_taken_out_hurts_as_it_is_said() -> None:
     page = page_of("story-pre-ln", "en")
     found = films.broken(page)
-    for (name, edit), (_, chances, first) in zip(films.parts(page).items(), found.without, strict=True):
+    assert set(found) == set(PARTS)
+    for name, edit in films.parts(page).items():
         changed = page.lm.trace(page.trace.text or "", edits=[edit])
         probs = changed["logits"][-1].double().softmax(-1)
-        assert chances == pytest.approx([probs[guess.id].item() for guess in found.guesses], abs=1e-5), name
-        assert first == changed.tokenizer.token(int(probs.argmax())).label
+        guesses = found[name].guesses
+        assert found[name].chances == pytest.approx([probs[guess.id].item() for guess in guesses], abs=1e-5), name
+        assert found[name].first == changed.tokenizer.token(int(probs.argmax())).label

@@ -4,12 +4,16 @@ from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
 from viz_model.app.elements.figure import figure, film, heat_rows, picture, source
 from viz_model.app.elements.formula import formula
+from viz_model.app.elements.guess import Answer, Guess, Option, largest, of_heads, of_tokens, spread
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
 from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
+    "Answer",
+    "Guess",
+    "Option",
     "Worked",
     "choose",
     "code",
@@ -21,6 +25,9 @@ __all__ = [
     "formula",
     "four_tabs",
     "heat_rows",
+    "largest",
+    "of_heads",
+    "of_tokens",
     "on_offer",
     "picture",
     "question",
@@ -29,6 +36,7 @@ __all__ = [
     "see",
     "source",
     "split",
+    "spread",
     "table",
     "tabs",
     "worked",

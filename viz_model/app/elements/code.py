@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,6 +15,7 @@ from viz_model.app.elements.controls import control
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.checkpoints import registry
 from viz_model.model import sites as sites_of
 from viz_model.runs import notebook
 
@@ -55,22 +57,27 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
         st.caption(shapes[shown])
     if page.trace.edits and shown != OWN:
         st.caption(t("common.code_plain"))
-    st.download_button(
-        t("common.notebook"),
-        data=lambda: _notebook(page, run),
-        file_name=f"{page.view.model}.ipynb",
-        mime="application/x-ipynb+json",
-        key=f"{page.text_key}.notebook",
-        help=t("common.notebook_help"),
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    # Of one layer it is short enough to be read; of all of them it is complete.
+    kinds: dict[str, int | None] = {"notebook": layer} | ({"notebook_all": None} if run.n_layers > 1 else {})
+    with st.container(horizontal=True):
+        for kind, of_layer in kinds.items():
+            st.download_button(
+                t(f"common.{kind}", layer=layer),
+                data=partial(_notebook, page, run, of_layer),
+                file_name=f"{page.view.model}.ipynb",
+                mime="application/x-ipynb+json",
+                key=f"{page.text_key}.{kind}",
+                help=t("common.notebook_help"),
+                on_click="ignore",
+                icon=":material/download:",
+            )
 
 
-def _notebook(page: Page, run: vm.Trace) -> str:
-    model, text = literal(page.view.model), literal(run.text or "")
-    opening = page.t("common.notebook_opening", model=model, text=text)
-    return notebook.notebook(run, page.view.model, page.view.layer, opening=opening, label=page.t.site_label)
+def _notebook(page: Page, run: vm.Trace, layer: int | None) -> str:
+    model, text = page.view.model, literal(run.text or "")
+    opening = page.t("common.notebook_opening", model=literal(model), text=text)
+    needs = registry.REQUIREMENTS.get(model)
+    return notebook.notebook(run, model, layer, opening=opening, needs=needs, label=page.t.site_label)
 
 
 def _call(run: vm.Trace) -> str:

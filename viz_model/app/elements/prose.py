@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from viz_model.app.elements.guess import Guess, draw
 from viz_model.app.page import Page
 from viz_model.claims import Verdict
 
@@ -30,15 +31,33 @@ def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None
 
 
 def question(
-    page: Page, section: str = "question", answer: str = "answer", /, *, in_this_run: str = "", **values: object
+    page: Page,
+    section: str = "question",
+    answer: str = "answer",
+    /,
+    *,
+    guess: Guess | None = None,
+    in_this_run: str = "",
+    **values: object,
 ) -> None:
-    """Something to find out by trying, with the answer folded away.
+    """What this run answers, to be guessed first; and something to find out by trying, with its answer folded away.
 
     Args:
+        guess: None where this run answers nothing of the kind; then what there is to try stands in its place.
         in_this_run: names the section that says what it is in this run, where it can be computed.
     """
-    st.markdown(f"**{page.t('common.try_it')}** {page.t.prose(f'{page.text_key}.{section}', **values)}")
-    with st.expander(page.t("common.answer")):
-        see(page, answer, **values)
-        if in_this_run:
-            see(page, in_this_run, **values)
+
+    def to_try() -> None:
+        st.markdown(page.t.prose(f"{page.text_key}.{section}", **values))
+        with st.expander(page.t("common.answer")):
+            see(page, answer, **values)
+            if in_this_run:
+                see(page, in_this_run, **values)
+
+    if guess is None:
+        st.markdown(f"**{page.t('common.try_it')}**")
+        to_try()
+        return
+    draw(page, guess)
+    with st.expander(page.t("common.try_more")):
+        to_try()

@@ -16,6 +16,7 @@ from viz_model.drawing.plot import bars, curves, legend, matrix, notes
 from viz_model.drawing.plot.axes import Axis, axes_of
 from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, frame_of
 from viz_model.drawing.plot.said import said_of
+from viz_model.drawing.plot.series import series_of
 from viz_model.drawing.plot.writing import SMALLEST, plain
 from viz_model.drawing.plot.writing import words as written
 from viz_model.drawing.scene import Labels, Mark, Panel, Path, Scene, Text
@@ -68,6 +69,7 @@ def scene(
         words=words or {},
         heading=plain(heading),
         keys=legend.keys(sheet, drawn),
+        series=series_of(sheet),
         keys_at="below" if ((sheet.layout.get("legend") or {}).get("y") or 0) < 0 else "above",
     )
 

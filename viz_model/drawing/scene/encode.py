@@ -110,7 +110,7 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
 def encoded(
     by: Sequence[str], scenes: Mapping[Case, Scene], cases: Sequence[Case], is_coarse: bool, **more: Any
 ) -> bytes:
-    """All of these cases together, whatever their size; ``more`` goes into the header."""
+    """All of these cases together, whatever their size; ``more`` goes into the header, in place of what is there."""
     arrays = _Arrays()
     first, of_all = (
         scenes[cases[0]],
@@ -119,7 +119,7 @@ def encoded(
     header = {
         "kind": "scene",
         "id": first.id,
-        "palette": palettes.PALETTES,
+        "palette": {page: palettes.PALETTES[page] for page in ("light", "dark")},
         "by": list(by),
         "even": first.even,
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},

@@ -9,29 +9,45 @@ from html import escape
 from pathlib import Path
 
 from viz_model.drawing.palettes import PALETTES
-from viz_model.drawing.scene.encode import encode
+from viz_model.drawing.scene.encode import encoded
 from viz_model.drawing.scene.marks import Scene
-from viz_model.drawing.scene.svg import FONTS
+from viz_model.drawing.scene.svg import FONTS, Theme
 
 _BROWSER = Path(__file__).resolve().parents[1] / "browser"
 
+_SCHEMES = {None: "light dark", "light": "light", "dark": "dark", "paper": "light"}
 
-def html(scene: Scene, lang: str = "en") -> str:
-    """The picture with what it answers to a pointer and the keyboard, in the light or dark that the reader has set."""
-    data = base64.b64encode(encode(scene)).decode()
+
+def html(
+    scene: Scene, lang: str = "en", *, theme: Theme | None = None, caption: str = "", width: float | None = None
+) -> str:
+    """The picture with what it answers to a pointer and the keyboard.
+
+    Args:
+        theme: None for the light or dark that the reader has set.
+        caption: written under it, small.
+        width: pixels at the most; None for all that there is.
+    """
+    light: Theme = theme or "light"
+    dark: Theme = theme or "dark"
+    palette = {"light": PALETTES[light], "dark": PALETTES[dark]}
+    data = base64.b64encode(encoded((), {(): scene}, [()], is_coarse=False, palette=palette)).decode()
+    said = f"<p>{escape(caption)}</p>\n" if caption else ""
+    room = "" if width is None else f" max-width: {width:g}px;"
     return f"""<!doctype html>
 <html lang="{escape(lang)}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>{escape(scene.title)}</title>
 <style>
-:root {{ {_variables("light")} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_variables("dark")} }} }}
-body {{ margin: 16px; background: var(--st-background-color); }}
+:root {{ color-scheme: {_SCHEMES[theme]}; {_variables(light)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_variables(dark)} }} }}
+body {{ margin: 16px; background: var(--st-background-color);{room} }}
+p {{ color: var(--st-text-color); font: 11px/1.4 {FONTS}; overflow-wrap: anywhere; }}
 {(_BROWSER / "viz.css").read_text(encoding="utf-8")}
 </style>
 <div class="viz"></div>
-<script type="module">
+{said}<script type="module">
 {_module()}
 const data = Uint8Array.from(atob("{data}"), letter => letter.charCodeAt(0))
 const draw = () => drawn({{ data, parentElement: document, setTriggerValue: () => {{}} }})

@@ -278,6 +278,14 @@ class Key:
     marks: Sequence[Mark]
 
 
+class Series(NamedTuple):
+    """The numbers of a line or of bars beside each other: what they are, what each stands at, and their values."""
+
+    name: str
+    at: Sequence[Any]
+    values: Sequence[float] | np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scene:
     """A picture.
@@ -291,6 +299,7 @@ class Scene:
         keys: its legend; ``keys_at`` says where.
         note: written under it.
         even: whether the panels are alike and stand in columns; else they flow.
+        series: the numbers behind lines and bars, for who asks for numbers; cells hold their own. They are not drawn.
     """
 
     id: str
@@ -303,6 +312,7 @@ class Scene:
     keys_at: Literal["above", "below"] = "above"
     note: str = ""
     even: bool = False
+    series: Sequence[Series] = ()
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:

@@ -27,6 +27,7 @@ PAIR = Layout(
         Door("kinds", (kinds.section,)),
     ),
     tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    question=taken_apart.question,
 )
 
 

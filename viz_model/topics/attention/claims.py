@@ -30,24 +30,24 @@ def _mostly(place: str) -> Claim[HeadSummary]:
 _PLACES = {
     "previous": (
         Text(
-            "On this sentence it mostly reads the token just before ({{weight}} of its weight).",
-            "在这句话里，它主要读紧挨着的前一个词元（占权重的 {{weight}}）。",
+            "Over the whole sentence this head mostly reads the token just before ({{weight}} of its weight).",
+            "在整句话里，这个头主要读紧挨着的前一个词元（占权重的 {{weight}}）。",
         ),
         Text("previous token", "前一个词元"),
     ),
     "next": (
         Text(
-            "On this sentence it mostly reads the token just after ({{weight}} of its weight), "
+            "Over the whole sentence this head mostly reads the token just after ({{weight}} of its weight), "
             "which it can see as nothing is hidden there.",
-            "在这句话里，它主要读紧挨着的后一个词元（占权重的 {{weight}}）；后文没有被遮住，所以看得见。",
+            "在整句话里，这个头主要读紧挨着的后一个词元（占权重的 {{weight}}）；后文没有被遮住，所以看得见。",
         ),
         Text("following token", "后一个词元"),
     ),
     "first": (
         Text(
-            "On this sentence it mostly rests on the first token ({{weight}} of its weight), "
+            "Over the whole sentence this head mostly rests on the first token ({{weight}} of its weight), "
             "which often means: nothing to fetch here.",
-            "在这句话里，它主要停在第一个词元上（占权重的 {{weight}}），这往往表示：此处没有要取的信息。",
+            "在整句话里，这个头主要停在第一个词元上（占权重的 {{weight}}），这往往表示：此处没有要取的信息。",
         ),
         Text("first token", "第一个词元"),
     ),
@@ -73,9 +73,9 @@ HEAD: Verdict[HeadSummary] = Verdict(
         "broad",
         lambda head: head.even >= EVEN_ROWS,
         Text(
-            "On this sentence it spreads its weight rather evenly, like an average of everything it may see: "
-            "in {{even}} of the rows no token gets more than twice its equal share.",
-            "在这句话里，它把权重分得相当平均，近似于对看得见的一切取平均：{{even}} 的行里，"
+            "Over the whole sentence this head spreads its weight rather evenly, like an average of everything it may "
+            "see: in {{even}} of the rows no token gets more than twice its equal share.",
+            "在整句话里，这个头把权重分得相当平均，近似于对看得见的一切取平均：{{even}} 的行里，"
             "没有词元得到的权重超过平均份额的两倍。",
         ),
         Text("broad", "平均分散"),
@@ -84,9 +84,9 @@ HEAD: Verdict[HeadSummary] = Verdict(
         "marks",
         lambda head: head.marks > MOST,
         Text(
-            "On this sentence it mostly rests on the control tokens that stand around the text ({{marks}}; "
-            "{{on_marks}} of its weight), which often means: nothing to fetch here.",
-            "在这句话里，它主要停在文本两端的控制词元上（{{marks}}；占权重的 {{on_marks}}），"
+            "Over the whole sentence this head mostly rests on the control tokens that stand around the text "
+            "({{marks}}; {{on_marks}} of its weight), which often means: nothing to fetch here.",
+            "在整句话里，这个头主要停在文本两端的控制词元上（{{marks}}；占权重的 {{on_marks}}），"
             "这往往表示：此处没有要取的信息。",
         ),
         Text("control tokens", "控制词元"),

@@ -3,7 +3,7 @@
 from viz_model.app.onward import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.attribution import choices
-from viz_model.topics.attribution.sections import answer, asking, by_depth, neurons, one_head, taken_apart
+from viz_model.topics.attribution.sections import answer, asking, by_depth, neurons, one_head, taken_apart, taken_away
 from viz_model.topics.attribution.sections.question import Question
 
 TOPIC = Topic(
@@ -20,6 +20,7 @@ TOPIC = Topic(
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         trials=Trials(("head", "layer", "patch")),
+        question=taken_away.question,
     ),
     choices=choices.ALL,
 )

@@ -34,14 +34,14 @@ ALONE: Verdict[Gap] = Verdict(
         Text(
             "**Every row is as if it were alone.** The largest difference between a sentence's {{output}} in the "
             "batch and alone is {{gap}}, beside numbers of up to {{largest}}: rounding.",
-            "**每一行都和单独运行时一样。** 同一句话在批次里和单独运行时，{{output}}最多相差 {{gap}}，"
+            "**每一行都和单独运行时一样。** 同一句话在批次里和单独运行时，{{output}} 最多相差 {{gap}}，"
             "而数值本身最大到 {{largest}}：只是舍入误差。",
         ),
     ),
     plain=Text(
         "The largest difference between a sentence's {{output}} in the batch and alone is {{gap}}, beside numbers of "
         "up to {{largest}}.",
-        "同一句话在批次里和单独运行时，{{output}}最多相差 {{gap}}；数值本身最大到 {{largest}}。",
+        "同一句话在批次里和单独运行时，{{output}} 最多相差 {{gap}}；数值本身最大到 {{largest}}。",
     ),
 )
 

@@ -112,8 +112,10 @@ class Alike(NamedTuple):
 
 def _alike(name: str, when: Text) -> Verdict[Alike]:
     def says(en: str, zh: str) -> Text:
-        numbers = "Pre-LN {{pre}}, Post-LN {{post}}"
-        return Text(f"{when.en} {numbers}: {en}", f"{when.zh} {numbers}：{zh}")
+        return Text(
+            f"{when.en} Pre-LN {{{{pre}}}}, Post-LN {{{{post}}}}: {en}",
+            f"{when.zh}Pre-LN {{{{pre}}}}，Post-LN {{{{post}}}}：{zh}",
+        )
 
     return Verdict(
         name,

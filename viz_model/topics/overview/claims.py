@@ -78,13 +78,13 @@ LOOK: Verdict[Seen] = Verdict(
         Text(
             "Of all weights that it gives other tokens the largest goes back to {{seen}}: {{weight}} of the weight of "
             "head {{head}} in layer {{layer}}.",
-            "它分给其他词元的权重里，最大的一份给了前面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头的 {{weight}}。",
+            "它分给其他词元的权重里，最大的一份给了前面的 {{seen}}：第 {{layer}} 层第 {{head}} 头的 {{weight}}。",
         ),
     ),
     plain=Text(
         "Of all weights that it gives other tokens the largest goes ahead to {{seen}}: {{weight}} of the weight of "
         "head {{head}} in layer {{layer}}.",
-        "它分给其他词元的权重里，最大的一份给了后面的 {{seen}}：第 {{layer}} 层第 {{head}} 个头的 {{weight}}。",
+        "它分给其他词元的权重里，最大的一份给了后面的 {{seen}}：第 {{layer}} 层第 {{head}} 头的 {{weight}}。",
     ),
 )
 

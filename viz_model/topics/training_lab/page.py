@@ -4,6 +4,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.training_lab import choices
 from viz_model.topics.training_lab.sections import (
+    first_loss,
     gradients,
     ignored,
     keep,
@@ -25,6 +26,7 @@ TOPIC = Topic(
         ),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         trials=Trials(bugs=("loss", "drop_weights", "leave_out")),
+        question=first_loss.question,
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),

@@ -24,7 +24,8 @@ STOPS = (
 )
 """In the order in which one walks; a model has those of its own stages."""
 
-STOP = one_of("stop", STOPS)
+STOP = maybe(one_of("stop", STOPS))
+"""In every address of the walk, so that one that has none asks for something else."""
 
 _MOST = 99_999
 NEXT = maybe(whole("guess_next", 0, 0, _MOST))
@@ -32,7 +33,9 @@ KEY = maybe(whole("guess_key", 0, 0, _MOST))
 SCALE = maybe(one_of("guess_scale", ("sharper", "flatter", "same")))
 MOST = maybe(one_of("guess_most", ("yes", "no")))
 BLOCK = maybe(whole("guess_block", 0, 0, _MOST))
-HURTS = maybe(one_of("guess_hurts", ("head", "ffn", "position", "attn")))
+PARTS = ("head", "attn", "ffn", "position", "mask", "scale", "norm")
+"""What may be taken out of a run."""
+HURTS = maybe(one_of("guess_hurts", PARTS))
 
 GUESSES: dict[str, Choice[Any]] = {
     "look": NEXT,

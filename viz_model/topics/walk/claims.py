@@ -29,10 +29,11 @@ class Largest(NamedTuple):
 
 
 class Hurt(NamedTuple):
-    """How many bits more the model's own first guess costs without the picked part, and without the worst one."""
+    """How many bits the model's own first guess costs without the picked part, without the worst one, and as it is."""
 
     picked: float
     worst: float
+    whole: float
 
 
 NEXT: Verdict[Picked] = Verdict(
@@ -124,14 +125,22 @@ HURTS: Verdict[Hurt] = Verdict(
     "walk.hurts",
     Claim(
         "worst",
-        lambda hurt: hurt.picked == hurt.worst,
+        lambda hurt: hurt.picked == hurt.worst and exceeds(hurt.picked, hurt.whole, 3),
         Text(
             "Of these, yours hurts most: {{best}} falls from {{before}} to {{after}}.",
             "这几样里，你选的伤害最大：{{best}} 从 {{before}} 降到 {{after}}。",
         ),
     ),
+    Claim(
+        "harmless",
+        lambda hurt: hurt.worst <= hurt.whole,
+        Text(
+            "Here none of these hurts: without yours {{best}} goes from {{before}} to {{after}}.",
+            "在这里，去掉哪一样都没有伤害：少了你选的，{{best}} 从 {{before}} 变到 {{after}}。",
+        ),
+    ),
     plain=Text(
-        "Without yours {{best}} goes from {{before}} to {{after}}; {{worst}} leaves it {{least}}.",
-        "少了你选的，{{best}} 从 {{before}} 变到 {{after}}；而{{worst}}之后只剩 {{least}}。",
+        "Without yours {{best}} goes from {{before}} to {{after}}; without {{worst}} it gets {{least}}.",
+        "少了你选的，{{best}} 从 {{before}} 变到 {{after}}；去掉{{worst}}，它得到 {{least}}。",
     ),
 )

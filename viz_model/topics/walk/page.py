@@ -1,7 +1,10 @@
 """Start here: one sentence travels through the model, stop by stop, while one watches."""
 
+import streamlit as st
+
+from viz_model.app import frame, state
 from viz_model.app.topic import Layout, Topic, itself, show
-from viz_model.topics.walk.choices import ALL
+from viz_model.topics.walk.choices import ALL, STOP, STOPS
 from viz_model.topics.walk.numbers.views import telling
 from viz_model.topics.walk.sections.stop import section
 
@@ -9,5 +12,12 @@ TOPIC = Topic(name="walk", layout=Layout(of=itself, sections=(section,)), choice
 
 
 def run() -> None:
-    """Open the page."""
+    """Open the page; who comes with the address of something to look at, but of no stop, is shown that instead."""
+    is_new, query = "view" not in st.session_state, st.query_params
+    if is_new and not {STOP.name, "lesson"}.intersection(query):
+        if set(query) - {"lang"}:
+            st.switch_page(frame.navigation().pages["overview"], query_params=query.to_dict())
+        query[STOP.name] = STOPS[0]
+    elif not is_new and not query and state.current().chosen(TOPIC.name, STOP) is None:
+        state.put(**state.choose(TOPIC.name, (STOP, STOPS[0])))
     show(TOPIC)

@@ -12,18 +12,29 @@ from viz_model.drawing.scene.svg.frame import above, below, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
 
-__all__ = ["FONTS", "MOST_SHAPES", "Theme", "svg"]
+__all__ = ["FONTS", "MILLIMETRES", "MOST_SHAPES", "Theme", "svg"]
 
-FONTS = "'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+FONTS = (
+    "'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
+    "Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+)
 """Named with what stands in for them; none is in the file."""
 
-Theme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "paper"]
+
+MILLIMETRES = 25.4 / 96
+"""Millimetres of a pixel (CSS Values and Units 3, 5.2)."""
 
 
-def svg(scene: Scene, width: float = 960, theme: Theme = "light") -> str:
-    """The picture, ``width`` pixels wide and as high as it needs to be."""
+def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: str = "", in_mm: bool = False) -> str:
+    """The picture, ``width`` pixels wide and as high as it needs to be.
+
+    Args:
+        caption: written under it, small.
+        in_mm: whether the file names its size in millimetres, of which a pixel is :data:`MILLIMETRES`.
+    """
     ground = Ground(width, PALETTES[theme])
-    over, under = above(scene, ground), below(scene, ground)
+    over, under = above(scene, ground), below(scene, ground, caption)
     places, height = flowed(scene, width)
     panels = [
         moved(drawn(place.panel.marks, ground._replace(width=place.width)), place.x, over.height + place.y)
@@ -44,8 +55,8 @@ def svg(scene: Scene, width: float = 960, theme: Theme = "light") -> str:
         "svg",
         "\n".join(["", *parts, ""]),
         xmlns="http://www.w3.org/2000/svg",
-        width=width,
-        height=whole,
+        width=f"{n(width * MILLIMETRES)}mm" if in_mm else width,
+        height=f"{n(whole * MILLIMETRES)}mm" if in_mm else whole,
         viewBox=f"0 0 {n(width)} {n(whole)}",
         font_family=FONTS,
         font_size=12,

@@ -17,6 +17,9 @@ _LINE = 20.0
 _SIZE, _KEY = 14.0, 12.5
 """Pixels from line to line, and of writing: headings and notes, and names."""
 
+_CAPTION, _CAPTION_LINE = 11.0, 15.0
+"""The same of the caption of a file, and from line to line."""
+
 _BESIDE, _BETWEEN = 6.0, 16.0
 """Pixels between a sign and its name, and between entries."""
 
@@ -34,9 +37,12 @@ def above(scene: Scene, ground: Ground) -> Part:
     )
 
 
-def below(scene: Scene, ground: Ground) -> Part:
+def below(scene: Scene, ground: Ground, caption: str = "") -> Part:
+    """With what a file says of itself: which run it is of, and where that can be seen again."""
     return _stacked(
-        _legend(scene.keys if scene.keys_at == "below" else (), ground), _prose(scene.note, ground, "muted")
+        _legend(scene.keys if scene.keys_at == "below" else (), ground),
+        _prose(scene.note, ground, "muted"),
+        _prose(caption, ground, "muted", _CAPTION, _CAPTION_LINE),
     )
 
 
@@ -54,10 +60,10 @@ def _stacked(*parts: Part) -> Part:
     return Part(shapes, y)
 
 
-def _prose(text: str, ground: Ground, fill: str) -> Part:
-    lines = broken(text, ground.width, _SIZE)
-    rows = [written(ground, line, 0, (row + 0.5) * _LINE, size=_SIZE, fill=fill) for row, line in enumerate(lines)]
-    return Part(rows, _LINE * len(rows) + 4)
+def _prose(text: str, ground: Ground, fill: str, size: float = _SIZE, high: float = _LINE) -> Part:
+    lines = broken(text, ground.width, size)
+    rows = [written(ground, line, 0, (row + 0.5) * high, size=size, fill=fill) for row, line in enumerate(lines)]
+    return Part(rows, high * len(rows) + 4)
 
 
 def _legend(keys: Sequence[Key], ground: Ground) -> Part:

@@ -12,7 +12,7 @@ from viz_model.drawing.scene import writing
 from viz_model.drawing.scene.marks import Labels, Run, Text, Texts, Words
 from viz_model.drawing.scene.svg.ground import Ground, element, n, nth, speakable
 
-MONO = "ui-monospace, 'Source Code Pro', 'Noto Sans Mono', monospace"
+MONO = "ui-monospace, 'Source Code Pro', 'Noto Sans Mono', 'DejaVu Sans Mono', monospace"
 
 LINE = 15.0
 """Pixels that a line of writing takes."""
@@ -48,9 +48,10 @@ def wide(words: Words, size: float = 12) -> float:
 
 
 def broken(text: str, width: float, size: float) -> list[str]:
-    """Text in lines of so many pixels at the most; a word that is wider stands alone."""
+    """Text in lines of so many pixels at the most; a word that is wider, such as a link, is broken where it must be."""
     lines: list[str] = []
-    for piece in _PIECE.findall(text):
+    pieces = (part for piece in _PIECE.findall(text) for part in ([piece] if wide(piece, size) <= width else piece))
+    for piece in pieces:
         if lines and wide(lines[-1] + piece, size) <= width:
             lines[-1] += piece
         else:

@@ -42,6 +42,7 @@ def question(query: Query) -> None:
         return
     before = page.trace[page.at("attn.pattern")].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
     most = int(before.argmax())
-    elements.question(
-        page, *asked, in_this_run="here", layer=page.view.layer, most=most, share=percent(float(before[most]))
-    )
+    heads = elements.of_heads(page, before.tolist())
+    guess = elements.largest(page, heads, percent, layer=page.view.layer)
+    facts = {"layer": page.view.layer, "most": most, "share": percent(float(before[most]))}
+    elements.question(page, *asked, guess=guess, in_this_run="here", **facts)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Answer, Guess
 from viz_model.app.texts import literal, row
 from viz_model.drawing import theme
 from viz_model.drawing.writing import percent
@@ -74,4 +77,14 @@ def numbers(batched: Batched) -> None:
 def question(batched: Batched) -> None:
     padding = batched.run.padding
     counts = {"n_padding": int(padding.sum()), "n": padding.size}
-    elements.question(batched.page, in_this_run="here", **counts, share=percent(float(padding.mean())))
+    guess = _guess(batched, float(padding.mean()), counts)
+    elements.question(batched.page, guess=guess, in_this_run="here", **counts, share=percent(float(padding.mean())))
+
+
+def _guess(batched: Batched, share: float, counts: Mapping[str, int]) -> Guess:
+    """How much of the rectangle is padding; what is offered beside it lies at least a tenth of the rectangle away."""
+    page, n = batched.page, round(100 * share)
+    others = sorted((other for other in range(0, 100, 15) if abs(other - n) >= 10), key=lambda other: abs(other - n))
+    options = {str(option): f"{option}%" for option in sorted({n, *others[:3]})}
+    said = page.words("guess_found", **counts, share=percent(share))
+    return Guess(page.words("guess", rows=len(batched.keys)), options, lambda: Answer(str(n), said))

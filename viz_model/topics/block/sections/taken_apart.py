@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 from viz_model.app import elements
+from viz_model.app.elements import Guess, Option
+from viz_model.app.page import Page
 from viz_model.drawing import theme
+from viz_model.drawing.writing import percent
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import norm, strips
 from viz_model.topics.block.sections.depth import lengths_of
@@ -65,4 +70,16 @@ def numbers(block: OneBlock) -> None:
 
 def question(block: OneBlock) -> None:
     reader = block.crosses or ("_two_way" if block.page.trace.stack.side == "encoder" else "")
-    elements.question(block.page, f"question{reader}", f"answer{reader}", layer=block.page.view.layer)
+    asked = f"question{reader}", f"answer{reader}"
+    elements.question(block.page, *asked, guess=_guess(block.page), layer=block.page.view.layer)
+
+
+def _guess(page: Page) -> Guess | None:
+    """In which block the chosen token's line changes most, by the length of the change."""
+    trace = page.trace
+    sites = ("embed.out", *(f"blocks.{layer}.resid.out" for layer in range(trace.n_layers)))
+    lines = [trace.row(site, page.token) for site in sites]
+    changes = [float((after - before).norm() / before.norm()) for before, after in itertools.pairwise(lines)]
+    names = {n: page.t("common.guess_block", n=n) for n in elements.spread(len(changes))}
+    options = {n: Option(name, changes[n], name) for n, name in names.items()}
+    return elements.largest(page, options, percent, token=page.token_name())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.topics.cost.claims import SHARE
 from viz_model.topics.cost.numbers import by_hand
-from viz_model.topics.cost.numbers.counted import Multiplications, crossings
+from viz_model.topics.cost.numbers.counted import Multiplications, count, crossings
 from viz_model.topics.cost.numbers.measured import PARTS
 from viz_model.topics.cost.pictures.shares import SharesView
 from viz_model.topics.cost.pictures.times import TimesView
@@ -48,7 +49,19 @@ def question(page: Page) -> None:
     view = SharesView.of(page.lm.config, side, length, n_source(page))
     facts = {"share": view.facts()["share0"], "passes": f"{crossings(page.lm.config, side).ffn:,.0f}"}
     here = SHARE.says(page.t.language, view.share("pairs", 0), **facts)
-    elements.question(page, here=here, passes=facts["passes"])
+    elements.question(page, guess=_guess(page), here=here, passes=facts["passes"])
+
+
+def _guess(page: Page) -> Guess:
+    """How many times the multiplications of a text twice as long."""
+    config, side, length, source = page.lm.config, page.trace.stack.side, len(page.trace), n_source(page)
+    once, twice = (count(config, side, n, n_source=source) for n in (length, 2 * length))
+    names = {"n": f"{length:,}", "twice": f"{2 * length:,}"}
+    ratios = {"all": f"{twice.total / once.total:.2f}", "pairs": f"{twice.pairs / once.pairs:.2f}"}
+    right = str(min((2, 3, 4), key=lambda times: abs(times - twice.total / once.total)))
+    said = page.words("guess_found", **names, **ratios)
+    options = {str(times): page.words("guess_times", n=times) for times in (2, 3, 4)}
+    return Guess(page.words("guess", **names), options, lambda: Answer(right, said))
 
 
 def numbers(page: Page) -> None:

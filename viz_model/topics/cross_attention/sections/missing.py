@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+import torch
 
 from viz_model.app import elements, runs, state
+from viz_model.app.elements import Guess
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.topics.attention.claims import STRONGEST
 from viz_model.topics.attention.numbers import masks
 from viz_model.topics.attention.numbers.heads import largest
@@ -49,4 +52,15 @@ def section(page: Page) -> None:
 
 
 def question(page: Page) -> None:
-    elements.question(page, "question_missing", "answer_missing")
+    elements.question(page, "question_missing", "answer_missing", guess=_guess(page))
+
+
+def _guess(page: Page) -> Guess | None:
+    """Which token of its own text the chosen one reads most, over all layers and heads."""
+    trace = page.trace
+    rows = [trace[f"blocks.{layer}.attn.pattern"][:, page.token] for layer in range(trace.n_layers)]
+    shares = torch.stack(rows).mean((0, 1))
+    labels = [place.label for place in trace.positions]
+    options = elements.of_tokens(page, labels, lambda n: float(shares[n]))
+    counts = {"token": page.token_name(), "n": trace.n_layers * page.lm.config.n_heads}
+    return elements.largest(page, options, percent, "guess_missing", **counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import streamlit as st
 from torch.distributions import Categorical
 
 from viz_model.app import elements
+from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -105,15 +107,32 @@ def _beside(asked: Asked) -> None:
 
 
 def question(asked: Asked) -> None:
+    guess = _guess(asked)
     if asked.how == "visible":
-        elements.question(asked.page, "question_visible", "answer_visible")
+        elements.question(asked.page, "question_visible", "answer_visible", guess=guess)
     elif asked.how == "following":
         logits = asked.trace.row("logits", asked.page.token)
         entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
         open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
-        elements.question(asked.page, in_this_run="here", **asked.facts, **open_)
+        elements.question(asked.page, guess=guess, in_this_run="here", **asked.facts, **open_)
     else:
-        elements.question(asked.page, **asked.facts)
+        elements.question(asked.page, guess=guess, **asked.facts)
+
+
+_COUNTS = (1, 4, 20)
+"""Numbers of tokens that end the ranges to guess among; the last range is open."""
+
+
+def _guess(asked: Asked) -> Guess:
+    """How many tokens share the most probable half."""
+    chances = asked.trace.row("logits", asked.page.token).softmax(-1).sort(descending=True).values
+    n = 1 + int((chances.cumsum(-1) < 0.5).sum())
+    words = asked.shared.words
+    ends = (*_COUNTS, len(chances))
+    named = {str(end): words("guess_range", low=low + 1, high=end) for low, end in itertools.pairwise(ends)}
+    labels = {"1": "1", **named, str(ends[-1]): words("guess_more", n=_COUNTS[-1])}
+    said = words("guess_found", n=f"{n:,}", all=f"{len(chances):,}", **asked.facts)
+    return Guess(words("guess", **asked.facts), labels, lambda: Answer(str(next(e for e in ends if n <= e)), said))
 
 
 def formula(asked: Asked) -> None:

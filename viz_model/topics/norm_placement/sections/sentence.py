@@ -131,7 +131,7 @@ def shares(shown: Comparison, view: DepthView) -> list[str]:
         halves = claims.Halves(*found.halves())
         early, late = (f"{share:.0%}" for share in halves)
         says = claims.SHARES.says(shown.page.t.language, halves, early=early, late=late)
-        lines.append(f"**{look.NAMES[place]}**: {says}")
+        lines.append(shown.page.words("shares_line", place=look.NAMES[place], says=says))
     return lines
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from viz_model.app import elements
+from viz_model.app.elements import Guess, Option
 from viz_model.topics.norm_placement.numbers import views
 from viz_model.topics.norm_placement.pictures.look import NAMES
 from viz_model.topics.norm_placement.sections.comparison import Comparison
@@ -47,4 +50,18 @@ def question(shown: Comparison) -> None:
         facts = depth.facts(place)
         lines.append(shown.page.words("answer_line", place=NAMES[place], **facts))
     answer = "\n".join(f"- {line}" for line in (*lines, *shares(shown, depth)))
-    elements.question(shown.page, lines=answer)
+    elements.question(shown.page, guess=_guess(shown), lines=answer)
+
+
+def _guess(shown: Comparison) -> Guess | None:
+    """Whose stream grows most; of a model alone, whose line is longest at the end."""
+    page, found = shown.page, depth_of(shown).readings
+    if shown.alone:
+        ends = found[shown.own].before[-1]
+        options = elements.of_tokens(page, page.token_labels, lambda n: float(ends[n]))
+        return elements.largest(page, options, "{:.1f}".format, "guess_alone")
+    grown = {}
+    for n, (place, readings) in enumerate(found.items()):
+        lengths = np.median(readings.before, 1)
+        grown[n] = Option(NAMES[place], float(lengths[-1] / lengths[0]), NAMES[place])
+    return elements.largest(page, grown, "×{:.2f}".format)

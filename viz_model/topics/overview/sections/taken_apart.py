@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from viz_model.app import elements
+from viz_model.app.elements import Guess
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.runs.measures import entropy
 from viz_model.topics.overview.claims import SHARPER, Ends
 from viz_model.topics.overview.numbers.views import N_NEXT
@@ -40,9 +42,21 @@ def numbers(run: Run) -> None:
 def question(run: Run) -> None:
     page, trace = run.page, run.page.trace
     if trace.side != "decoder":
-        elements.question(page, "question_two_way", "answer_two_way")
+        elements.question(page, "question_two_way", "answer_two_way", guess=_guess(run))
         return
     first, last = (entropy(trace.row("logits", position).log_softmax(-1)).item() for position in (0, -1))
     ends = Ends(len(trace), first, last)
     measured = SHARPER.says(page.t.language, ends, first=f"{first:.2f}", last=f"{last:.2f}")
-    elements.question(page, measured=measured)
+    elements.question(page, guess=_guess(run), measured=measured)
+
+
+def _guess(run: Run) -> Guess | None:
+    """Where the model is surest; of a stack that predicts nothing, whose line has become longest."""
+    page, trace = run.page, run.page.trace
+    labels = [token.label for token in trace.tokens]
+    if "logits" not in trace:
+        lengths = run.ascent.stream[1][-1]
+        longest = elements.of_tokens(page, labels, lambda n: float(lengths[n]))
+        return elements.largest(page, longest, "{:.1f}".format, "guess_longest")
+    surest = elements.of_tokens(page, labels, lambda n: float(trace.row("logits", n).softmax(-1).max()))
+    return elements.largest(page, surest, percent, "guess" if trace.side == "decoder" else "guess_two_way")

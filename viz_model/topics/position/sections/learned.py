@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+import torch
 
 from viz_model.app import elements
+from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
@@ -113,7 +115,18 @@ def hand(given: Rows) -> None:
 
 
 def question(given: Rows) -> None:
-    elements.question(given.page, "learned_question", "learned_answer", **given.facts)
+    elements.question(given.page, "learned_question", "learned_answer", guess=_guess(given), **given.facts)
+
+
+def _guess(given: Rows) -> Guess | None:
+    """Whose row is most like that of the chosen token's place."""
+    page = given.page
+    rows = page.trace["embed.position"]
+    others = [n for n in range(len(rows)) if n != page.token]
+    alike = torch.cosine_similarity(rows, rows[page.token][None], dim=-1)
+    names = {others[n]: page.words("guess_place", n=others[n]) for n in elements.spread(len(others), 4)}
+    options = {n: Option(name, float(alike[n]), name) for n, name in names.items()}
+    return elements.largest(page, options, "{:.3f}".format, "guess_alike", place=page.token)
 
 
 LAYOUT = Layout(

@@ -8,10 +8,12 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
+from viz_model.drawing.writing import percent
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
@@ -88,7 +90,17 @@ def tables(given: Reordered) -> None:
 
 
 def question(given: Reordered) -> None:
-    elements.question(given.page, "none_question", "none_answer")
+    elements.question(given.page, "none_question", "none_answer", guess=_guess(given))
+
+
+def _guess(given: Reordered) -> Guess | None:
+    """After which block the other order shows most."""
+    if given.effect is None:
+        return None
+    page, changes = given.page, given.effect.own_mask
+    blocks = {n: page.t("common.guess_block", n=n) for n in elements.spread(len(changes))}
+    options = {n: Option(name, float(changes[n]), name) for n, name in blocks.items()}
+    return elements.largest(page, options, percent, "guess_order", token=page.token_name())
 
 
 LAYOUT = Layout(

@@ -23,7 +23,7 @@ from viz_model.topics.position.pictures.plane import draw_plane
 from viz_model.topics.position.pictures.shift import ShiftView, draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
 from viz_model.topics.position.sections import key as chosen_key
-from viz_model.topics.position.sections import schemes, scores
+from viz_model.topics.position.sections import schemes, scores, turning
 from viz_model.topics.position.sections.scores import words
 
 
@@ -232,7 +232,7 @@ def question(given: Turned) -> None:
     context = page.lm.config.n_context
     turns = numbers.Turns(found.turning(context), pairs, context / float(found.wavelengths.max()))
     unmet = UNMET.says(page.t.language, turns, **given.facts)
-    elements.question(page, "rope_question", "rope_answer", unmet=unmet)
+    elements.question(page, "rope_question", "rope_answer", guess=turning.guess(page, turns), unmet=unmet)
 
 
 LAYOUT = Layout(

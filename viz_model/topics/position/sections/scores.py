@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
@@ -130,6 +131,15 @@ def table(given: Scores) -> None:
     elements.table(page, name, given.view.head_values.bias, page.token_labels, page.token_labels, "bias")
 
 
+def _guess(page: Page) -> Guess | None:
+    """Which head favours the chosen token over the first one most, by what is added to their scores."""
+    token = page.token or len(page.trace) - 1
+    row = page.trace[page.at("attn.bias")][:, token]
+    heads = elements.of_heads(page, (row[:, token] - row[:, 0]).tolist())
+    tokens = {"token": page.token_name(token), "first": page.token_name(0)}
+    return elements.largest(page, heads, "{:+.2f}".format, "guess_bias", layer=page.view.layer, **tokens)
+
+
 def layout(
     told: str,
     facts: Callable[[Page], dict[str, str]],
@@ -144,7 +154,8 @@ def layout(
         elements.see(given.page, f"{told}_formula", **facts(given.page))
 
     def question(given: Scores) -> None:
-        elements.question(given.page, f"{told}_question", f"{told}_answer", **facts(given.page))
+        texts = f"{told}_question", f"{told}_answer"
+        elements.question(given.page, *texts, guess=_guess(given.page), **facts(given.page))
 
     return Layout(
         of=Scores.of,

@@ -16,7 +16,7 @@ from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.waves import WavesView, draw_waves
-from viz_model.topics.position.sections import embedding, scores
+from viz_model.topics.position.sections import embedding, scores, turning
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -113,7 +113,8 @@ def hand(given: Wave) -> None:
 
 def question(given: Wave) -> None:
     slowest = SLOWEST.says(given.page.t.language, numbers.turns(given.page.lm.config), **given.facts)
-    elements.question(given.page, here=slowest, **given.facts)
+    guess = turning.guess(given.page, numbers.turns(given.page.lm.config))
+    elements.question(given.page, guess=guess, here=slowest, **given.facts)
 
 
 LAYOUT = Layout(

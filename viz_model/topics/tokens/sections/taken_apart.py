@@ -8,6 +8,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements
+from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -16,6 +17,9 @@ from viz_model.topics.tokens.numbers import facts
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
 from viz_model.topics.tokens.sections.beside import Beside
+
+_COUNTS = 4
+"""Numbers of tokens to guess among."""
 
 
 def formula(beside: Beside) -> None:
@@ -66,4 +70,25 @@ def question(beside: Beside) -> None:
     listed = beside.page.listed(
         f"{literal(form.replace(' ', '·'))} → {' '.join(map(str, found))}" for form, found in ids.items()
     )
-    elements.question(beside.page, in_this_run="here" if ids else "", name=literal(beside.own.name), listed=listed)
+    named = {"name": literal(beside.own.name), "listed": listed}
+    elements.question(beside.page, guess=_guess(beside, word), in_this_run="here" if ids else "", **named)
+
+
+def _guess(beside: Beside, word: str) -> Guess | None:
+    """Into how many tokens the first word falls in capitals; where letters have none, with a space in front."""
+    is_small = word.upper() != word
+    word = word if is_small else word[:2]
+    form, how = (word.upper(), "capitals") if is_small else (f" {word}", "space")
+    try:
+        own, ids = (beside.own.encode(spelt, special=False) for spelt in (word, form))
+    except vm.TextError:
+        return None
+    if not word:
+        return None
+    page, n = beside.page, len(ids)
+    first = max(1, n - len(word) % _COUNTS)
+    names = {"word": literal(word), "form": literal(form.replace(" ", "·"))}
+    pieces = page.listed(literal(token.label) for token in beside.own.tokens(ids))
+    said = page.words("guess_found", **names, n=n, pieces=pieces, own=len(own))
+    options = {str(count): str(count) for count in range(first, first + _COUNTS)}
+    return Guess(page.words(f"guess_{how}", **names), options, lambda: Answer(str(n), said))

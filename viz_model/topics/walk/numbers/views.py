@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.config import NoNorm
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.attribution.numbers import lens
 from viz_model.topics.attribution.numbers.attribution import predicts
-from viz_model.topics.block.numbers.neurons import neurons, strongest
+from viz_model.topics.block.numbers.neurons import strongest
 from viz_model.topics.next_token.numbers.output import read_site
 from viz_model.topics.walk.pictures.attention import Attention
 from viz_model.topics.walk.pictures.block import Alone, Ride
@@ -21,11 +22,13 @@ from viz_model.topics.walk.pictures.ending import Answer
 from viz_model.topics.walk.pictures.heads import Heads, Source
 from viz_model.topics.walk.pictures.lines import Places, Scheme, Stream, Table
 from viz_model.topics.walk.pictures.opening import Opening
+from viz_model.topics.walk.pictures.schema import Schema
 from viz_model.topics.walk.pictures.stage import MOST_ROWS, Guess
 
 RARE = " unbelievable"
 """A word that a small vocabulary cuts."""
 _AMONG = 12
+TEMPERATURES = (0.5, 2.0)
 N_GUESSES, N_SAMPLE, N_STRIP, MOST_DEPTHS, MOST_SOURCE = 5, 48, 24, 6, 12
 
 
@@ -228,21 +231,38 @@ def source(trace: Trace, token: int, layer: int) -> Source:
 
 
 def alone(trace: Trace, token: int, layer: int) -> Alone:
-    at, is_pre = f"blocks.{layer}.", trace.norm_at == "pre"
+    at, place = f"blocks.{layer}.", trace.norm_at
     read = f"{at}resid.cross" if f"{at}resid.cross" in trace else f"{at}resid.mid"
     x, act, out = (trace.row(name, token) for name in (read, f"{at}ffn.act", f"{at}ffn.out"))
-    norm = f"{at}ffn.norm.out"
-    normed = trace.row(norm, token).numpy() if norm in trace else None
-    brightest = strongest(act.numpy(), 3)
-    words = tuple(
-        (neuron.number, tuple(word for word, _ in neuron.promoted[:4]))
-        for neuron in neurons(trace, layer, token, [int(n) for n in brightest], n_promoted=4)
-        if neuron.promoted
-    )
-    total = x + out if trace.config.residual else out
+    norm, back = f"{at}ffn.norm.out", f"{at}ffn.{'norm' if place == 'branch' else 'out_norm'}.out"
+    normed = trace.row(norm, token).numpy() if norm in trace and place != "branch" else None
+    written = (trace.row(back, token).numpy(), back) if place in ("branch", "both") and back in trace else None
+    everywhere = trace[f"{at}ffn.act"][list(window(trace, token))]
+    finds = tuple((int(n), everywhere[:, int(n)].numpy()) for n in strongest(act.numpy(), 3))
+    total = trace.row(f"{at}resid.out", token)
+    if place == "post":  # whose sum is no value of its own
+        total = x + out if trace.config.residual else out
     return Alone(
-        layer, is_pre, x.numpy(), normed, act.numpy(), out.numpy(), total.numpy(), words, int((act > 0).sum()), read
+        layer,
+        place,
+        x.numpy(),
+        normed,
+        act.numpy(),
+        out.numpy(),
+        written,
+        total.numpy(),
+        finds,
+        int((act > 0).sum()),
+        read,
     )
+
+
+def schema(trace: Trace) -> Schema | None:
+    """One block, drawn out; None where its parts stand side by side, or nothing is added, or nothing normed."""
+    if trace.config.parallel or not trace.config.residual or isinstance(trace.config.norm, NoNorm):
+        return None
+    crosses = "blocks.0.cross.pattern" in trace
+    return Schema(("attn", "cross", "ffn") if crosses else ("attn", "ffn"), trace.norm_at)
 
 
 def ride(trace: Trace, token: int) -> Ride:
@@ -271,7 +291,12 @@ def answer(trace: Trace, token: int, then: Trace | None) -> Answer:
     following = () if then is None else guesses(then, len(then) - 1)
     chosen = best[0].label if best and then is not None else ""
     scores = () if logits is None else tuple(float(logits[guess.id]) for guess in best)
-    return Answer(trace.row(site, token).numpy(), site, best, scores, chosen, following, token, trace.config.n_vocab)
+    warmed: tuple[tuple[float, tuple[float, ...]], ...] = ()
+    if logits is not None and trace.config.kind == "decoder":
+        at = {t: (logits.double() / t).softmax(-1) for t in TEMPERATURES}
+        warmed = tuple((t, tuple(float(probs[guess.id]) for guess in best)) for t, probs in at.items())
+    line = trace.row(site, token).numpy()
+    return Answer(line, site, best, scores, chosen, following, warmed, token, trace.config.n_vocab)
 
 
 def chances(trace: Trace, token: int, ids: Sequence[int]) -> tuple[tuple[float, ...], str]:

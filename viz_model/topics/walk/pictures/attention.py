@@ -11,7 +11,7 @@ from viz_model.drawing import palettes
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
-from viz_model.drawing.writing import percent
+from viz_model.drawing.writing import big, percent, small
 from viz_model.topics.walk.pictures.lines import column
 from viz_model.topics.walk.pictures.stage import LEFT, Shot, Stage, at, chips, heading, link, rows, vector, wide
 
@@ -58,6 +58,8 @@ class Attention(NamedTuple):
 
 _KEYS, _PRODUCTS, _SCORES = 0.44, 0.2, 0.7
 """Shares of the room that keys and products take, and where scores begin."""
+_LARGEST_POWER = 600.0
+"""Of e, that a float holds with room to spare."""
 
 
 def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
@@ -194,7 +196,26 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
         *share_bars(stage, view, left),
     ]
     shots.append(Shot(say("shares_softmax"), [*still, *soft], 2.4, 1.2))
+    best = max(view.seen, key=lambda row: float(view.shares[row]))
+    if view.biased[best] < _LARGEST_POWER:
+        told = _worked(stage, view, best)
+        shots.append(Shot(say("shares_worked", token=stage.labels[best]), [*still, *soft, told], 3))
     return shots
+
+
+def _worked(stage: Stage, view: Attention, row: int) -> Text:
+    """The share of one token, as one would work it out: all tokens are in the sum, those off the stage too."""
+    own = float(np.exp(np.float64(view.biased[row])))
+    values = {"token": stage.labels[row], "score": f"{view.biased[row]:.3f}".replace("-", "−"), "own": _three(own)}
+    values |= {"all": _three(own / float(view.shares[row])), "share": percent(float(view.shares[row]))}
+    y = stage.y(stage.n) + stage.high / 2
+    return Text(id="worked", text=stage.say("worked", **values), x=2, y=y, size=12)
+
+
+def _three(n: float) -> str:
+    """A positive number to three digits."""
+    rounded = float(f"{n:.3g}")
+    return big(rounded) if rounded >= 1000 else f"{n:.3g}" if rounded >= 0.001 else small(n)
 
 
 def _seen(stage: Stage, view: Attention, values: np.ndarray, title: str, left: float, top: float) -> list[Mark]:

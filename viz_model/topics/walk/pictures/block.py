@@ -6,11 +6,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.config import NormAt
 from viz_model.drawing.cells import COLUMN, Index
+from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
 from viz_model.drawing.writing import percent
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
-from viz_model.topics.walk.pictures.stage import LEFT, TOP, Shot, Stage, at, chips, rows, short, vector, wide
+from viz_model.topics.walk.pictures.schema import Schema, one_block
+from viz_model.topics.walk.pictures.stage import (
+    LEFT,
+    TOP,
+    Shot,
+    Stage,
+    at,
+    chips,
+    heading,
+    rows,
+    short,
+    vector,
+    wide,
+)
 
 
 class Alone(NamedTuple):
@@ -18,22 +33,24 @@ class Alone(NamedTuple):
 
     Attributes:
         layer: of the block.
-        is_pre: whether the norm stands before, and not behind.
+        norm_at: where the norms stand.
         x: [D] the stream before it, normed [D] what the norm makes of it (of Post-LN, of the sum), act [F], out [D].
+        written: [D] what a norm makes of ``out``, and its site; None where there is no norm on the way back.
         total: [D] the sum.
-        words: of the brightest neurons: which one, and the tokens it pushes up.
+        finds: of the strongest neurons: which one, and its value on each token of the stage, [n].
         n_active: how many of the F are above 0.
         read: the site of ``x``.
     """
 
     layer: int
-    is_pre: bool
+    norm_at: NormAt
     x: np.ndarray
     normed: np.ndarray | None
     act: np.ndarray
     out: np.ndarray
+    written: tuple[np.ndarray, str] | None
     total: np.ndarray
-    words: tuple[tuple[int, tuple[str, ...]], ...]
+    finds: tuple[tuple[int, np.ndarray], ...]
     n_active: int
     read: str
 
@@ -61,27 +78,34 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
             ),
         ]
 
-    line = strip("row", 0, view.x, say("line", token=stage.name), view.read, top)
+    def sized(key: str, values: np.ndarray, **more: object) -> str:
+        return say(key, size=f"{float(np.abs(values).mean()):.2f}", **more)
+
+    line = strip("row", 0, view.x, sized("line", view.x, token=stage.name), view.read, top)
     lit = _neurons(stage, view, 84)
-    words = _words(stage, view, 193)
-    out = strip("out", 262, view.out, say("written"), f"{at_block}.ffn.out", top)
-    total = strip("row", 0, view.total, say("line", token=stage.name), "", top)
+    out = strip("out", 208, view.out, say("written"), f"{at_block}.ffn.out", top)
+    total = strip("row", 0, view.total, sized("line", view.total, token=stage.name), "", top)
     counted = {"n": f"{view.act.size:,}", "active": f"{view.n_active:,}"}
     norm: list[Mark] = []
     if view.normed is not None:
         largest = float(np.abs(view.normed).max(initial=0))
-        norm = strip("normed", 42, view.normed, say("normed"), f"{at_block}.ffn.norm.out", largest)
-    before = norm if view.is_pre else []
+        norm = strip("normed", 42, view.normed, sized("normed", view.normed), f"{at_block}.ffn.norm.out", largest)
+    is_before = view.norm_at in ("pre", "both")
+    before = norm if is_before else []
     shots = [Shot(say("alone_line", token=stage.name), [*still, *line])]
     if before:
-        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2))
+        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2.4))
     shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
-    if view.words:
-        shots.append(Shot(say("alone_words"), [*still, *line, *before, *lit, *words], 2.4))
-    shots.append(Shot(say("alone_out"), [*still, *line, *before, *lit, *words, *out], 2))
-    shots.append(Shot(say("alone_add"), [*still, *total, *before, *lit, *words], 2, 1.2))
-    if norm and not view.is_pre:
-        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit, *words], 2))
+    if view.finds:
+        shots.append(Shot(say("alone_find", token=stage.name), [*still, *_detectors(stage, view)], 3.2, 1.0))
+    shots.append(Shot(say("alone_out"), [*still, *line, *before, *lit, *out], 2))
+    if view.written is not None:
+        values, site = view.written
+        out = strip("out", 208, values, sized("normed", values), site, float(np.abs(values).max(initial=0)))
+        shots.append(Shot(say("alone_norm_written"), [*still, *line, *before, *lit, *out], 2.4))
+    shots.append(Shot(say("alone_add"), [*still, *total, *before, *lit], 2, 1.2))
+    if norm and view.norm_at == "post":
+        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit], 2.4))
     return shots
 
 
@@ -114,18 +138,50 @@ def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
     ]
 
 
-def _words(stage: Stage, view: Alone, slot: float) -> list[Mark]:
-    y = TOP + slot
-    return [
-        Text(
-            id=f"neuron.{n}",
-            text=f"{number}: {' '.join(short(word, 12) for word in words)}",
-            x=LEFT,
-            y=y + 17 * n,
-            size=12.5,
-        )
-        for n, (number, words) in enumerate(view.words)
-    ]
+def _detectors(stage: Stage, view: Alone) -> list[Mark]:
+    """The strongest neurons side by side: what each is on every token."""
+    marks: list[Mark] = []
+    across = 1 / len(view.finds)
+    for n, (number, values) in enumerate(view.finds):
+        left, top = n * across, float(np.abs(values).max()) or 1.0
+        marks.append(heading(f"find.{n}", stage.say("neuron", n=number), at(left, 4)))
+        for row, value in enumerate(values):
+            y = stage.y(row)
+            marks += [
+                Rect(
+                    id=f"find.{n}.{row}",
+                    x=at(left, 4),
+                    y=y + 2,
+                    width=wide(across * 0.55 * abs(float(value)) / top),
+                    height=stage.high - 4,
+                    fill="positive" if value >= 0 else "negative",
+                    opacity=0.75,
+                ),
+                Text(
+                    id=f"find.told.{n}.{row}",
+                    text=f"{value:.2f}".replace("-", "−"),
+                    x=at(left + across * 0.92),
+                    y=y + stage.high / 2,
+                    anchor="end",
+                    size=12,
+                    bold=row == stage.asking,
+                ),
+                Cells(
+                    id=f"find.cell.{n}.{row}",
+                    x=at(left, 4),
+                    y=y,
+                    width=wide(across * 0.92),
+                    height=stage.high,
+                    values=np.array([[value]]),
+                    look="blank",
+                    rows=(stage.labels[row],),
+                    columns=(stage.say("neuron", n=number),),
+                    where=Where(f"blocks.{view.layer}.ffn.act", (stage.first + row, number)),
+                    site=f"blocks.{view.layer}.ffn.act",
+                    walk=False,
+                ),
+            ]
+    return marks
 
 
 class Ride(NamedTuple):
@@ -140,10 +196,11 @@ class Ride(NamedTuple):
     guesses: tuple[tuple[str, float], ...]
 
 
-def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray) -> list[Shot]:
+def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray, one: Schema | None) -> list[Shot]:
+    """``one`` block drawn out, where it can be, and the ride through all."""
     say, still = stage.say, chips(stage)
     start = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
-    shots = []
+    shots = [] if one is None else [one_block(stage, one)]
     for n, depth in enumerate(view.depths):
         told = say("again_start") if n == 0 else say("again_block", n=depth - 1)
         guess = _read_off(stage, view, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from viz_model.topics.walk.pictures.stage import (
     chip,
     chips,
     heading,
+    lengths,
     rows,
     vector,
     wide,
@@ -34,6 +36,7 @@ class Answer(NamedTuple):
         guesses: the most probable tokens, with ``logits``.
         chosen: the token that is taken: the most probable; "" where none joins the text.
         then: what comes after that.
+        warmed: a temperature with the probabilities of ``guesses`` there; none where nothing is drawn.
         n_vocab: how many tokens there are.
     """
 
@@ -43,6 +46,7 @@ class Answer(NamedTuple):
     logits: tuple[float, ...]
     chosen: str
     then: tuple[Guess, ...]
+    warmed: tuple[tuple[float, tuple[float, ...]], ...]
     position: int
     n_vocab: int
 
@@ -91,6 +95,7 @@ def out(stage: Stage, view: Answer, sample: np.ndarray) -> list[Shot]:
         Shot(say("out_table", n=f"{view.n_vocab:,}"), [*still, line, table, frame, title], 2),
         Shot(say("out_logits"), [*still, line, *scores], 2, 1.2),
         Shot(say("out_softmax"), [*still, line, *chances], 2, 1.2),
+        *_warmed(stage, view, [*still, line]),
         Shot(say("out_pick" if view.chosen else "out_place", token=view.guesses[0].label), [*still, line, *picked], 2),
     ]
     if view.chosen:
@@ -102,57 +107,74 @@ def out(stage: Stage, view: Answer, sample: np.ndarray) -> list[Shot]:
     return shots
 
 
-class Broken(NamedTuple):
-    """The same tokens with and without a part.
-
-    Attributes:
-        guesses: as the model is.
-        without: what is taken out, and the probabilities of the same tokens then, with the first guess.
-    """
-
-    guesses: tuple[Guess, ...]
-    without: tuple[tuple[str, tuple[float, ...], str], ...]
-
-
-def broken(stage: Stage, view: Broken) -> list[Shot]:
-    say, still = stage.say, chips(stage)
-    shots = [Shot(say("break_whole"), [*still, *bars(stage, view.guesses, title=say("chances"), left=0.2)], 2)]
-    for name, chances, first in view.without:
+def _warmed(stage: Stage, view: Answer, still: list[Mark]) -> list[Shot]:
+    """The same tokens at other temperatures."""
+    shots = []
+    for t, chances in view.warmed:
         changed = [guess._replace(chance=chance) for guess, chance in zip(view.guesses, chances, strict=True)]
-        marks = bars(stage, changed, title=name, left=0.2)
-        for n, guess in enumerate(view.guesses):
-            marks.append(
-                Rect(
-                    id=f"before.{n}",
-                    x=at(0.2 + 0.8 * guess.chance, -1),
-                    y=TOP + 36 * n,
-                    width=2,
-                    height=28,
-                    fill="ink",
-                    opacity=0.6,
-                )
-            )
-        shots.append(Shot(say("break_without", what=name, first=first), [*still, *marks], 2.6, 1.2))
+        told = bars(stage, changed, title=stage.say("warmed", t=f"{t:g}"), left=0.36)
+        shots.append(Shot(stage.say("out_warmed", t=f"{t:g}"), [*still, *told], 2, 1.0))
     return shots
 
 
+class Broken(NamedTuple):
+    """The same tokens without a part.
+
+    Attributes:
+        name: of the part.
+        guesses: as the model is.
+        chances: of the same tokens without the part.
+        first: the first guess then.
+    """
+
+    name: str
+    guesses: tuple[Guess, ...]
+    chances: tuple[float, ...]
+    first: str
+
+
+def broken(stage: Stage, guesses: tuple[Guess, ...], view: Broken | None) -> list[Shot]:
+    """The model as it is, and then without a part, where one was taken out."""
+    say, still = stage.say, chips(stage)
+    whole = Shot(say("break_whole"), [*still, *bars(stage, guesses, title=say("chances"), left=0.2)], 1.6)
+    if view is None:
+        return [whole]
+    changed = [guess._replace(chance=chance) for guess, chance in zip(guesses, view.chances, strict=True)]
+    marks = bars(stage, changed, title=say("without", what=view.name), left=0.2)
+    marks += [
+        Rect(
+            id=f"before.{n}",
+            x=at(0.2 + 0.8 * guess.chance, -1),
+            y=TOP + 36 * n,
+            width=2,
+            height=28,
+            fill="ink",
+            opacity=0.6,
+        )
+        for n, guess in enumerate(guesses)
+    ]
+    return [whole, Shot(say("break_without", what=view.name, first=view.first), [*still, *marks], 2.6, 1.2)]
+
+
 class Learnt(NamedTuple):
-    """The loss of a training run: [P] steps and the mean loss there."""
+    """The loss of a training run: [P] steps and the mean loss there; and how many tokens the model chose among."""
 
     steps: np.ndarray
     loss: np.ndarray
+    n_vocab: int
 
 
 def learnt(stage: Stage, view: Learnt) -> list[Shot]:
     say, still = stage.say, chips(stage)
     low, high = 0.0, float(view.loss.max())
+    blind = {"n": f"{view.n_vocab:,}", "loss": f"{math.log(view.n_vocab):.1f}"}
     tall = stage.height - TOP - 40
     x = 0.1 + 0.86 * view.steps / view.steps.max()
     y = TOP + tall * (1 - (view.loss - low) / (high - low))
     axis: list[Mark] = [
         Path(
             id="axis",
-            x=_lengths(np.array([0.1, 0.1, 0.96])),
+            x=lengths(np.array([0.1, 0.1, 0.96])),
             y=points([0, 1, 1], pixels=tall) + np.array([0, TOP]),
             stroke="muted",
             thick=1,
@@ -182,14 +204,14 @@ def learnt(stage: Stage, view: Learnt) -> list[Shot]:
         shown = np.minimum(np.arange(len(x)), count - 1)
         return Path(
             id="curve",
-            x=_lengths(x[shown]),
+            x=lengths(x[shown]),
             y=np.stack([np.zeros(len(x)), y[shown]], -1).astype(np.float32),
             stroke="accent",
             thick=2,
         )
 
     return [
-        Shot(say("learnt_start"), [*still, *axis[:3], curve(2)], 1.6),
+        Shot(say("learnt_start", **blind), [*still, *axis[:3], curve(2)], 1.6),
         Shot(
             say("learnt_curve", first=f"{view.loss[0]:.1f}", last=f"{view.loss[-1]:.1f}"),
             [*still, *axis, curve(len(x))],
@@ -197,11 +219,6 @@ def learnt(stage: Stage, view: Learnt) -> list[Shot]:
             2.4,
         ),
     ]
-
-
-def _lengths(shares: np.ndarray) -> np.ndarray:
-    """Places in the room beside the chips: [N, 2]."""
-    return np.stack([shares, LEFT * (1 - shares)], axis=-1).astype(np.float32)
 
 
 def end(stage: Stage, stream: Stream, embedded: np.ndarray, guesses: tuple[Guess, ...]) -> list[Shot]:

@@ -27,6 +27,9 @@ Scheme = Literal["added", "turned", "biased", "none"]
 """How a model tells places apart: a wave that is added, queries and keys that are turned, scores that are pushed."""
 
 
+_ZOOMED = 8
+
+
 class Table(NamedTuple):
     """Rows of a learnt table.
 
@@ -122,11 +125,36 @@ def vectors(stage: Stage, view: Table) -> list[Shot]:
         Shot(say("vectors_pick"), [*still, table, frame, title, *links, *found], 1.6),
         Shot(say("vectors_slide"), [*still, table, frame, title, *slid], 1.8, 1.2),
     ]
+    if view.rows.size:
+        zoomed = _zoom(stage, view.rows[stage.asking], top)
+        shots.append(Shot(say("vectors_zoom", word=stage.name), [*still, *slid, *zoomed], 2.4, 1.2))
     if view.near:
         shots.append(
             Shot(say("vectors_near", word=stage.labels[view.word]), [*still, *slid, *_near(stage, view, top)], 2)
         )
     return shots
+
+
+def _zoom(stage: Stage, row: np.ndarray, top: float) -> list[Mark]:
+    """The first numbers of a row, written out."""
+    marks: list[Mark] = [heading("zoom", stage.say("zoom", word=short(stage.name)), at(0.56))]
+    for n, value in enumerate(row[:_ZOOMED]):
+        y = TOP + 34.0 * n
+        cell = vector(
+            f"zoom.{n}",
+            row[n : n + 1],
+            x=at(0.56),
+            y=y,
+            width=wide(0.2),
+            height=26,
+            top=top,
+            name=stage.name,
+            walk=False,
+        )
+        told = f"{value:.3f}".replace("-", "−")
+        marks += [cell, Text(id=f"zoom.told.{n}", text=told, x=at(0.92), y=y + 13, anchor="end", size=13)]
+    marks.append(Text(id="zoom.more", text="⋯", x=at(0.92), y=TOP + 34.0 * _ZOOMED + 4, anchor="end", size=13))
+    return marks
 
 
 def _near(stage: Stage, view: Table, top: float) -> list[Mark]:

@@ -89,6 +89,11 @@ def at(share: float, pixels: float = 0) -> Length:
     return share, LEFT * (1 - share) + pixels
 
 
+def lengths(shares: np.ndarray) -> np.ndarray:
+    """Places in the room beside the chips: [N, 2]."""
+    return np.stack([shares, LEFT * (1 - shares)], axis=-1).astype(np.float32)
+
+
 def wide(share: float, pixels: float = 0) -> Length:
     """That share of the room beside the chips."""
     return share, pixels - LEFT * share
@@ -265,7 +270,7 @@ def bars(
                 look="blank",
                 rows=(guess.label,),
                 columns=("",),
-                site="probs",
+                site="" if where is None else "probs",
                 where=where,
                 name=guess.label,
             ),

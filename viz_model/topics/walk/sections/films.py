@@ -12,6 +12,7 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
+from viz_model.config import NoNorm
 from viz_model.drawing.scene import Film, Frame
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
@@ -19,7 +20,7 @@ from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers.heads import of_layer
 from viz_model.topics.attribution.numbers.attribution import predicts
 from viz_model.topics.norm_placement.numbers.training_log import loss_curve
-from viz_model.topics.walk.choices import STOPS
+from viz_model.topics.walk.choices import HURTS, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.pictures import attention, block, ending, heads, lines, opening
 from viz_model.topics.walk.pictures.stage import Shot, Stage
@@ -68,7 +69,8 @@ def film(page: Page, stop: str, passed: tuple[str, ...], titles: tuple[str, ...]
         for shot in shots
     ]
     words = {name: page.words(f"control_{name}") for name in CONTROLS}
-    key = f"{stop}.{played}"
+    # Another place of the norms is told from the start.
+    key = f"{stop}.{played}.{page.trace.norm_at}" if stop == "again" else f"{stop}.{played}"
     return Film(key=key, frames=frames, stops=titles, stop=at, words=words, waits=played is None)
 
 
@@ -95,7 +97,8 @@ def _stream(page: Page, standing: Stage) -> list[Shot]:
 
 def _again(page: Page, standing: Stage) -> list[Shot]:
     trace, token = page.trace, page.token
-    return block.again(standing, views.ride(trace, token), views.stream(trace, token), views.embedded(trace, token))
+    ride, stream = views.ride(trace, token), views.stream(trace, token)
+    return block.again(standing, ride, stream, views.embedded(trace, token), views.schema(trace))
 
 
 def _out(page: Page, standing: Stage) -> list[Shot]:
@@ -124,11 +127,17 @@ def parts(page: Page) -> dict[str, Edit]:
     layer, head, side = page.view.layer, page.view.head, page.trace.side
     found: dict[str, Edit] = {
         "head": edits.AblateHead(layer=layer, head=head, side=side),
-        "ffn": edits.Skip(layer=layer, part="ffn", side=side),
         "attn": edits.Skip(layer=layer, part="attn", side=side),
+        "ffn": edits.Skip(layer=layer, part="ffn", side=side),
     }
     if views.scheme(page.trace) != "none":
         found["position"] = edits.NoPosition()
+    if head_of(page).has_mask:
+        found["mask"] = edits.NoMask(side=side)
+    if page.trace.config.scale_scores:
+        found["scale"] = edits.NoScale()
+    if not isinstance(page.trace.config.norm, NoNorm):
+        found["norm"] = edits.NoNorm()
     return found
 
 
@@ -141,17 +150,27 @@ def without(
     return views.chances(changed, token, ids)
 
 
-def broken(page: Page) -> ending.Broken:
-    """The model's guesses as it is, and without each part."""
+def broken(page: Page) -> dict[str, ending.Broken]:
+    """The model's guesses as it is, and without each part that may be taken out."""
     best = views.guesses(page.trace, page.token)
     ids = tuple(guess.id for guess in best)
     side = page.trace.stack.side
-    found = {
-        name: without(page.run_key, side, page.token, edits.write((*page.trace.edits, edit)), ids)
-        for name, edit in parts(page).items()
-    }
-    names = {name: page.words(f"without_{name}", layer=page.view.layer, head=page.view.head) for name in found}
-    return ending.Broken(best, tuple((names[name], *each) for name, each in found.items()))
+    found = {}
+    for name, edit in parts(page).items():
+        said = page.words(f"without_{name}", layer=page.view.layer, head=page.view.head)
+        changed = without(page.run_key, side, page.token, edits.write((*page.trace.edits, edit)), ids)
+        found[name] = ending.Broken(said, best, *changed)
+    return found
+
+
+def _broken(page: Page, standing: Stage) -> list[Shot]:
+    return ending.broken(standing, views.guesses(page.trace, page.token), broken(page).get(taken_out(page) or ""))
+
+
+def taken_out(page: Page) -> str | None:
+    """What the visitor has taken out, as far as this run has it."""
+    chosen = page.view.chosen(page.name, HURTS)
+    return chosen if chosen in parts(page) else None
 
 
 def _log(model: str) -> list[dict[str, object]]:
@@ -167,7 +186,10 @@ def _read(path: str) -> list[dict[str, object]]:
 def _learnt(page: Page, standing: Stage) -> list[Shot]:
     reports = _log(page.view.model)
     curve = loss_curve(reports, max(1, len(reports) // _POINTS))
-    return ending.learnt(standing, ending.Learnt(np.asarray(curve.steps), np.asarray(curve.mean)))
+    # The first line of the log by itself: a point is the mean of so many steps that the start would not be seen.
+    steps = np.array([reports[0]["step"], *curve.steps], dtype=float)
+    loss = np.array([reports[0]["loss"], *curve.mean], dtype=float)
+    return ending.learnt(standing, ending.Learnt(steps, loss, page.lm.config.n_vocab))
 
 
 def _end(page: Page, standing: Stage) -> list[Shot]:
@@ -190,7 +212,7 @@ _SHOTS: dict[str, Callable[[Page, Stage], list[Shot]]] = {
     "alone": lambda page, standing: block.alone(standing, views.alone(page.trace, page.token, page.view.layer)),
     "again": _again,
     "out": _out,
-    "break": lambda page, standing: ending.broken(standing, broken(page)),
+    "break": _broken,
     "learnt": _learnt,
     "end": _end,
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from viz_model.app import elements
+from viz_model.app import elements, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
@@ -47,8 +47,16 @@ def draw(page: Page, stop: str, question: Asked) -> None:
     is_gap = stop == "look" and page.lm.config.kind == "encoder"
     label = page.words("guess_gap" if is_gap else choice.name)
     elements.control(page, choice, st.pills, options, format_func=question.options.__getitem__, help=None, label=label)
-    if chosen is not None:
-        st.markdown(question.reply(chosen))
+    if chosen is None:
+        return
+    st.markdown(question.reply(chosen))
+    if stop == "break":
+        st.button(
+            page.words("undo"),
+            key="walk.undo",
+            icon=":material/undo:",
+            on_click=lambda: state.update(**state.choose(page.name, (choice, None))),
+        )
 
 
 def _next(page: Page) -> Asked | None:
@@ -132,20 +140,19 @@ def _block(page: Page) -> Asked | None:
 def _hurts(page: Page) -> Asked | None:
     if not predicts(page.trace):
         return None
+    best = views.guesses(page.trace, page.token, 1)[0]
     found = films.broken(page)
-    names = list(films.parts(page))
-    left = {name: chances[0] for name, (_, chances, _) in zip(names, found.without, strict=True)}
-    best = found.guesses[0]
+    left = {name: part.chances[0] for name, part in found.items()}
     worst = min(left, key=left.__getitem__)
-    labels = {name: label for name, (label, _, _) in zip(names, found.without, strict=True)}
 
     def reply(name: str) -> str:
         bits = {part: -math.log2(max(chance, 1e-12)) for part, chance in left.items()}
         values = {"best": literal(best.label), "before": percent(best.chance), "after": percent(left[name])}
-        values |= {"worst": labels[worst], "least": percent(left[worst])}
-        return claims.HURTS.says(page.t.language, Hurt(bits[name], bits[worst]), **values)
+        values |= {"worst": found[worst].name, "least": percent(left[worst])}
+        hurt = Hurt(bits[name], bits[worst], -math.log2(max(best.chance, 1e-12)))
+        return claims.HURTS.says(page.t.language, hurt, **values)
 
-    return Asked(labels, reply)
+    return Asked({name: page.words(f"part_{name}", head=page.view.head) for name in found}, reply)
 
 
 _ASKED: dict[str, Callable[[Page], Asked | None]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import describe, elements, frame, state
+from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.walk.choices import STOP, STOPS
@@ -32,12 +32,15 @@ DOORS = {
 }
 """The page of each stop's stage."""
 
+GPT3 = 175e9
+"""Parameters of GPT-3 as published (Brown et al. 2020, table 2.1)."""
+
 LAST_DOORS = ("overview", "attention", "ablations", "training_lab")
 
 
 def section(page: Page) -> None:
     passed = films.stops(page)
-    asked = STOPS.index(page.chosen(STOP))
+    asked = STOPS.index(page.chosen(STOP) or STOPS[0])
     stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
     titles = tuple(page.words(f"stop_{name}") for name in passed)
     question = guesses.asked(page, stop)
@@ -46,6 +49,8 @@ def section(page: Page) -> None:
     with beside, st.container(key="walk_text", gap="small"):
         st.header(titles[passed.index(stop)], anchor=False)
         st.markdown(_told(page, stop))
+        if stop == "again" and page.lm.twin and page.view.lesson is None:
+            sidebar.norm_toggle(page.view, page.lm, page.t, "walk.norm_at", hidden=True)
         if question is not None:
             guesses.draw(page, stop, question)
     with stage, st.container(key="walk_stage", gap="small"):
@@ -74,8 +79,14 @@ def _told(page: Page, stop: str) -> str:
     }
     values |= {"n": len(trace), "model": literal(page.view.model)}
     if stop == "look":
+        values["times"] = _rounded(GPT3 / sum(weight.numel() for weight in page.lm.model.parameters()))
         values["card"] = describe.model(page.view.model, page.lm, page.t)
     return page.t.prose(f"{page.text_key}.{stop}" if kind is None else f"{page.text_key}.{stop}_{kind}", **values)
+
+
+def _rounded(n: float) -> str:
+    """A number to two digits."""
+    return f"{float(f'{n:.2g}'):,g}"
 
 
 def _go(page: Page, passed: tuple[str, ...], told: Any) -> None:

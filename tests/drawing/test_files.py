@@ -1,0 +1,129 @@
+"""A picture is written to files of every format, with what it says in them, and its numbers to a table."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pypdfium2
+import pytest
+import scenes
+from coloraide import Color
+from svg_files import scene
+
+from viz_model.drawing import plot, theme
+from viz_model.drawing.palettes import PALETTES
+from viz_model.drawing.scene import Cells, Labels, Scene, Text, files
+from viz_model.drawing.scene.files import written
+from viz_model.drawing.scene.numbers import numbers
+from viz_model.drawing.sheet import Sheet, bar, heatmap, scatter
+
+CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
+
+
+def picture() -> Scene:
+    values = np.array([[0.1, np.nan], [1 / 3, 2 / 3]], np.float32)
+    return scene(
+        Cells(id="c", x=60, y=10, width=(1, -60), height=40, values=values, rows=["The", "猫"], columns=["a", "b"]),
+        Labels(id="l", texts=["The", "猫"], x=54, y=10, length=40, along="y", mono=True),
+        Text(id="t", text="注意力 √dₖ −1", x=60, y=70),
+    )
+
+
+def pdf_of(data: bytes) -> tuple[str, tuple[float, float]]:
+    """The text of the only page of a PDF, and its size in points."""
+    (page,) = pypdfium2.PdfDocument(data)
+    return page.get_textpage().get_text_range(), page.get_size()
+
+
+def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
+    said, (width, height) = pdf_of(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    assert width == pytest.approx(85 / 25.4 * 72, abs=0.1) and height > 75
+    assert {"注意力 √dₖ −1", "猫", "The"} <= set(re.split(r"[\r\n]+", said))
+    assert re.sub(r"\s", "", CAPTION) in re.sub(r"\s", "", said), "the caption is there to the end of its link"
+
+
+def test_a_png_has_two_pixels_for_one() -> None:
+    data = written(picture(), "png", width=400)
+    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 800
+
+
+def test_an_svg_names_its_size_in_millimetres_and_its_caption() -> None:
+    root = ET.fromstring(written(picture(), "svg", width_mm=85, caption=CAPTION))
+    assert root.get("width") == "85mm" and str(root.get("viewBox")).startswith("0 0 321.26 ")
+    lines = [part.text or "" for part in root.iter("{http://www.w3.org/2000/svg}text") if part.get("font-size") == "11"]
+    assert "".join(lines).replace(" ", "") == CAPTION.replace(" ", "")
+
+
+def test_an_html_file_has_the_theme_that_was_asked_for_or_that_of_its_reader() -> None:
+    inks = {name: f"--st-text-color: {PALETTES[name]['ink']}" for name in PALETTES}
+    own = written(picture(), "html", caption="<b>", lang="zh").decode()
+    assert inks["light"] in own and inks["dark"] in own and "<p>&lt;b&gt;</p>" in own
+    printed = written(picture(), "html", theme="paper").decode()
+    assert inks["dark"] not in printed and printed.count(inks["paper"]) == 2 and "color-scheme: light;" in printed
+    (data,) = re.findall(r'atob\("([^"]+)"\)', printed)
+    palette = scenes.read(base64.b64decode(data)).header["palette"]
+    assert palette == {"light": PALETTES["paper"], "dark": PALETTES["paper"]}
+
+
+def test_chinese_without_a_font_for_it_is_refused_and_english_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "has_chinese", lambda: False)
+    with pytest.raises(files.NoFont, match="save as SVG or HTML"):
+        written(picture(), "pdf")
+    assert written(scene(Text(id="t", text="English")), "pdf").startswith(b"%PDF")
+    assert "猫" in written(picture(), "svg").decode()
+
+
+def table(scene: Scene) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(numbers(scene))))
+
+
+def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
+    lines = table(picture())
+    assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
+    assert lines[1]["value"] == ""
+    assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
+
+
+def test_a_table_of_a_plot_holds_cells_bars_and_lines_and_no_colour_bar() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+    sheet = Sheet(heatmap(z=values, name="heat", coloraxis="coloraxis"))
+    sheet.update_layout(coloraxis={"colorscale": theme.diverging(), "cmin": -3.0, "cmax": 3.0})
+    found = table(plot.scene(sheet, "id", "title"))
+    assert sorted(float(line["value"]) for line in found) == sorted(float(str(value)) for value in values.flat)
+
+    more: list[dict[str, Any]] = [
+        bar(x=[0.25, None], y=["a", "b"], orientation="h", name="bars"),
+        scatter(x=[0, 1], y=np.array([1 / 3, 2]), name="<b>line</b>"),
+        scatter(x=[0, 1], y=[0, 0], hoverinfo="skip"),
+    ]
+    lines = table(plot.scene(Sheet(*more), "id", "title"))
+    assert [tuple(line.values()) for line in lines] == [
+        ("bars", "", "a", "0.25"),
+        ("bars", "", "b", ""),
+        ("line", "", "0", str(1 / 3)),
+        ("line", "", "1", "2.0"),
+    ]
+
+
+@pytest.mark.parametrize("sight", [None, "protan", "deutan", "tritan"])
+def test_hues_on_paper_are_seen_and_told_apart(sight: str | None) -> None:
+    hues = {hue for role, hue in PALETTES["paper"].items() if role in theme.ROLES or role.startswith("token")}
+    assert len(hues) == len({*theme.ROLES.values(), *theme.TOKENS})
+    assert min(Color(hue).contrast("white") for hue in hues) >= 3
+    close = {
+        (one, other): round(apart, 1)
+        for one, other in combinations(sorted(hues), 2)
+        if (apart := seen(one, sight).delta_e(seen(other, sight), method="2000")) < 10
+    }
+    assert not close
+
+
+def seen(hue: str, sight: str | None) -> Color:
+    return Color(hue) if sight is None else Color(hue).filter(sight, method="machado").clip("srgb")
