@@ -2,11 +2,11 @@
 import { interpolateNumber } from "d3-interpolate"
 import { caseOf, measure, resolve } from "./cases.js"
 import { paintCells } from "./cells.js"
+import { corner } from "./corner.js"
 import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
-import { offerNumbers } from "./tables.js"
 import { targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
@@ -78,7 +78,7 @@ export function draw(made, moves, isMeasured = true) {
   const widths = present.map(panel => asks ? panel.box.clientWidth : panel.width), pace = moves ? made.root.pace ?? MOVE : 0
   made.present = present
   present.forEach((panel, n) => render(made, panel, { width: widths[n], moves: pace, colours, again: again && colours === panel.colours }))
-  offerNumbers(made.root, made)
+  corner(made.root, made)
 }
 
 function panelsOf(made) {

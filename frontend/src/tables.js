@@ -1,4 +1,4 @@
-// The numbers of a picture as tables in a window of their own, opened by a button under the picture.
+// The numbers of a picture as tables in a window of their own.
 import { act, asks, told } from "./targets.js"
 import { minus } from "./writing.js"
 
@@ -80,7 +80,7 @@ const acting = (made, panel, looked) => asks(made, panel, looked)
   ? () => act(made, panel, panel.targets.find(target => target.id === looked.id), looked) : null
 
 // The window with the numbers of a picture. Closed, the keyboard is back where it was.
-function openNumbers(root, made, words) {
+export function openNumbers(root, made, words) {
   const close = element("button", { textContent: words.close, className: "close", type: "button" })
   const heading = element("h2", { textContent: made.at(made.header.title), id: "numbers-title" }), dialog = element("dialog", { className: "numbers" })
   const closing = (row, c) => {
@@ -102,13 +102,4 @@ function captionOf(table, words) {
   return [table.name, table.rows.length < table.all ? part : ""].filter(Boolean).join(" · ")
 }
 
-// A button for a picture that has numbers and words to say so.
-export function offerNumbers(root, made) {
-  const words = made.at(made.header.words)
-  if (!words.open || !made.panels.some(panel => [...panel.drawn.values()].some(hasNumbers))) return made.numbers?.remove()
-  made.numbers ??= element("button", { className: "figure-numbers", type: "button", textContent: words.open })
-  made.numbers.setAttribute("aria-label", `${words.open}: ${made.at(made.header.title)}`)
-  made.numbers.setAttribute("aria-haspopup", "dialog")
-  made.numbers.onclick = () => openNumbers(root, made, words)
-  if (made.numbers.parentNode !== root) root.append(made.numbers)
-}
+export const hasTables = made => made.panels.some(panel => [...panel.drawn.values()].some(hasNumbers))

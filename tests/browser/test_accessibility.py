@@ -140,7 +140,7 @@ def test_a_figure_has_its_numbers_one_key_away(visit: Visit) -> None:
     """Reached by Tab, opened by Enter, walked with the arrows; a number asks how it was made; Escape leads back."""
     page = visit("/next_token", text="Once upon a time")
     button = page.locator("[data-testid=stMain] .figure-numbers").first
-    title = button.evaluate("button => button.parentNode.querySelector('.flow').getAttribute('aria-label')")
+    title = button.evaluate("button => button.closest('.viz').querySelector('.flow').getAttribute('aria-label')")
     assert title and button.get_attribute("aria-label") == f"Numbers: {title}"
     button.focus()
     page.keyboard.press("Enter")

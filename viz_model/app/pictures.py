@@ -52,7 +52,7 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
     kept: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
     here = tuple(_index(page, name) for name in by)
     others = tuple(sorted(state.current().choices.items()))  # a part that runs alone has the page of before
-    same = (page.run_key, page.name, page.trace.side, page.t.language, others)
+    same = (page.run_key, page.name, page.trace.side, page.t.language, others, page.view.present)
     for stale in [name for name, picture in kept.items() if picture.of[:2] != same[:2]]:
         del kept[stale]  # of another page, or another run
     known = kept.get(key)

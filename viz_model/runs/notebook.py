@@ -15,6 +15,7 @@ from typing import Any
 
 from viz_model.model import sites
 from viz_model.model.sites import Site
+from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.values import code
 from viz_model.values.leaves import Given, Index
@@ -53,13 +54,13 @@ def preamble(trace: Trace, model: str) -> tuple[str, ...]:
         "import torch",
         "import viz_model as vm",
         f"lm = vm.load({model!r})",
-        f"trace, w = {_call(trace)}, lm.model.get_parameter",
+        f"trace, w = {call(trace)}, lm.model.get_parameter",
         "def same(found, name):",
         "    print(name, torch.allclose(found, trace[name], atol=1e-4, rtol=1e-4))",
     )
 
 
-def _call(trace: Trace) -> str:
+def call(trace: Trace) -> str:
     """Python that makes this run again, with a model called ``lm``."""
     said = [repr(trace.text) if trace.text is not None else f"ids={list(trace.ids)}"]
     language = trace.target_language
@@ -72,6 +73,7 @@ def _call(trace: Trace) -> str:
         said.append(f"segments={list(trace.segments)}")
     cut = [len(ids or ()) for ids, n in ((trace.ids, trace.n_dropped), (trace.target_ids, trace.n_target_dropped)) if n]
     said += [f"max_tokens={max(cut)}"] if cut else []
+    said += [f"edits=vm.edits.parse({edits.write(trace.edits)!r})"] if trace.edits else []
     return f"lm.trace({', '.join(said)})"
 
 

@@ -1,4 +1,7 @@
-"""Pictures of a page, each with what it shows in words; a click on a cell asks how its number was made."""
+"""Pictures of a page, each with what it shows in words; a click on a cell asks how its number was made.
+
+In the corner of each is the menu that saves it (:mod:`viz_model.app.saving`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, pictures
+from viz_model.app import components, derivation, pictures, saving
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.pictures import DIMENSIONS, Dimension
@@ -36,13 +39,14 @@ def figure(
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
+    python: str = "",
 ) -> None:
     """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
     A sheet that is given as it is belongs to this selection alone; a function makes the one of any. A click on a
     cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the derivation of that number.
     Without ``own`` the figure is of another run than the page's. ``on_pick`` is called with the ``customdata`` of
-    a mark that is clicked.
+    a mark that is clicked. ``python`` is as in :func:`picture`.
     """
 
     def known(cells: Cells) -> Cells | None:
@@ -60,7 +64,7 @@ def figure(
         said = [page.t(f"common.{_NOTES[name]}", **values) for name, values in notes.items()]
         return replace(made, note=" ".join(said))
 
-    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick)
+    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own, python=python)
 
 
 def picture(
@@ -70,29 +74,46 @@ def picture(
     *,
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
+    own: bool = True,
+    python: str = "",
+    of: saving.Of | None = None,
 ) -> None:
-    """Draw a scene that answers in the frame of the click.
+    """Draw a scene that answers in the frame of the click, with the menu to save it.
 
     Args:
         draw: the scene for the layer, head and token of the page that it is given; None where there is none of
             another selection. Its name is ``id``.
         by: those of them that make a difference to it.
+        own: whether it is of the page's run.
+        python, of: how to have it again (:func:`viz_model.app.saving.answer`).
     """
     key = f"{page.text_key}.{key}"
-    data = pictures.of(page, draw, key, tuple(name for name in by if name not in page.without))
-    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked)
+
+    def offered(page: Page) -> Scene | None:
+        scene = draw(page)
+        return None if scene is None else saving.offered(scene, page)
+
+    data = pictures.of(page, offered, key, tuple(name for name in by if name not in page.without))
+    menu = saving.ask(page.name, key)
+    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
+    saving.answer(page, lambda _: draw(page), key, own=own, python=python, of=of)
 
 
 def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:
-    """Draw a film; ``on_pick`` is told where the visitor goes on."""
+    """Draw a film; ``on_pick`` is told where the visitor goes on. Its menu saves the frame that stands there."""
+    key = f"{page.text_key}.{key}"
 
     def named(scene: Scene) -> Scene:
         panels = [replace(panel, marks=[_named(page, mark) for mark in panel.marks]) for panel in scene.panels]
         return replace(scene, panels=panels)
 
-    frames = [replace(frame, scene=named(frame.scene)) for frame in made.frames]
-    data = replace(made, frames=frames).encode()
-    components.picture(data, key=f"{page.text_key}.{key}", on_pick=on_pick, on_ask=derivation.picked)
+    scenes = [named(frame.scene) for frame in made.frames]
+    frames = [
+        replace(frame, scene=saving.offered(scene, page)) for frame, scene in zip(made.frames, scenes, strict=True)
+    ]
+    data, menu = replace(made, frames=frames).encode(), saving.ask(page.name, key)
+    components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
+    saving.answer(page, lambda frame: scenes[min(frame, len(scenes) - 1)], key)
 
 
 def heat_rows(
@@ -103,8 +124,9 @@ def heat_rows(
     *,
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
+    python: str = "",
 ) -> None:
-    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` as in :func:`picture`.
+    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` and ``python`` as in :func:`picture`.
 
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """
@@ -120,7 +142,7 @@ def heat_rows(
         pooled = drawn.pool != Pool()
         return replace(made, note=page.t("common.pooled", **drawn.pool._asdict()) if pooled else "")
 
-    picture(page, draw, key, by=by if callable(view) else ())
+    picture(page, draw, key, by=by if callable(view) else (), own=own, python=python)
 
 
 def source(page: Page, *names: str) -> None:

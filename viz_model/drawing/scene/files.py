@@ -25,6 +25,9 @@ MEDIA_TYPES: dict[Format, str] = {
     "html": "text/html",
 }
 
+TYPESET: tuple[Format, ...] = ("pdf", "png")
+"""Those that take the fonts of this machine."""
+
 SHARP = 2.0
 """Pixels of a PNG for each of the picture's."""
 
@@ -91,7 +94,7 @@ def _svg(scene: Scene, width: float, theme: Theme | None, caption: str, *, in_mm
 
 
 def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: str) -> bytes:
-    if _CHINESE.search(picture.decode()) and not has_chinese():
+    if not can_typeset(picture.decode()):
         raise NoFont(
             "no font on this machine has Chinese characters: install one (on Debian and Ubuntu fonts-noto-cjk), "
             "or save as SVG or HTML"
@@ -117,3 +120,8 @@ def _fonts() -> typst.Fonts:
 def has_chinese() -> bool:
     """Whether a font of this machine is known to have Chinese characters."""
     return any(_CHINESE_FONTS.search(family) for family in _fonts().families())
+
+
+def can_typeset(picture: str) -> bool:
+    """Whether this machine has the fonts for an SVG."""
+    return has_chinese() or _CHINESE.search(picture) is None

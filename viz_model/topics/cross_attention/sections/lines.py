@@ -7,6 +7,7 @@ import streamlit as st
 from viz_model.app import elements, state
 from viz_model.app.page import Page
 from viz_model.drawing import lines
+from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
 from viz_model.topics.attention.claims import STRONGEST
 from viz_model.topics.attention.numbers.heads import largest
@@ -31,7 +32,7 @@ def section(weights: Weights) -> None:
                 seen(page), "cross_attention.lines", page.words("lines_title"), names, picks="token" in page.without
             )
 
-        elements.picture(page, drawn, "lines", on_pick=follow)
+        elements.picture(page, drawn, "lines", on_pick=follow, of=_shown if weights.shown == "head" else None)
         view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
@@ -40,6 +41,10 @@ def section(weights: Weights) -> None:
         elements.see(page, f"see_{weights.shown}", **weights.facts)
         if view.weights.shape != pattern.shape:
             st.caption(page.words("window", share=f"{view.share:.0%}"))
+
+
+def _shown(page: Page) -> tuple[Cells]:
+    return (Cells(page.at("cross.pattern"), (page.view.head, ROW, COLUMN)),)
 
 
 def follow(position: int) -> None:

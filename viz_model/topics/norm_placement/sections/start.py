@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
-from viz_model.app import components, elements
+from viz_model.app import components, elements, saving, state
 from viz_model.app.texts import Texts
 from viz_model.drawing import plot
-from viz_model.drawing.scene import encode
+from viz_model.drawing.scene import Scene, encode
 from viz_model.topics.block.numbers.depth import PLACES, THEORY
 from viz_model.topics.norm_placement import claims
 from viz_model.topics.norm_placement.pictures import look, start
@@ -16,12 +18,28 @@ from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.fresh import gradients_at_start
 
 PAGE = "norm_placement"
+FIGURES = ("start", "by_block")
 
 
 def section(shown: Comparison) -> None:
     st.subheader(shown.page.words("part_start"), anchor=False)
     elements.see(shown.page, "part_start")
     _measured(shown.page.t)
+    for name in FIGURES:
+        saving.answer(shown.page, partial(_saved, name, shown.page.t), f"{PAGE}.{name}", own=False)
+
+
+def _scene(name: str, view: start.StartView, t: Texts) -> Scene:
+    depth, axis, block = (t(f"{PAGE}.{key}") for key in ("depth", "w2_gradient", "block"))
+    if name == "start":
+        figure = start.draw_start(view, depth, axis, t(f"{PAGE}.theory"))
+    else:
+        figure = start.draw_by_block(view, block, axis)
+    return plot.scene(figure, f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt"))
+
+
+def _saved(name: str, t: Texts, _: int) -> Scene:
+    return _scene(name, start.StartView.of(gradients_at_start()), t)
 
 
 # In parallel, because the first visitor of a server waits seconds for it. Of the page it is given
@@ -38,17 +56,14 @@ def _measured(t: Texts) -> None:
         ends = claims.Across(float(blocks[0]), float(blocks[-1]))
         facts[f"{at}_law"] = claims.EXPONENT.says(t.language, theory, theory=facts[f"{at}_theory"])
         facts[f"{at}_ends"] = claims.BLOCKS.says(t.language, ends, blocks=facts[f"{at}_blocks"])
-    depth, axis, block = (t(f"{PAGE}.{key}") for key in ("depth", "w2_gradient", "block"))
-    figures = {
-        "start": start.draw_start(view, depth, axis, t(f"{PAGE}.theory")),
-        "by_block": start.draw_by_block(view, block, axis),
-    }
     with place.container():
-        for column, (name, figure) in zip(st.columns(2, gap="large"), figures.items(), strict=True):
+        for column, name in zip(st.columns(2, gap="large"), FIGURES, strict=True):
             with column:
                 st.markdown(f"#### {t(f'{PAGE}.{name}_title', **facts)}")
-                key, alt = f"{PAGE}.{name}", t(f"{PAGE}.{name}_alt")
-                components.picture(encode(plot.scene(figure, key, alt)), key=key)
+                # A menu cannot be opened here, beside the page's own run: its body opens it.
+                key = f"{PAGE}.{name}"
+                scene, menu = saving.with_menu(_scene(name, view, t), t), saving.ask(PAGE, key, state.BODY)
+                components.picture(encode(scene), key=key, on_menu=menu)
                 st.markdown(t.prose(f"{PAGE}.{name}", **facts))
         with st.expander(t(f"{PAGE}.start_why")):
             st.markdown(t.prose(f"{PAGE}.start_why", **facts))

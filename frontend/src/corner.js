@@ -1,0 +1,63 @@
+// What stands in the corner of a picture: its numbers as tables, and the menu to save it.
+import { hasTables, openNumbers } from "./tables.js"
+
+const SVG = "http://www.w3.org/2000/svg"
+const LONGEST = 20000 // ms until a menu that was asked for is no longer expected
+
+// After the picture in the order of the keyboard. Words that are not given have no button: a file has no menu.
+export function corner(root, made) {
+  const words = made.at(made.header.words), title = made.at(made.header.title)
+  made.corner ??= Object.assign(document.createElement("div"), { className: "corner" })
+  if (made.corner.parentNode !== root) root.append(made.corner)
+  root.classList.add("cornered")
+  const numbers = offered(made, "numbers", words.open && hasTables(made) && `${words.open}: ${title}`, () => openNumbers(root, made, words))
+  if (numbers && numbers.textContent !== words.open) numbers.textContent = words.open
+  const menu = offered(made, "menu", words.menu && `${words.menu}: ${title}`, () => {
+    made.tell("menu", { frame: root.frame ?? 0 })
+    keep(made.corner.querySelector(".figure-menu"))
+  })
+  if (menu && !menu.firstChild) menu.append(sign())
+  if (menu) menu.title = words.menu
+}
+
+// The menu is a dialog of the page, which gives the focus back to what had it, but does not see what has it within a
+// picture. While a file is made its button is disabled and loses the focus: Escape would find no dialog then.
+function keep(button) {
+  const find = () => document.querySelector("[role=dialog]"), leave = new AbortController()
+  let isOpen = false
+  const watcher = new MutationObserver(() => {
+    if (find()) isOpen = true
+    else if (isOpen) {
+      end()
+      button.focus()
+    }
+  })
+  const lost = () => requestAnimationFrame(() => document.activeElement === document.body && find()?.focus())
+  const end = () => {
+    watcher.disconnect()
+    leave.abort()
+  }
+  watcher.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] })
+  document.addEventListener("focusout", lost, { signal: leave.signal })
+  setTimeout(() => isOpen || end(), LONGEST)
+}
+
+// An arrow onto a tray.
+function sign() {
+  const drawn = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path")
+  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" })) drawn.setAttribute(name, value)
+  path.setAttribute("d", "M8 2v8M4.8 7 8 10.2 11.2 7M2.5 11.5V13a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1v-1.5")
+  drawn.append(path)
+  return drawn
+}
+
+function offered({ corner }, name, label, act) {
+  const known = corner.querySelector(`.figure-${name}`)
+  if (!label) return void known?.remove()
+  const button = known ?? Object.assign(document.createElement("button"), { className: `figure-${name}`, type: "button" })
+  if (!known) corner[name === "numbers" ? "prepend" : "append"](button)
+  button.setAttribute("aria-label", label)
+  button.setAttribute("aria-haspopup", "dialog")
+  button.onclick = act
+  return button
+}

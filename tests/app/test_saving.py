@@ -1,0 +1,222 @@
+"""The menu of a picture: what its files say, that its numbers are the run's, and that its Python makes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import numpy as np
+import pytest
+import torch
+from app_driver import open_page, tell
+from streamlit.testing.v1 import AppTest
+from tiers import some
+from tiny_models import language_model, tiny_config
+
+import viz_model as vm
+from viz_model.app import python_lines, runs, saving
+from viz_model.app.frame import SECTIONS
+from viz_model.app.page import Page
+from viz_model.app.python_lines import Shown
+from viz_model.app.saving import Saved
+from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
+from viz_model.drawing.scene import Cells as Mark
+from viz_model.drawing.scene import Panel, Scene
+from viz_model.drawing.scene.numbers import numbers
+from viz_model.runs.trace import Trace
+
+CHOSEN = {"model": "story-pre-ln", "text": "The cat sat", "layer": "1", "head": "3", "token": "1", "lang": "en"}
+
+Menus = list[Saved]
+
+
+@pytest.fixture
+def menus(monkeypatch: pytest.MonkeyPatch) -> Menus:
+    """What every menu offers that is opened."""
+    found: Menus = []
+    show = saving._open
+
+    def opened(saved: Saved, t: Any) -> None:
+        found.append(saved)
+        show(saved, t)
+
+    monkeypatch.setattr(saving, "_open", opened)
+    return found
+
+
+def ran(code: str) -> list[np.ndarray]:
+    """What lines of Python call ``numbers``."""
+    names: dict[str, Any] = {}
+    with torch.no_grad():
+        exec(compile(code, "code of a picture", "exec"), names)
+    made = names["numbers"]
+    return [one.numpy() for one in (made if isinstance(made, list) else [made])]
+
+
+def files(app: AppTest) -> list[str]:
+    """The labels of the files that a menu offers."""
+    protos = [button.proto for button in app.get("download_button")]
+    return [proto.label for proto in protos if "-saving." in proto.id]
+
+
+def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
+    app = open_page("attention", CHOSEN)
+    assert not files(app)
+    tell(app, "attention.grid", "menu", {"frame": 0})
+    (saved,) = menus
+    run = vm.load("story-pre-ln").trace("The cat sat")
+    pattern = run["blocks.1.attn.pattern"].numpy()
+
+    title, *parts, link = saved.caption.split(" · ")
+    assert title == "All heads of layer 1" and parts == [
+        "story-pre-ln",
+        "“The cat sat”",
+        "attention pattern, blocks.1.attn.pattern [6 × 3 × 3]",
+    ]
+    assert parse_qs(urlparse(link).query) == {name: [value] for name, value in CHOSEN.items()}
+    rows = list(csv.reader(io.StringIO(numbers(saved.scene))))[1:]
+    read = np.array([float(value or 0) for *_, value in rows], np.float32).reshape(pattern.shape)
+    assert np.array_equal(read, pattern), "the very same numbers, a masked one empty"
+    assert {row[0] for row in rows} and len(rows) == pattern.size
+
+    heads = np.load(io.BytesIO(saving.all_heads(saved.run, saved.heads)))
+    assert list(heads) == [f"blocks.{layer}.attn.pattern" for layer in range(4)] and saved.layer is None
+    for name in heads:
+        assert np.array_equal(heads[name], run[name].numpy())
+    (made,) = ran(saved.code)
+    assert np.array_equal(made, pattern)
+
+    shown = [part.value for part in app.code]
+    assert saved.code in shown and saved.address in shown and "embed=true" in saved.frame and saved.frame in shown
+    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "All heads of all layers (NPZ)"]
+    assert saved.name == "story-pre-ln-attention-grid-layer1-head3-token1"
+    assert "menu" not in saved.scene.words, "a file has no menu"
+
+
+def test_a_caption_tells_of_changes_and_a_frame_of_a_film_is_saved(menus: Menus) -> None:
+    app = open_page("attention", {**CHOSEN, "lang": "zh", "edits": "head-off.0.1", "door_large": "1"})
+    tell(app, "attention.head", "menu", {"frame": "nonsense"})
+    assert "attention.head" in app.session_state[saving._ASKED] and "运行经过修改" in menus[0].caption
+    (made,) = ran(menus[0].code)
+    marks = [mark for panel in menus[0].scene.panels for mark in panel.marks if isinstance(mark, Mark)]
+    (mark,) = (mark for mark in marks if mark.where is not None)
+    seen = np.isfinite(mark.values)
+    assert np.array_equal(made[seen], mark.values[seen]), "of the changed run"
+
+    app = open_page(
+        "walk", {"model": "story-pre-ln", "text": "The cat sat", "lang": "en", "stop": "shares", "token": "2"}
+    )
+    for frame in (0, 99):
+        tell(app, "walk.film", "menu", {"frame": frame})
+    first, last = menus[-2:]
+    assert first.scene.id == last.scene.id and first.scene != last.scene
+    assert first.caption.startswith("Shares") or "“The cat sat”" in first.caption
+
+
+def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("cost", CHOSEN)
+    tell(app, "cost.shares", "menu", {"frame": 0})
+    assert "page “" in menus[0].caption and "opened with story-pre-ln and “The cat sat”" in menus[0].caption
+    assert not menus[0].code and not menus[0].heads
+    assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)"]
+
+    own = runs.Kept(vm.load("story-pre-ln"), "mine")
+    monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
+    app = open_page("attention", CHOSEN)
+    tell(app, "attention.head", "menu", {"frame": 0})
+    assert (
+        not menus[-1].code
+        and not menus[-1].address
+        and "http" not in menus[-1].caption
+        and " · mine · " in menus[-1].caption
+    )
+    assert any("for you alone" in part.value for part in app.caption)
+
+
+def test_of_a_long_run_the_heads_of_one_layer_or_none(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = 6 * 3 * 3 * 4
+    for most, names in ((4 * layer, 4), (layer, 1), (layer - 1, 0)):
+        monkeypatch.setattr(saving, "MOST_BYTES", most)
+        tell(open_page("attention", CHOSEN), "attention.grid", "menu", {"frame": 0})
+        assert len(menus[-1].heads) == names
+    assert menus[-2].layer == 1 and menus[-2].heads == ("blocks.1.attn.pattern",)
+
+
+SIX = language_model(tiny_config()).trace(ids=list(range(6)))
+WHERE: list[tuple[Cells, tuple[int, int], str]] = [
+    (Cells("blocks.0.attn.pattern", (2, ROW, COLUMN)), (6, 6), "[2]"),
+    (Cells("blocks.0.attn.pattern", (2, COLUMN, ROW)), (6, 6), "[2].T"),
+    (Cells("blocks.0.attn.pattern", (ROW, 1, COLUMN)), (3, 4), "[:, 1, :4]"),
+    (Cells("blocks.0.attn.pattern", (1, ROW, COLUMN), (2, 3), (0, 1, 2)), (2, 3), "[1, 2:4, :3]"),
+    (Cells("blocks.0.attn.q", (1, ROW, COLUMN), (5, 4, 3), (7, 1)), (3, 2), "[1][[5, 4, 3]][:, [7, 1]]"),
+    (Cells("blocks.0.ffn.act", (4, COLUMN)), (1, 40), "[4]"),
+    (Cells("probs", (COLUMN, BESIDE), (0, 1, 2), beside=(5, 9, 5)), (1, 3), "[[0, 1, 2], [5, 9, 5]]"),
+    (
+        Cells("blocks.0.attn.z", (BESIDE, 3, COLUMN), tuple(), tuple(range(8)) * 3, (0,) * 8 + (1,) * 8 + (2,) * 8),
+        (1, 24),
+        "[:, 3].flatten()",
+    ),
+]
+
+
+@pytest.mark.parametrize(("where", "size", "index"), WHERE)
+def test_an_index_gives_the_cells(where: Cells, size: tuple[int, int], index: str) -> None:
+    (line,) = python_lines.expressions([Shown(where, size)], SIX)
+    assert line == f'trace["{where.site}"]{index}'
+    made = np.atleast_2d(eval(line, {"trace": SIX}).numpy())
+    places = [[where.at(row, column) for column in range(size[1])] for row in range(size[0])]
+    wanted = [[float(SIX[place[0]][place[1]]) for place in row if place is not None] for row in places]
+    assert np.array_equal(made, np.array(wanted, np.float32))
+
+
+def test_rows_of_one_value_are_one_line_and_long_lists_are_none() -> None:
+    rows = [Shown(Cells("blocks.1.attn.z", (head, 4, COLUMN)), (1, 8)) for head in range(3)]
+    sum_of = Shown(Cells("blocks.1.attn.out", (4, COLUMN)), (1, 24))
+    assert python_lines.expressions([*rows, sum_of], SIX) == [
+        'trace["blocks.1.attn.z"][:, 4]',
+        'trace["blocks.1.attn.out"][4]',
+    ]
+    many = tuple(range(0, 2 * python_lines.MOST_LISTED + 2, 2))
+    assert not python_lines.expressions([Shown(Cells("probs", (ROW, 0), many), (len(many), 1))], SIX)
+
+
+def test_cells_that_are_not_the_runs_have_no_line() -> None:
+    scores = SIX["blocks.0.attn.scores"][1].numpy()
+
+    def drawn(values: np.ndarray) -> tuple[Shown, ...]:
+        mark = Mark(id="m", values=values, where=Cells("blocks.0.attn.scores", (1, ROW, COLUMN)))
+        return python_lines.shown(scene_of(mark), SIX)
+
+    masked = np.where(np.tri(*scores.shape) > 0, scores, np.nan)
+    assert drawn(scores) and drawn(masked) and not drawn(scores * 3)
+    assert python_lines.of((), SIX, "tiny") == ""
+
+
+def scene_of(*marks: Mark) -> Scene:
+    return Scene(id="s", panels=[Panel(id="p", marks=marks, height=9)], title="t")
+
+
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+
+
+@pytest.mark.parametrize("page", some(PAGES, 4))
+def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    met: list[tuple[Saved, Trace]] = []
+
+    def answer(page: Page, draw: Callable[[int], Scene | None], key: str, **options: Any) -> None:
+        scene = draw(0)
+        assert scene is not None
+        met.append((saving.saved(page, scene, key, **options), page.trace.whole))
+
+    monkeypatch.setattr(saving, "answer", answer)
+    open_page(page, {"lang": "en", "text": "The cat sat"})
+    assert met
+    for saved, run in met:
+        assert saved.caption.startswith(saved.scene.title) and saved.name
+        made = {value for one in ran(saved.code) for value in one.ravel().tolist()} if saved.code else set()
+        for one in python_lines.shown(saved.scene, run):
+            first = one.where.at(0, 0)
+            assert first is not None and (not saved.code or float(run[first[0]][first[1]]) in made), saved.name

@@ -1,0 +1,66 @@
+"""The menu in a picture's corner: by keyboard to it and back, and the files hold what is on the screen."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_driver import Visit, settle
+
+pytestmark = pytest.mark.browser
+
+FOCUSED = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
+  return at.className }"""
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+def saved(page: Any, label: str) -> str:
+    """A file that the open menu offers."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label, exact=True).click()
+    with open(download.value.path(), encoding="utf-8") as file:
+        return file.read()
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> None:
+    page = visit("/attention", options={"viewport": {"width": 1366, "height": 900}}, text="The cat sat", token="2")
+    picture = page.locator(".st-key-attention-steps")
+    picture.locator(".grid .cell").first.wait_for(state="attached")
+    picture.locator(".grid .cell[tabindex='0']").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED) == "figure-menu", "the next stop after the picture"
+    menu = picture.locator(".figure-menu")
+    assert min(menu.bounding_box()[side] for side in ("width", "height")) >= 24
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").wait_for()
+    settle(page)
+
+    found = Axe().run(page, context="[role=dialog]", options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]})
+    assert not [rule["id"] for rule in found.response["violations"]]
+
+    written = [text for text in picture.locator(".panel svg text").all_text_contents() if text.strip()]
+    values = [number(text) for text in written if text.lstrip("−").replace(".", "").isdecimal() and "." in text]
+    assert len(values) >= 9
+    drawn = ["".join(part.itertext()) for part in ET.fromstring(saved(page, "SVG")).iter(SVG_TEXT)]
+    assert set(written) <= set(drawn) and any("attn.pattern, " in text or "story-pre-ln" in text for text in drawn)
+    rows = list(csv.DictReader(io.StringIO(saved(page, "Numbers (CSV)"))))
+    exact = [float(row["value"]) for row in rows if row["value"]]
+    assert (
+        all(any(abs(value - one) < 0.006 for one in exact) for value in values)
+        and max(len(str(one)) for one in exact) > 6
+    )
+
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.querySelector('[role=dialog]')")
+    page.wait_for_function(f"() => ({FOCUSED})() === 'figure-menu'")
+    page.wait_for_timeout(600)
+    settle(page)
+    assert page.get_by_role("dialog").count() == 0, "it stays closed when the page goes on"
