@@ -71,7 +71,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
         assert ("nothing is masked in this layer" in text) == (side == "encoder" and not config.window(side, 1))
         assert ("grey triangle is the future" in text) == (side == "decoder" and not config.window(side, 1))
         assert ("key–value head" in text) == (config.n_kv_heads < config.n_heads)
-        assert ("no step ÷ √d_k" in text) == (not config.scale_scores)
+        assert ("no step ÷ √dₖ" in text) == (not config.scale_scores)
         assert ("**The norm.**" in text) == config.qk_norm
         assert ("**The rotation.**" in text) == (type(config.position).__name__ == "Rope")
         assert ("Position speaks here" in text) == (config.position.acts_on == "scores")

@@ -15,7 +15,7 @@ class Picked(NamedTuple):
 
 
 class Divided(NamedTuple):
-    """The largest share with the division by √d_k, and without it."""
+    """The largest share with the division by √dₖ, and without it."""
 
     divided: float
     plain: float

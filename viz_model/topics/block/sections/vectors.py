@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
-from viz_model.drawing.sheet import Sheet
+from viz_model.topics.block import figures
 from viz_model.topics.block.choices import DIMENSION
 from viz_model.topics.block.claims import WRITTEN, Written
 from viz_model.topics.block.pictures import strips
@@ -38,10 +39,7 @@ def section(block: OneBlock) -> None:
 
 
 def _draw(block: OneBlock) -> None:
-    page = block.page
-    names = page.t("common.axis_dimension"), page.words("length")
+    def made(page: Page) -> Drawn:
+        return figures.vectors(page.subject, block.dimension, OneBlock(page).vectors, is_presented=page.view.present)
 
-    def drawn(page: Page) -> Sheet:
-        return strips.draw_strips(OneBlock(page).vectors, block.dimension, *names, is_presented=page.view.present)
-
-    elements.figure(page, drawn, "strips", page.words(f"strips_alt{block.crosses}"))
+    elements.shown(block.page, made, "strips")
