@@ -18,7 +18,7 @@ def without_the_package(folder: Path) -> Path:
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
-    told = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    told = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = Path(subprocess.run(told, check=True, capture_output=True, text=True).stdout.strip())
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "viz_model" not in path.name and path.name != "__pycache__":

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh.md").read_text(encoding="utf-8")
 
 
 def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,9 +29,40 @@ def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_linked_files_are_there() -> None:
-    links = re.findall(r"\]\(((?!http)[^)#]+)\)", README)
-    assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+    for text in (README, CHINESE):
+        links = re.findall(r"\]\(((?!http)[^)#]+)\)", text)
+        assert links
+        assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def sections(text: str) -> list[str]:
+    return re.split(r"^## ", text, flags=re.M)
+
+
+def commands(section: str) -> list[list[str]]:
+    """What a section shows to be typed, without the remarks beside it."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", section, flags=re.S | re.M)
+    return [[line.partition("  #")[0] for line in block.splitlines()] for block in blocks]
+
+
+def figures(section: str) -> set[str]:
+    """The numbers that a section states, in prose and tables."""
+    told = re.sub(r"^```.*?^```|^1?\d\. |\]\([^)]*\)", "", section, flags=re.S | re.M)
+    return set(re.findall(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?", told))
+
+
+def test_both_languages_name_the_same_commands_and_figures() -> None:
+    assert "(README.zh.md)" in README and "(README.md)" in CHINESE
+    english, chinese = sections(README), sections(CHINESE)
+    assert len(english) == len(chinese) > 8
+    for ours, theirs in zip(english, chinese, strict=True):
+        assert commands(ours) == commands(theirs), theirs.partition("\n")[0]
+        assert figures(ours) == figures(theirs), theirs.partition("\n")[0]
+        names = (
+            set(re.findall(r"`([^`\n]*\w[^`\n]*)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)))
+            for text in (ours, theirs)
+        )
+        assert len({frozenset(found) for found in names}) == 1, theirs.partition("\n")[0]
 
 
 def test_every_page_of_the_app_is_named_in_the_pages_folder() -> None:
