@@ -221,9 +221,10 @@ def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatc
 
     monkeypatch.setattr(saving, "answer", answer)
     open_page(page, {"lang": "en", "text": "The cat sat"})
-    assert met
+    assert met or page == "training_lab"  # where nothing is drawn before somebody trains
     for saved, run in met:
-        assert saved.caption.startswith(saved.scene.title) and saved.name
+        is_short = len(saved.scene.title) <= saving.MOST_TITLE
+        assert saved.caption.startswith(saved.scene.title) == is_short and saved.name
         if not saved.code:
             continue
         listed, drawn = ran(saved.code)

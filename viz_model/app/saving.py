@@ -48,8 +48,9 @@ class Known(NamedTuple):
 MOST_BYTES = 64_000_000
 """Of the numbers of all heads in one file. Where those of all layers are more, there are those of one."""
 
-MOST_TEXT, MOST_SITES = 120, 4
-"""Characters of a sentence, and values, that a caption tells in full."""
+MOST_TITLE, MOST_TEXT, MOST_SITES = 60, 120, 4
+"""Characters of a title and of a sentence, and values, that a caption tells in full. A longer title describes the
+picture to those who do not see it; every file holds it for them."""
 
 _ASKED = "saving.asked"
 
@@ -174,7 +175,8 @@ def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str) -> 
     if trace.edits:
         edits = page.listed(interventions.describe(edit, t) for edit in trace.edits).replace("`", "")
         parts.append(t("saving.edited", edits=edits))
-    return " · ".join(part for part in (scene.title, *parts, address) if part)
+    title = scene.title if len(scene.title) <= MOST_TITLE else ""
+    return " · ".join(part for part in (title, *parts, address) if part)
 
 
 def _value(page: Page, name: str) -> str:
@@ -220,7 +222,8 @@ def all_heads(run: runs.RunKey, names: tuple[str, ...]) -> bytes:
 def _open(saved: Saved, t: Texts) -> None:
     @st.dialog(t("saving.menu"), width="medium", on_dismiss=_close)
     def show() -> None:
-        st.markdown(f"**{quoting(saved.scene.title)}**")
+        title = quoting(saved.scene.title)
+        st.markdown(f"**{title}**" if len(saved.scene.title) <= MOST_TITLE else title)
         _picture(saved, t)
         _numbers(saved, t)
         if saved.code:
