@@ -138,7 +138,7 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
         not menus[-1].code
         and not menus[-1].address
         and "http" not in menus[-1].caption
-        and " · mine · " in menus[-1].caption
+        and menus[-1].caption.startswith("mine · ")
     )
     assert any("for you alone" in part.value for part in app.caption)
 
