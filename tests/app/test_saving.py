@@ -134,12 +134,8 @@ def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch:
     monkeypatch.setattr(runs, "kept", lambda: {"story-pre-ln": own})
     app = open_page("attention", CHOSEN)
     tell(app, "attention.head", "menu", {"frame": 0})
-    assert (
-        not menus[-1].code
-        and not menus[-1].address
-        and "http" not in menus[-1].caption
-        and menus[-1].caption.startswith("mine · ")
-    )
+    mine = menus[-1]
+    assert not mine.code and not mine.address and mine.caption.startswith("mine · ") and "http" not in mine.caption
     assert any("for you alone" in part.value for part in app.caption)
 
 
