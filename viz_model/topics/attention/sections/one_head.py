@@ -8,13 +8,14 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.app.saving import Known
 from viz_model.drawing import lines
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.choices import MATRIX, SPAN
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.sections import matrices
 from viz_model.topics.attention.sections.query import Query
 
 MOST_LINES, LINE_PITCH = 20, 26
@@ -36,10 +37,7 @@ def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
     words, n, most = page.words, len(page.trace), _reach(page)
 
-    def alt(page: Page) -> str:
-        return words("head_alt", head=page.view.head, layer=page.view.layer)
-
-    elements.heat_rows(page, partial(matrices.of, trace=page.trace, name=matrix, most=most), "head", alt)
+    elements.shown(page, lambda page: figures.matrix(page.subject, matrix, most), "head")
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
     if shown.stop - shown.start < n:
@@ -61,13 +59,13 @@ def _lines(page: Page) -> None:
     def drawn(page: Page) -> Scene:
         return lines.scene(_seen(page), "attention.lines", page.words("lines_title"), names, LINE_PITCH)
 
-    elements.picture(page, drawn, "lines", of=_shown)
+    elements.picture(page, drawn, "lines", known=partial(_known, page))
     if len((seen := _seen(page)).target) < len(page.token_labels):
         st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))
 
 
-def _shown(page: Page) -> tuple[Cells]:
-    return (Cells(page.at("attn.pattern"), (page.view.head, ROW, COLUMN)),)
+def _known(page: Page) -> Known:
+    return Known(where=(Cells(page.at("attn.pattern"), (page.view.head, ROW, COLUMN)),))
 
 
 def _seen(page: Page) -> lines.LinesView:
