@@ -97,12 +97,14 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
     return asked
 
 
-def answer(page: Page, draw: Draw, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> None:
+def answer(
+    page: Page, draw: Draw, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
+) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
-        python: the call of :mod:`viz_model.plot` that draws it, with ``{layer}``, ``{head}`` and ``{token}``.
+        python: the call of :mod:`viz_model.plot` that draws it; "" where there is none.
         of: whole values that it shows, where its marks do not say so.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
@@ -114,7 +116,9 @@ def answer(page: Page, draw: Draw, key: str, *, own: bool = True, python: str = 
         _open(saved(page, scene, key, own=own, python=python, of=of), page.t)
 
 
-def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> Saved:
+def saved(
+    page: Page, scene: Scene, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
+) -> Saved:
     """What is offered of a picture; arguments are those of :func:`answer`."""
     run = page.trace.whole
     more = [] if of is None else [one._replace(site=page.trace.full_name(one.site)) for one in of(page)]
@@ -127,7 +131,7 @@ def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str =
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
     code = ""
     if own and is_shared:
-        code = python_lines.of(shown, run, page.view.model, python.format(**_selected(page)))
+        code = python_lines.of(shown, run, page.view.model, python())
     heads, layer = _heads(page, names)
     caption = _caption(page, scene, names, address, own=own)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])

@@ -99,7 +99,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
             assert len(list(itertools.groupby(groups))) == len(set(groups))
         heights = list(left.heights().values())
         assert all(low < high for low, high in heights)
-        assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
+        assert all(b[1] < a[0] for a, b in itertools.pairwise(heights))
         for which, view in enumerate((left, right)):
             drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label).drawn()
             told = [note.text for note in drawn.layout.annotations]

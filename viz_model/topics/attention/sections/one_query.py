@@ -7,25 +7,21 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.pictures import forms, steps
+from viz_model.topics.attention.pictures import forms
 from viz_model.topics.attention.sections.query import Query
 
 
-def section(query: Query) -> None:
-    _forms(query)
-    _steps(query)
+def changes(page: Page) -> bool:
+    """Whether queries and keys are changed before they meet."""
+    return any(page.at(f"attn.q{form}") in page.trace for form in views.FORMS if form)
 
 
-def _forms(query: Query) -> None:
-    """The query and the key before and after norm and rotation, and what that does to the products.
-
-    Nothing where neither is changed before they meet.
-    """
+def forms_section(query: Query) -> None:
+    """The query and the key before and after norm and rotation, and what that does to the products."""
     page, words = query.page, query.page.words
     view = _forms_view(query)
-    if not view.notes:
-        return
     st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
 
@@ -48,13 +44,11 @@ def _forms_view(query: Query) -> forms.FormsView:
     return views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.largest.at)
 
 
-def _steps(query: Query) -> None:
+def section(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
-    names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
-
-    elements.heat_rows(page, lambda page: steps.step_strips(Query.of(page).steps, names), "steps", words("steps_alt"))
+    elements.shown(page, lambda page: figures.of_query(page.subject, Query.of(page).steps), "steps")
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
     if len(view.shown()) < len(page.trace):
