@@ -8,17 +8,22 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHINESE = (ROOT / "README.zh.md").read_text(encoding="utf-8")
 
 
-def test_the_python_example_runs() -> None:
-    example = re.search(r"```python\n(.*?)```", README, flags=re.S)
-    assert example
+def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example, figures = re.findall(r"```python\n(.*?)```", README, flags=re.S)[0], README.partition("## Figures")[2]
+    saving = re.search(r"```python\n(.*?)```", figures, flags=re.S)
+    assert saving
+    monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(example[1], "README.md", "exec"), {})
+        exec(compile(example + saving[1], "README.md", "exec"), {})
+    assert (tmp_path / "head.pdf").read_bytes().startswith(b"%PDF")
     assert "blocks.0.attn" in printed.getvalue() or "embed.token" in printed.getvalue()
     assert "torch.Size([6, 6, 6])" in printed.getvalue()
 

@@ -7,7 +7,11 @@
 torch.Size([6, 3, 3])
 """
 
+from __future__ import annotations
+
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from viz_model.checkpoints.registry import load, models
 from viz_model.checkpoints.weights import ModelError
@@ -18,6 +22,10 @@ from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import TextError, Token
+
+if TYPE_CHECKING:
+    from viz_model import plot
+    from viz_model.plot import show
 
 __version__ = version("viz-model")
 
@@ -36,4 +44,14 @@ __all__ = [
     "load",
     "masks",
     "models",
+    "plot",
+    "show",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Figures are loaded when they are asked for: they take longer than a model, and import what is here."""
+    if name in ("plot", "show"):
+        plot = import_module("viz_model.plot")
+        return plot if name == "plot" else plot.show
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,20 +6,18 @@ import streamlit as st
 
 from viz_model.app import components, runs
 from viz_model.app.cache import cached
+from viz_model.app.drawn import scene
 from viz_model.app.page import Page
+from viz_model.app.subject import Subject
 from viz_model.app.texts import Texts
 from viz_model.config import Side
 from viz_model.drawing.scene import encode
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import thumbnails as numbers
-from viz_model.topics.attention.numbers.heads import HeadSummary
-from viz_model.topics.attention.pictures import thumbnails
 
 MOST_ROWS, TALL = 6, 260
 """Layers that stand in the sidebar in full; of deeper models the maps scroll within so many pixels."""
-
-SMALL, LARGE = 44, 150
-"""Pixels of a map in the sidebar, and where all are seen at once, at the most."""
 
 
 @cached()
@@ -30,12 +28,9 @@ def _heads(run: runs.RunKey, side: Side) -> numbers.Thumbnails:
 @cached()
 def _picture(run: runs.RunKey, side: Side, language: str, most: int) -> bytes:
     """The maps as the browser reads them: the same whichever is looked at."""
-    t = Texts(language)
-
-    def name(layer: int, head: int, does: HeadSummary) -> str:
-        return t("common.head_name", layer=layer, head=head, does=HEAD.label(language, does))
-
-    return encode(thumbnails.scene(_heads(run, side), f"heads.{most}", t("common.heads"), name, most=most))
+    subject = Subject(runs.trace(run).at(side), 0, 0, 0, Texts(language), "attention")
+    drawn = figures.of_every_layer(subject, _heads(run, side), most)
+    return encode(scene(subject, drawn.picture, f"heads.{most}", drawn.alt))
 
 
 def draw(page: Page) -> None:
@@ -50,7 +45,7 @@ def draw(page: Page) -> None:
     st.caption(t("common.heads"), help=t("common.heads_help"))
     is_deep = n_layers > MOST_ROWS
     with st.container(height=TALL, border=False) if is_deep else st.container():
-        components.picture(_picture(run, side, t.language, SMALL), key="sidebar_heads")
+        components.picture(_picture(run, side, t.language, figures.SMALL), key="sidebar_heads")
     does = HEAD.label(t.language, _heads(run, side).does[layer][head])
     name, door = st.columns([6, 1], gap="small", vertical_alignment="center")
     name.markdown(t("common.head_name", layer=layer, head=head, does=does))
@@ -63,6 +58,6 @@ def _all_at_once(run: runs.RunKey, side: Side, t: Texts) -> None:
     @st.dialog(t("common.heads"), width="large")
     def show() -> None:
         st.caption(t("common.heads_help"))
-        components.picture(_picture(run, side, t.language, LARGE), key="sidebar_heads_large")
+        components.picture(_picture(run, side, t.language, figures.LARGE), key="sidebar_heads_large")
 
     show()

@@ -10,7 +10,8 @@ import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.choices import Choice
 from viz_model.app.state import Shown
-from viz_model.app.texts import Texts, labels, literal, sections
+from viz_model.app.subject import Subject
+from viz_model.app.texts import Texts
 
 V = TypeVar("V")
 
@@ -39,23 +40,26 @@ class Page:
     pages: dict[str, Any]
     without: frozenset[str] = frozenset()
 
+    @property
+    def subject(self) -> Subject:
+        """What its pictures are of."""
+        return Subject(self.trace, self.view.layer, self.view.head, self.token, self.t, self.text_key)
+
     def at(self, site: str) -> str:
         """The full name of a block's site in the selected layer."""
-        return f"blocks.{self.view.layer}.{site}"
+        return self.subject.at(site)
 
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
-        return self.t(f"{self.text_key}.{key}", **values)
+        return self.subject.words(key, **values)
 
     def listed(self, items: Iterable[str]) -> str:
         """Several things one after another, as the language writes it."""
-        return self.t("models.comma").join(items)
+        return self.subject.listed(items)
 
     def kind(self, prefix: str, name: str) -> str:
         """The key of this page's text on one of several kinds, or where that has none of its own, ``prefix_other``."""
-        key, language = f"{prefix}_{name}", self.t.language
-        is_known = key in labels(language, self.text_key) or key in sections(language, self.text_key)
-        return key if is_known else f"{prefix}_other"
+        return self.subject.kind(prefix, name)
 
     def chosen(self, choice: Choice[V]) -> V:
         """What the visitor has chosen on this page, by now."""
@@ -68,11 +72,11 @@ class Page:
 
     def token_name(self, position: int | None = None) -> str:
         """A token of this sentence for prose: literal, whatever the visitor typed."""
-        return literal(self.trace.tokens[self.token if position is None else position].label)
+        return self.subject.token_name(position)
 
     @property
     def token_labels(self) -> tuple[str, ...]:
-        return tuple(place.label for place in self.trace.positions)
+        return self.subject.token_labels
 
     @property
     def dimension_labels(self) -> tuple[str, ...]:

@@ -97,12 +97,14 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
     return asked
 
 
-def answer(page: Page, draw: Draw, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> None:
+def answer(
+    page: Page, draw: Draw, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
+) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
-        python: the call of :mod:`viz_model.plot` that draws it, with ``{layer}``, ``{head}`` and ``{token}``.
+        python: the call of :mod:`viz_model.plot` that draws it; "" where there is none.
         of: whole values that it shows, where its marks do not say so.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
@@ -111,7 +113,7 @@ def answer(page: Page, draw: Draw, key: str, *, own: bool = True, python: str = 
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, own=own, python=python, of=of), page.t)
+        _open(saved(page, scene, key, own=own, python=python(), of=of), page.t)
 
 
 def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> Saved:
@@ -127,7 +129,7 @@ def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str =
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
     code = ""
     if own and is_shared:
-        code = python_lines.of(shown, run, page.view.model, python.format(**_selected(page)))
+        code = python_lines.of(shown, run, page.view.model, python)
     heads, layer = _heads(page, names)
     caption = _caption(page, scene, names, address, own=own)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])

@@ -116,6 +116,7 @@ class LanguageModel:
             target=target,
             n_dropped=len(ids) - len(run),
             n_target_dropped=0 if reads is None or decoded is None else len(reads) - len(decoded),
+            name=self.name,
             keep=keep,
             between=between,
         )

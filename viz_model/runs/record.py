@@ -41,6 +41,7 @@ def record(
     target: str | None = None,
     n_dropped: int = 0,
     n_target_dropped: int = 0,
+    name: str = "",
     keep: Keep | None = None,
     between: Callable[[], None] | None = None,
 ) -> Trace:
@@ -48,6 +49,7 @@ def record(
 
     Args:
         vectors: those of other runs, which patches among the edits put in.
+        name: what the model is called.
         keep: "everything" that is recorded; or the residual "stream", from which the rest is
             computed again, a block at a time, when it is read. By default the former where it
             takes at most :data:`MOST_KEPT` bytes. What is read is the same.
@@ -106,6 +108,7 @@ def record(
         edits=tuple(edits),
         changes=run.changes,
         loaded=config,
+        name=name,
     )
 
 

@@ -65,6 +65,7 @@ class Trace:
         loaded: the config of the model as it was loaded; ``config`` is that of what was run, which
             an edit may have taken a part from.
         side: the stack this trace is seen from, if it is.
+        name: what the model is called, where it has a name.
     """
 
     model: Transformer
@@ -82,6 +83,7 @@ class Trace:
     changes: Mapping[str, tuple[ValueEdit, ...]] = field(default_factory=dict)
     loaded: ModelConfig
     side: Side | None = None
+    name: str = ""
 
     @property
     def config(self) -> ModelConfig:

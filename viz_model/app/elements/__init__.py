@@ -2,7 +2,7 @@
 
 from viz_model.app.elements.code import code
 from viz_model.app.elements.controls import choose, control, on_offer
-from viz_model.app.elements.figure import figure, film, heat_rows, picture, source
+from viz_model.app.elements.figure import figure, film, heat_rows, picture, shown, source
 from viz_model.app.elements.formula import formula
 from viz_model.app.elements.guess import Answer, Guess, Option, largest, of_heads, of_tokens, spread
 from viz_model.app.elements.prose import question, say, see, split
@@ -34,6 +34,7 @@ __all__ = [
     "records",
     "say",
     "see",
+    "shown",
     "source",
     "split",
     "spread",

@@ -11,23 +11,16 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, pictures, saving
+from viz_model.app import components, derivation, drawn, pictures, saving
+from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.pictures import DIMENSIONS, Dimension
 from viz_model.app.texts import literal
-from viz_model.drawing import plot
-from viz_model.drawing.cells import Cells
-from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.scene import Cells as SceneCells
 from viz_model.drawing.scene import Film, Mark, Scene
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
-from viz_model.drawing.strips import scene as strips_scene
-from viz_model.model import sites
-
-_NOTES = {"part": "tokens_part", "pool": "pooled"}
-"""What the ``meta`` of a sheet notes -> the text that says it under the picture."""
 
 
 def figure(
@@ -39,32 +32,23 @@ def figure(
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
-    python: str = "",
 ) -> None:
     """Draw a figure; ``alt`` says in words what it shows, and ``by`` is as in :func:`picture`.
 
     A sheet that is given as it is belongs to this selection alone; a function makes the one of any. A click on a
     cell that says which number it is (:class:`viz_model.drawing.cells.Cells`) opens the derivation of that number.
     Without ``own`` the figure is of another run than the page's. ``on_pick`` is called with the ``customdata`` of
-    a mark that is clicked. ``python`` is as in :func:`picture`.
+    a mark that is clicked.
     """
-
-    def known(cells: Cells) -> Cells | None:
-        return _known(page, cells) if own else None
 
     def scene(page: Page) -> Scene | None:
         sheet = draw(page) if callable(draw) else draw
         if sheet is None:
             return None
         told = alt(page) if callable(alt) else alt
-        words = {"masked": page.t("common.masked"), "part": page.t("common.numbers_part", shown="{shown}", n="{n}")}
-        words |= {name: page.t(f"common.numbers_{name}") for name in ("open", "close", "item", "ask")}
-        made = plot.scene(sheet, key, told, words=words, known=known, has_picks=on_pick is not None)
-        notes = sheet.layout.get("meta") or {}
-        said = [page.t(f"common.{_NOTES[name]}", **values) for name, values in notes.items()]
-        return replace(made, note=" ".join(said))
+        return drawn.scene(page.subject, sheet, key, told, own=own, has_picks=on_pick is not None)
 
-    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own, python=python)
+    picture(page, scene, key, by=by if callable(draw) else (), on_pick=on_pick, own=own)
 
 
 def picture(
@@ -75,7 +59,7 @@ def picture(
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
     own: bool = True,
-    python: str = "",
+    python: Callable[[], str] = str,
     of: saving.Of | None = None,
 ) -> None:
     """Draw a scene that answers in the frame of the click, with the menu to save it.
@@ -97,6 +81,33 @@ def picture(
     menu = saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
     saving.answer(page, lambda _: draw(page), key, own=own, python=python, of=of)
+
+
+def shown(
+    page: Page,
+    make: Callable[[Page], Drawn | None],
+    key: str,
+    *,
+    own: bool = True,
+    by: Sequence[Dimension] = DIMENSIONS,
+    on_pick: Callable[[Any], object] | None = None,
+) -> None:
+    """Draw what a topic's ``figures`` make of a page's subject; the rest is as in :func:`figure`.
+
+    Its menu names the call of :mod:`viz_model.plot` that draws the same.
+    """
+
+    def scene(page: Page) -> Scene | None:
+        made = make(page)
+        if made is None:
+            return None
+        return drawn.scene(page.subject, made.picture, key, made.alt, own=own, has_picks=on_pick is not None)
+
+    def call() -> str:
+        made = make(page)
+        return made.call if made is not None else ""
+
+    picture(page, scene, key, by=by, on_pick=on_pick, own=own, python=call)
 
 
 def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:
@@ -124,25 +135,20 @@ def heat_rows(
     *,
     own: bool = True,
     by: Sequence[Dimension] = DIMENSIONS,
-    python: str = "",
 ) -> None:
-    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` and ``python`` as in :func:`picture`.
+    """Draw rows of cells; ``alt`` and ``own`` are as in :func:`figure`, ``by`` as in :func:`picture`.
 
     A view that is given as it is belongs to this selection alone; a function makes the one of any.
     """
 
     def draw(page: Page) -> Scene | None:
-        drawn = view(page) if callable(view) else view
-        if drawn is None:
+        strips = view(page) if callable(view) else view
+        if strips is None:
             return None
-        rows = tuple(row._replace(cells=_known(page, row.cells) if own else None) for row in drawn.strips)
-        words = {"masked": page.t("common.masked")}
         told = alt(page) if callable(alt) else alt
-        made = strips_scene(drawn._replace(strips=rows), key, told, words)
-        pooled = drawn.pool != Pool()
-        return replace(made, note=page.t("common.pooled", **drawn.pool._asdict()) if pooled else "")
+        return drawn.scene(page.subject, strips, key, told, own=own)
 
-    picture(page, draw, key, by=by if callable(view) else (), own=own, python=python)
+    picture(page, draw, key, by=by if callable(view) else (), own=own)
 
 
 def source(page: Page, *names: str) -> None:
@@ -153,11 +159,4 @@ def source(page: Page, *names: str) -> None:
 
 
 def _named(page: Page, mark: Mark) -> Mark:
-    return replace(mark, where=_known(page, mark.where)) if isinstance(mark, SceneCells) else mark
-
-
-def _known(page: Page, cells: Cells | None) -> Cells | None:
-    """Cells of a site by its full name."""
-    if cells is None or cells.site in sites.table(page.trace.config):
-        return cells
-    return cells._replace(site=page.trace.full_name(cells.site))
+    return replace(mark, where=drawn.full(page.subject, mark.where)) if isinstance(mark, SceneCells) else mark

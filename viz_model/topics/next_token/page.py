@@ -7,8 +7,7 @@ from typing import Any
 from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
-from viz_model.config import ModelConfig
-from viz_model.topics.next_token import choices
+from viz_model.topics.next_token import choices, figures
 from viz_model.topics.next_token.sections import arrivals, choice, draws, kv_cache, sentence_vectors, tail
 from viz_model.topics.next_token.sections.asked import Asked
 
@@ -42,13 +41,6 @@ VECTORS = Layout(
 )
 
 
-def text_key(config: ModelConfig) -> str:
-    """The group of texts, which names the snippet too."""
-    if not config.has_logits:
-        return "sentence_vectors"
-    return "masked_token" if config.kind == "encoder" else "next_token"
-
-
 def layout(page: Page) -> Layout[Any]:
     if page.text_key == "sentence_vectors":
         return VECTORS
@@ -61,7 +53,7 @@ TOPIC = Topic(
     layouts=(NEXT, MASKED, VECTORS),
     choices=choices.ALL,
     without=frozenset({"head"}),
-    text_key=text_key,
+    text_key=figures.text_key,
 )
 
 

@@ -15,8 +15,8 @@ from viz_model.drawing.scene.svg.marks import drawn
 __all__ = ["FONTS", "MILLIMETRES", "MOST_SHAPES", "Theme", "svg"]
 
 FONTS = (
-    "'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
-    "Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+    "'Source Sans 3', 'Noto Sans', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', "
+    "'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 )
 """Named with what stands in for them; none is in the file."""
 

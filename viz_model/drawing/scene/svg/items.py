@@ -38,7 +38,7 @@ def _bars(mark: Items, ground: Ground) -> Iterator[list[str]]:
         raise ValueError(f"{mark.id}: bars have a width and a height")
     sides = (ground.along(side) for side in (mark.x, mark.y, mark.width, mark.height))
     for i, (x, y, width, height) in enumerate(zip(*sides, strict=True)):
-        if not (math.isfinite(x) and math.isfinite(y)):
+        if not all(map(math.isfinite, (x, y, width, height))):
             continue
         # A negative length reaches back from where it begins.
         box = Box(x + min(0, width), y + min(0, height), abs(width), abs(height))

@@ -12,10 +12,9 @@ from viz_model.app.texts import literal
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
-from viz_model.topics.architectures import claims
+from viz_model.topics.architectures import claims, figures
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
-from viz_model.topics.architectures.pictures.depth import draw_depth
 from viz_model.topics.architectures.pictures.pattern import draw_pattern
 from viz_model.topics.architectures.pictures.predictions import draw_choices
 from viz_model.topics.architectures.sections.beside import Beside, Pair
@@ -36,7 +35,8 @@ def section(pair: Pair) -> None:
         return
     depth = views.depth_view((own.lm.name, other.lm.name), (own.trace, other.trace))
     st.markdown(f"#### {page.words('depth_title', **pair.names, **depth.facts())}")
-    elements.figure(page, draw_depth(depth, page.words), "depth", page.words("depth_alt"))
+    drawn = figures.of_depth(page.subject, depth)
+    elements.shown(page, lambda _: drawn, "depth", by=())
     elements.source(page, "embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
     for one, mean in zip(pair.both, depth.mean, strict=True):
         ends = claims.Lengths(float(mean[0]), float(mean[-1]))

@@ -9,12 +9,10 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
-from viz_model.drawing import maps
-from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.claims import HEAD, SIGHT, STRONGEST, written
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.attention.pictures import grid
 from viz_model.topics.attention.sections.query import Query
 
@@ -30,7 +28,7 @@ def section(query: Query) -> None:
     view = _of(page)
     picture, see = elements.split()
     with picture:
-        elements.picture(page, _drawn, "grid", by=("layer",))
+        elements.shown(page, lambda page: figures.of_layer(page.subject, _of(page)), "grid", by=("layer",))
         elements.source(page, view.site)
     with see:
         _tell(query, view)
@@ -38,23 +36,6 @@ def section(query: Query) -> None:
 
 def _of(page: Page) -> grid.GridView:
     return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
-
-
-def _drawn(page: Page) -> Scene:
-    """The heads; those that share keys and values say so."""
-    view, words = _of(page), page.words
-    axes = page.t("common.axis_query"), page.t("common.axis_key")
-    view = view._replace(site=page.trace.full_name(view.site))
-
-    def does(head: HeadSummary) -> str:
-        return HEAD.label(page.t.language, head)
-
-    def shares(group: int) -> str:
-        return words("grid_shared", heads=layer.span(view.groups[group]), group=group)
-
-    drawn = grid.maps(view, words("grid_head"), does, shares, axes)
-    title = words("grid_title", layer=page.view.layer)
-    return maps.scene(drawn, "attention.grid", title, {"masked": words("grid_masked")}, words("grid_hint"))
 
 
 def _tell(query: Query, view: grid.GridView) -> None:

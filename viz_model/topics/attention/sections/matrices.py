@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.drawing.strips import StripsView, matrix
+from viz_model.drawing.strips import StripsView
 from viz_model.runs.trace import Trace
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.sections.query import Query
 
@@ -50,9 +52,9 @@ def _alt(page: Page, name: str) -> str:
 
 def of(page: Page, trace: Trace, name: str, most: int = views.LARGEST) -> StripsView:
     """A matrix of the chosen head, of the positions around the chosen token, with its numbers where there is room."""
-    axes = page.t("common.axis_query"), page.t("common.axis_key"), page.words("form_axis")
-    view = views.head_view(trace, page.view.layer, page.view.head, page.token, axes, name, most)
-    return matrix(view, written=True, hidden="0" if name == "pattern" else "−∞")
+    drawn = figures.matrix(replace(page.subject, trace=trace), name, most).picture
+    assert isinstance(drawn, StripsView)
+    return drawn
 
 
 def _symbol(page: Page, trace: Trace, name: str) -> str:

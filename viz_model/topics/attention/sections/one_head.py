@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from viz_model.app import elements
@@ -12,9 +10,9 @@ from viz_model.drawing import lines
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.choices import MATRIX, SPAN
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.sections import matrices
 from viz_model.topics.attention.sections.query import Query
 
 MOST_LINES, LINE_PITCH = 20, 26
@@ -36,10 +34,7 @@ def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
     words, n, most = page.words, len(page.trace), _reach(page)
 
-    def alt(page: Page) -> str:
-        return words("head_alt", head=page.view.head, layer=page.view.layer)
-
-    elements.heat_rows(page, partial(matrices.of, trace=page.trace, name=matrix, most=most), "head", alt)
+    elements.shown(page, lambda page: figures.matrix(page.subject, matrix, most), "head")
     elements.source(page, page.at(f"attn.{matrix}"))
     shown = around(page.token, n, most)
     if shown.stop - shown.start < n:

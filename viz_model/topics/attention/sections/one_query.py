@@ -7,8 +7,9 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
+from viz_model.topics.attention import figures
 from viz_model.topics.attention.numbers import layer, views
-from viz_model.topics.attention.pictures import forms, steps
+from viz_model.topics.attention.pictures import forms
 from viz_model.topics.attention.sections.query import Query
 
 
@@ -52,9 +53,7 @@ def _steps(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)
-    names = {name: words(f"step_{name}") for name in (*steps.STEPS, "weighted")}
-
-    elements.heat_rows(page, lambda page: steps.step_strips(Query.of(page).steps, names), "steps", words("steps_alt"))
+    elements.shown(page, lambda page: figures.of_query(page.subject, Query.of(page).steps), "steps")
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
     if len(view.shown()) < len(page.trace):

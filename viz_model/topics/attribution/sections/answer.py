@@ -9,16 +9,17 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent, signed
+from viz_model.topics.attribution import figures
 from viz_model.topics.attribution.choices import PART
 from viz_model.topics.attribution.claims import GROUPS, PARTS
 from viz_model.topics.attribution.numbers import views
 from viz_model.topics.attribution.numbers.attribution import Part
 from viz_model.topics.attribution.pictures.grid import draw_grid
 from viz_model.topics.attribution.pictures.pushes import PushesView
-from viz_model.topics.attribution.pictures.sum import draw_sum
 from viz_model.topics.attribution.sections import pushes
 from viz_model.topics.attribution.sections.question import Question
 
@@ -58,27 +59,12 @@ def _sum(question: Question) -> None:
         if int(row) >= 0:
             question.pick(question.answer.parts[int(row)])
 
-    def alt(page: Page) -> str:
-        return page.words("sum_alt", **Question.of(page).facts())
-
-    elements.figure(question.opened, lambda page: _drawn(Question.of(page)), "sum", alt, by=("token",), on_pick=pick)
+    elements.shown(question.opened, lambda page: _drawn(Question.of(page)), "sum", by=("token",), on_pick=pick)
 
 
-def _drawn(question: Question) -> Sheet:
-    page, token, kind = question.page, question.trace.tokenizer.token, question.kind
-    view = views.sum_view(question.answer)
-    names = [question.name(question.answer.parts[row]) for row in view.shown]
-    rival = question.against if isinstance(question.against, int) else question.target
-    labels = {  # a figure takes no Markdown
-        "target": "" if question.target is None else token(question.target).label,
-        "rival": "" if rival is None else token(rival).label,
-    }
-    texts = {
-        "rest": page.words("rest", n=view.n_rest),
-        "total": page.words(f"sum_{kind}", **labels),
-        "axis": page.words(f"axis_{kind}"),
-    }
-    return draw_sum(view, names, texts, _chosen(question))
+def _drawn(question: Question) -> Drawn:
+    of, asked = question.page.subject, (question.answer, question.target, question.against)
+    return figures.of_sum(of, *asked, _chosen(question))
 
 
 def _parts(question: Question, says: Callable[..., str]) -> str:

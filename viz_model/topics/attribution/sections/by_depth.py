@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.attribution import figures
 from viz_model.topics.attribution.claims import DECIDED, LENS, PATHS
 from viz_model.topics.attribution.numbers import lens, views
-from viz_model.topics.attribution.pictures.lens import MOST_DEPTHS, MOST_ROWS, LensView, draw_lens
+from viz_model.topics.attribution.pictures.lens import LensView
 from viz_model.topics.attribution.pictures.paths import PathsView, draw_paths
 from viz_model.topics.attribution.sections.question import Question, trace_of
-from viz_model.topics.overview.numbers import evenly
 
 
 @cached()
@@ -43,13 +46,7 @@ def _lens(question: Question) -> None:
     st.subheader(LENS.says(page.t.language, view.seen, **facts), anchor=False)
     picture, see = elements.split()
     with picture:
-        labels = {name: words(f"lens_axis_{name}") for name in ("position", "depth")}
-
-        def drawn(page: Page) -> Sheet:
-            view = _lens_view(Question.of(page))
-            return draw_lens(view, [_depth_name(page, depth) for depth in view.depths], labels)
-
-        elements.figure(question.opened, drawn, "lens", words("lens_alt"), by=("layer", "token"))
+        elements.shown(question.opened, lambda page: _drawn(Question.of(page)), "lens", by=("layer", "token"))
         elements.source(page, "embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
         if len(view.positions) < len(trace):
             st.caption(words("lens_part", **facts))
@@ -63,11 +60,11 @@ def _lens(question: Question) -> None:
 
 def _lens_view(question: Question) -> LensView:
     """The lens around the position that is asked about."""
-    trace = question.trace
-    depths = evenly(trace.n_layers + 1, question.page.view.layer + 1, MOST_DEPTHS)
-    most = min(MOST_ROWS, lens.affordable(trace, len(depths)))
-    positions = views.part_of(len(trace), question.position, most)
-    return views.lens_view(trace, looked(*question.run, depths, positions), question.position)
+    return figures.lens_view(question.page.subject, partial(looked, *question.run))
+
+
+def _drawn(question: Question) -> Drawn:
+    return figures.of_lens(question.page.subject, _lens_view(question))
 
 
 def _paths(question: Question) -> None:
@@ -108,4 +105,4 @@ def _drawn_paths(question: Question) -> Sheet:
 
 
 def _depth_name(page: Page, depth: int) -> str:
-    return page.words("depth_0") if depth == 0 else page.words("depth", layer=depth - 1)
+    return figures.depth_name(page.subject, depth)

@@ -18,6 +18,7 @@ from viz_model.config import Side
 from viz_model.drawing.writing import percent, signed
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
+from viz_model.topics.attribution import figures
 from viz_model.topics.attribution.choices import AGAINST, AT, PART, WORD
 from viz_model.topics.attribution.numbers import attribution, circuits, views
 from viz_model.topics.attribution.numbers.attribution import Against, Attribution, Decomposition, Part
@@ -114,9 +115,7 @@ class Question:
     @property
     def kind(self) -> str:
         """Which question it is: about a vector, a rival, the average, or the logit itself."""
-        if self.target is None:
-            return "vector"
-        return "rival" if isinstance(self.against, int) else self.against or "logit"
+        return figures.kind(self.target, self.against)
 
     @property
     def crosses(self) -> bool:
@@ -134,8 +133,7 @@ class Question:
 
     def name(self, part: Part) -> str:
         """A part in words."""
-        apart = f"_{part.at}" if part.kind in ("bias", "shift") or part.at == "cross" else ""
-        return self.page.words(f"part_{part.kind}{apart}", layer=part.layer, head=part.head)
+        return figures.part_name(self.page.subject, part)
 
     def keys(self, at: str) -> tuple[str, ...]:
         """Labels of what a head reads."""
@@ -160,7 +158,7 @@ class Question:
         """For prose: what is asked, and how large it is."""
         facts: dict[str, object] = {
             "token": self.page.token_name(),
-            "total": f"{self.answer.total:.2f}".replace("-", "−"),
+            "total": figures.total(self.answer),
             "n_parts": len(self.answer.parts),
             "position": self.position,
         }

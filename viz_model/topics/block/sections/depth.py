@@ -7,10 +7,12 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.drawn import Drawn
+from viz_model.app.page import Page
 from viz_model.config import Side
+from viz_model.topics.block import figures
 from viz_model.topics.block.claims import STANDS_OUT, TREND
 from viz_model.topics.block.numbers import stream, views
-from viz_model.topics.block.pictures import lengths
 from viz_model.topics.block.pictures.lengths import LengthsView
 from viz_model.topics.block.sections.one_block import OneBlock
 
@@ -20,6 +22,10 @@ def along_the_stream(key: runs.RunKey, side: Side) -> tuple[np.ndarray, np.ndarr
     """Length [S, T] of every vector of the stream by depth, and how alike the tokens are there [S]."""
     run = runs.trace(key).at(side)
     return stream.stream_norms(run), stream.stream_similarity(run)
+
+
+def _drawn(page: Page) -> Drawn:
+    return figures.along_depth(page.subject, along_the_stream(page.run_key, page.trace.stack.side)[0])
 
 
 def lengths_of(block: OneBlock) -> LengthsView:
@@ -35,10 +41,7 @@ def section(block: OneBlock) -> None:
     # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
     trend = page.words("norms_reset", **facts) if view.norm_at == "post" else TREND.says(page.t.language, view, **facts)
     st.subheader(trend, anchor=False)
-    labels = block.labels("step", "length", "log")
-    elements.figure(
-        page, lambda page: lengths.draw_lengths(lengths_of(OneBlock(page)), labels), "norms", page.words("norms_alt")
-    )
+    elements.shown(page, _drawn, "norms")
     steps = (site for site in block.vectors.sites if ".resid." in site and not site.endswith(".in"))
     elements.source(page, "embed.out", *steps)
     elements.see(page, f"norms_{block.of_stream}", places=page.words(f"places{block.crosses}"), **named)

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.block import figures
 from viz_model.topics.block.claims import GATE
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures import neurons
@@ -72,13 +73,7 @@ def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
         )
         elements.see(page, f"neurons_{view.kind}", **facts)
     with right:
-        labels = block.labels("neuron", "writes", "promotes", "activation", of="neuron_")
-        elements.figure(
-            page,
-            lambda page: neurons.draw_neurons(OneBlock(page).neurons, labels),
-            "neurons",
-            page.words("neurons_alt"),
-        )
+        elements.shown(page, lambda page: figures.strongest(page.subject, OneBlock(page).neurons), "neurons")
         elements.see(page, f"promoted_{view.path}", **facts)
     elements.source(page, page.at("ffn.act"))
 

@@ -7,6 +7,9 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
+from viz_model.app.page import Page
+from viz_model.topics.block import figures
 from viz_model.topics.block.choices import WHICH
 from viz_model.topics.block.claims import NORM
 from viz_model.topics.block.numbers import views
@@ -15,11 +18,20 @@ from viz_model.topics.block.pictures.norm import NormView
 from viz_model.topics.block.sections.one_block import OneBlock
 
 
+def _which(block: OneBlock) -> str:
+    """The sublayer whose norm is chosen."""
+    return elements.on_offer(block.page, WHICH, [addition.sublayer for addition in block.vectors.sums])
+
+
+def _drawn(page: Page) -> Drawn:
+    block = OneBlock(page)
+    return figures.of_norm(page.subject, _which(block), block.vectors)
+
+
 def norm_of(block: OneBlock) -> NormView:
     """The chosen norm."""
     page = block.page
-    which = elements.on_offer(page, WHICH, [addition.sublayer for addition in block.vectors.sums])
-    return views.norm_view(page.trace, page.view.layer, which, page.token)
+    return views.norm_view(page.trace, page.view.layer, _which(block), page.token)
 
 
 def section(block: OneBlock) -> None:
@@ -42,12 +54,7 @@ def section(block: OneBlock) -> None:
     elements.choose(page, WHICH, tuple(names), format_func=names.__getitem__, **look)
     left, right = st.columns(2, gap="large")
     with left:
-        labels = block.labels("0", "near", "values", "axis", of="norm_")
-        labels |= {n: page.words(page.kind(f"norm_{n}", vectors.norm)) for n in ("1", "3")}
-        labels["2"] = page.words("norm_2", other=view.normed.other)
-        elements.figure(
-            page, lambda page: norm.draw_norm(norm_of(OneBlock(page)), labels), "norm", page.words("norm_alt")
-        )
+        elements.shown(page, _drawn, "norm")
     with right:
         if view.normed.learnt:
             axis = page.t("common.axis_dimension")

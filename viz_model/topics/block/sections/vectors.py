@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.topics.block import figures
 from viz_model.topics.block.choices import DIMENSION
 from viz_model.topics.block.claims import WRITTEN, Written
 from viz_model.topics.block.pictures import strips
@@ -17,12 +18,8 @@ def section(block: OneBlock) -> None:
     with picture:
         last = page.lm.config.d_model - 1
         elements.control(page, DIMENSION, st.slider, 0, last, value=block.dimension)
-        names = page.t("common.axis_dimension"), page.words("length")
-        elements.figure(
-            page,
-            lambda page: strips.draw_strips(OneBlock(page).vectors, block.dimension, *names),
-            "strips",
-            page.words(f"strips_alt{block.crosses}"),
+        elements.shown(
+            page, lambda page: figures.vectors(page.subject, block.dimension, OneBlock(page).vectors), "strips"
         )
         elements.source(page, *vectors.sites)
         if vectors.n_clipped:

@@ -6,11 +6,10 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.drawing import strips
-from viz_model.drawing.cells import COLUMN, ROW, Cells
-from viz_model.drawing.heatmap import HeatmapView, Pool
+from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.maps import scene
 from viz_model.drawing.scene import Scene
+from viz_model.topics.cross_attention import figures
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import maps
 from viz_model.topics.cross_attention.sections.weights import Weights
@@ -28,25 +27,7 @@ def section(weights: Weights) -> None:
 
 def _large(weights: Weights) -> None:
     """One map, a row a target token."""
-
-    def drawn(page: Page) -> strips.StripsView:
-        target, site = cross.target_labels(page.trace), page.at("cross.pattern")
-        spans = tuple(range(len(target))), tuple(range(len(weights.source)))
-        view = HeatmapView(
-            values=weights.of_head(page),
-            rows=target,
-            columns=weights.source,
-            site=f"{site} · {page.words(f'shown_{weights.shown}')}",
-            role="pattern",
-            scale="probability",
-            row_axis=page.words("axis_target"),
-            column_axis=page.words("axis_source"),
-            selected_row=page.token,
-            cells=Cells(site, (page.view.head, ROW, COLUMN), *spans) if weights.shown == "head" else None,
-        )
-        return strips.matrix(view, written=True)
-
-    elements.heat_rows(weights.page, drawn, "map", weights.page.words("map_alt"))
+    elements.shown(weights.page, lambda page: figures.weight_map(page.subject, weights.shown), "map")
 
 
 def _every_head(weights: Weights) -> None:

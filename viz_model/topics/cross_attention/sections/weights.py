@@ -15,6 +15,7 @@ from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, Cells, Index
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.numbers.heads import largest
+from viz_model.topics.cross_attention import figures
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.choices import SHOWN
 
@@ -40,13 +41,12 @@ class Weights(NamedTuple):
     def of(cls, page: Page) -> Weights:
         page = seen_from(page, "decoder")
         shown = elements.on_offer(page, SHOWN, ("head", "average"))
-        every = cross.patterns(page.trace, page.view.layer)
-        pattern = _shown(every, page, shown)
+        every, pattern = cross.patterns(page.trace, page.view.layer), figures.weights(page.subject, shown)
         return cls(page, shown, every, pattern, _facts(page, pattern))
 
     def of_head(self, page: Page) -> np.ndarray:
         """The pattern that is shown where the page looks at another layer or head."""
-        return _shown(cross.patterns(page.trace, page.view.layer), page, self.shown)
+        return figures.weights(page.subject, self.shown)
 
     @property
     def source(self) -> tuple[str, ...]:
@@ -76,10 +76,6 @@ def seen_from(page: Page, side: Side) -> Page:
     # What is selected in the browser is the other stack's; its layers count alike, as far as both have them.
     without = page.without | ({"token"} if layer == page.view.layer else {"layer", "token"})
     return replace(page, trace=trace, token=len(trace) - 1, view=view, without=without)
-
-
-def _shown(every: np.ndarray, page: Page, shown: str) -> np.ndarray:
-    return np.asarray(every[page.view.head] if shown == "head" else every.mean(0))
 
 
 def _facts(page: Page, pattern: np.ndarray) -> dict[str, object]:

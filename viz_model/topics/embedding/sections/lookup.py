@@ -9,12 +9,11 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.embedding import figures
 from viz_model.topics.embedding.claims import REPEATED
 from viz_model.topics.embedding.numbers import by_hand, views
 from viz_model.topics.embedding.pictures.lookup import draw_lookup
-from viz_model.topics.embedding.pictures.matrix import draw_matrix
 from viz_model.topics.embedding.pictures.vector import draw_vector
 from viz_model.topics.embedding.sections.row import Row
 
@@ -52,11 +51,8 @@ def matrix(given: Row) -> None:
     page, facts = given.page, given.facts
     st.subheader(page.words("matrix" if page.lm.config.scale_embedding else "matrix_plain", **facts), anchor=False)
 
-    def view_of(page: Page) -> HeatmapView:
-        return views.matrix_view(page.trace, page.token, given.axes)
-
-    elements.figure(page, lambda page: draw_matrix(view_of(page)), "matrix", _alt("matrix"), by=("token",))
-    st.caption(page.words("limit", limit=f"{view_of(page).limit:.2f}"))
+    elements.shown(page, lambda page: figures.rows(page.subject), "matrix", by=("token",))
+    st.caption(page.words("limit", limit=f"{views.matrix_view(page.trace, page.token, given.axes).limit:.2f}"))
     elements.source(page, "embed.token")
 
 

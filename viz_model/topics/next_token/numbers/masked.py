@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 
 MOST_COVERED = 64
@@ -41,6 +42,21 @@ class Covered(NamedTuple):
     visible: np.ndarray
     guesses: np.ndarray
     guess_probs: np.ndarray
+
+
+def can_be_covered(trace: Trace, position: int) -> bool:
+    """Whether an encoder could be asked what stands at a position, where nothing covers it yet."""
+    mask_id = trace.tokenizer.mask_id
+    return trace.config.kind == "encoder" and trace.config.has_logits and mask_id not in (None, trace.ids[position])
+
+
+def covering(trace: Trace, position: int) -> Trace:
+    """The run of the same ids with the mask at ``position``; ``trace`` has no edits, and its vocabulary a mask."""
+    assert trace.tokenizer.mask_id is not None
+    ids = [*trace.ids]
+    ids[position] = trace.tokenizer.mask_id
+    run = record(trace.model, trace.tokenizer, ids, segments=trace.segments, visible=trace.visible, name=trace.name)
+    return run.at(trace.stack.side)
 
 
 def written(trace: Trace) -> range:

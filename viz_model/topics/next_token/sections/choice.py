@@ -11,16 +11,17 @@ import streamlit as st
 from torch.distributions import Categorical
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
 from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
+from viz_model.topics.next_token import figures
 from viz_model.topics.next_token.choices import MAX_TEMPERATURE, MAX_TOP_K, MIN_TOP_P, TEMPERATURE, TOP_K, TOP_P
 from viz_model.topics.next_token.claims import COVERED, KEPT
 from viz_model.topics.next_token.numbers import by_hand
 from viz_model.topics.next_token.numbers.output import logit_scale, read_site, read_sites
-from viz_model.topics.next_token.pictures.choice import draw_choice
 from viz_model.topics.next_token.pictures.guesses import draw_guesses
 from viz_model.topics.next_token.pictures.mass import draw_mass
 from viz_model.topics.next_token.sections.asked import Asked
@@ -66,14 +67,7 @@ def _picture(asked: Asked) -> None:
     """The first twenty tokens, and all of the probability in one bar."""
     page = asked.page
     own = asked.how != "covered"  # else the choice is of another run than the page's
-    elements.figure(
-        page,
-        lambda page: draw_choice((asked := Asked.at(page)).choice, _names(asked)),
-        "choice",
-        page.words("choice_alt"),
-        own=own,
-        by=("token",),
-    )
+    elements.shown(page, _choice, "choice", own=own, by=("token",))
     elements.figure(
         page,
         lambda page: draw_mass((asked := Asked.at(page)).choice, _names(asked)),
@@ -84,11 +78,14 @@ def _picture(asked: Asked) -> None:
     elements.source(page, "logits", "probs")
 
 
+def _choice(page: Page) -> Drawn:
+    asked = Asked.at(page)
+    return figures.choice(asked.page.subject, asked.choice, covered=asked.how == "covered")
+
+
 def _names(asked: Asked) -> dict[str, str]:
     """The words of both pictures."""
-    parts = ("before", "after", "dropped", "model", "kept_mass", "dropped_mass")
-    names = {part: asked.shared.words(f"bar_{part}", **asked.facts) for part in parts}
-    return names | ({"marked": asked.page.words("true_token")} if asked.how == "covered" else {})
+    return figures.names(asked.page.subject, asked.choice, covered=asked.how == "covered")
 
 
 def _beside(asked: Asked) -> None:

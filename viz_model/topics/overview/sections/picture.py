@@ -7,29 +7,25 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import elements, frame
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
-from viz_model.topics.attention.claims import HEAD
+from viz_model.topics.overview import figures
 from viz_model.topics.overview.claims import LOOK, NEXT, Next, Seen
 from viz_model.topics.overview.numbers import Look
 from viz_model.topics.overview.numbers.things_to_try import ending, is_covered
-from viz_model.topics.overview.pictures import overview
 from viz_model.topics.overview.sections.run import Run
 
 
 def section(run: Run) -> None:
     _tell(run)
     page, trace, view = run.page, run.page.trace, run.view
-    kinds = [HEAD.label(page.t.language, block.does) for block in view.blocks]
-    words = {name: page.words(f"scene_{name}") for name in overview.WORDS}
-    words |= {part: page.words(f"scene_{part}_{ending(trace)}") for part in ("next", "after")}
 
-    def drawn(page: Page) -> Scene:
-        return overview.scene(Run.of(page).view, kinds, trace.prefix, words)
+    def drawn(page: Page) -> Drawn:
+        return figures.overview(page.subject, Run.of(page).view)
 
-    elements.picture(page, drawn, "picture", by=("token",), on_pick=_open)
+    elements.shown(page, drawn, "picture", by=("token",), on_pick=_open)
     sites = ("embed.token", "embed.position", page.at("attn.pattern"))
     elements.source(page, *(name for name in sites if name in trace))
     if view.pool > 1:

@@ -12,7 +12,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.drawing.sheet import Sheet
-from viz_model.topics.position import numbers
+from viz_model.topics.position import figures, numbers
 from viz_model.topics.position.claims import BIAS
 from viz_model.topics.position.numbers import views
 from viz_model.topics.position.numbers.attention_views import offsets_view, turned_view
@@ -61,16 +61,11 @@ def added(given: Declared) -> None:
     rows = page.trace["embed.position"].numpy()
 
     def columns(page: Page) -> tuple[int, ...]:
-        return (int(np.abs(rows[page.token]).argmax()),)
+        return (figures.largest_column(rows[page.token]),)
 
     (column,) = columns(page)
     with picture:
-        axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
-
-        def drawn(page: Page) -> Sheet:
-            return draw_matrix(views.matrix_view(page.trace, "embed.position", page.token, axes), columns(page))
-
-        elements.figure(page, drawn, "matrix", page.words("declared_matrix_alt"), by=("token",))
+        elements.shown(page, lambda page: figures.rows(page.subject), "matrix", by=("token",))
         elements.source(page, "embed.position")
     with see:
         row, length = rows[page.token], np.linalg.norm(rows[page.token])

@@ -12,6 +12,7 @@ from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.position import figures
 from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.numbers import by_hand, views
 from viz_model.topics.position.numbers.views import LearnedView
@@ -46,12 +47,7 @@ def matrix(given: Rows) -> None:
     elements.see(page, "learned_lead", **given.facts)
     picture, see = elements.split()
     with picture:
-
-        def drawn(page: Page) -> Sheet:
-            trained = views.matrix_view(page.trace, "embed.position", page.token, given.axes, limit=view.limit)
-            return draw_matrix(trained, (view.column(page.token),))
-
-        elements.figure(page, drawn, "matrix", page.words("learned_matrix_alt"), by=("token",))
+        elements.shown(page, lambda page: figures.learned(page.subject, view), "matrix", by=("token",))
         elements.source(page, "embed.position")
         st.caption(page.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:

@@ -8,17 +8,15 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.drawn import Drawn
 from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.config import Side
-from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
-from viz_model.topics.position import numbers
+from viz_model.topics.position import figures, numbers
 from viz_model.topics.position.claims import ORDER
 from viz_model.topics.position.numbers import OrderEffect
-from viz_model.topics.position.pictures.lines import draw_effect
-from viz_model.topics.position.sections import scores
 from viz_model.topics.position.sections.worked import worked
 
 
@@ -47,13 +45,12 @@ def effect(given: Reordered) -> None:
         if measured is None:
             st.info(page.words("none_short"), icon=":material/swap_horiz:")
         else:
-            labels = scores.words(page, "none", "own_mask", "no_mask", "layer", "change")
 
-            def drawn(page: Page) -> Sheet | None:
+            def drawn(page: Page) -> Drawn | None:
                 found = Reordered.of(page).effect
-                return None if found is None else draw_effect(found, labels)
+                return None if found is None else figures.effect(page.subject, found)
 
-            elements.figure(page, drawn, "effect", page.words("none_alt"), by=("token",))
+            elements.shown(page, drawn, "effect", by=("token",))
         elements.source(page, page.at("resid.out"))
     if measured is not None:
         ends = {"first": measured.own_mask[0], "last": measured.own_mask[-1], "largest": measured.no_mask.max()}

@@ -8,17 +8,17 @@ from functools import partial
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
 from viz_model.runs.trace import Trace
-from viz_model.topics.position import numbers
+from viz_model.topics.position import figures, numbers
 from viz_model.topics.position.choices import MAX_SHIFT, PAIR, SHIFT
 from viz_model.topics.position.claims import MOVED, UNMET, Moved
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.lines import draw_offsets
-from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.plane import draw_plane
 from viz_model.topics.position.pictures.shift import ShiftView, draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
@@ -42,7 +42,8 @@ class Turned:
         trace, layer, head = page.trace, page.view.layer, page.view.head
         last = len(numbers.frequencies(trace, layer).used) - 1
         chosen = page.chosen(PAIR)
-        pair, key = min(2 if chosen is None else chosen, last), chosen_key.shown(page)
+        pair = figures.first_pair(page.subject) if chosen is None else min(chosen, last)
+        key = chosen_key.shown(page)
         facts = {
             **by_hand.pair_by_hand(trace, layer, head, page.token, key, pair),
             **by_hand.frequencies_in_words(trace, layer, pair),
@@ -102,18 +103,18 @@ def frequencies(given: Turned) -> None:
     st.subheader(page.words("rope_frequencies", **facts), anchor=False)
     angles, lengths = st.columns(2, gap="large")
 
-    def angles_of(page: Page) -> Sheet:
-        axes = (page.t("common.axis_token"), page.words("rope_pair"))
-        return draw_matrix(views.angles_view(page.trace, page.view.layer, page.token, axes), (given.pair,))
+    def angles_of(page: Page) -> Drawn:
+        return figures.angles(page.subject, given.pair)
 
     with angles:
-        alt = page.words("rope_angles_alt")
-        elements.figure(page, schemes.drawn(page, angles_of), "angles", alt, by=("layer", "token"))
+        elements.shown(page, schemes.drawn(page, angles_of), "angles", by=("layer", "token"))
         st.caption(page.words("rope_angles_note"))
     with lengths:
         names = ("pair", "wavelength", "used", "unscaled", "sentence", "context")
         labels = {name: page.words(f"rope_{name}", **facts) for name in names}
-        height = max(300, angles_of(page).layout["height"])
+        drawn = angles_of(page).picture
+        assert isinstance(drawn, Sheet)
+        height = max(300, drawn.layout["height"])
 
         def lengths_of(page: Page) -> Sheet:
             return draw_wavelengths(views.wavelength_view(page.trace, page.view.layer, given.pair), labels, height)

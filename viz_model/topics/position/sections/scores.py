@@ -10,15 +10,16 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.drawn import Drawn
 from viz_model.app.elements import Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
+from viz_model.topics.position import figures
 from viz_model.topics.position.choices import KEY, RANGE
 from viz_model.topics.position.numbers import Buckets, by_hand
-from viz_model.topics.position.numbers.attention_views import added_view, curves_view
+from viz_model.topics.position.numbers.attention_views import added_view
 from viz_model.topics.position.pictures.added import MATRICES, AddedView, draw_added
-from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.row import draw_row
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections import schemes
@@ -58,13 +59,11 @@ def curves(page: Page, alt: str, buckets: Callable[[Page], Buckets | None] = lam
     """What heads add over the distance, as far as this sentence goes, or as far as there is something to see."""
     options = {"help": None, "label_visibility": "collapsed"}
     whole = elements.choose(page, RANGE, ("text", "all"), **options) == "all"
-    labels = words(page, "bias", "head", "others", "distance", "added", "bucket")
 
-    def drawn(page: Page) -> Sheet:
-        place = page.trace, page.view.layer, page.view.head, page.token
-        return draw_curves(curves_view(*place, whole=whole, buckets=buckets(page)), labels)
+    def drawn(page: Page) -> Drawn:
+        return figures.curves(page.subject, alt, whole=whole, buckets=buckets(page))
 
-    elements.figure(page, schemes.drawn(page, drawn), "curves", alt)
+    elements.shown(page, schemes.drawn(page, drawn), "curves")
     elements.source(page, page.at("attn.bias"))
 
 

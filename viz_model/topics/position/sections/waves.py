@@ -9,12 +9,10 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
-from viz_model.drawing.sheet import Sheet
-from viz_model.topics.position import numbers
+from viz_model.topics.position import figures, numbers
 from viz_model.topics.position.choices import PAIR, RANGE, WHOLE
 from viz_model.topics.position.claims import SLOWEST
 from viz_model.topics.position.numbers import by_hand, views
-from viz_model.topics.position.pictures.matrix import draw_matrix
 from viz_model.topics.position.pictures.waves import WavesView, draw_waves
 from viz_model.topics.position.sections import embedding, scores, turning
 from viz_model.topics.position.sections.worked import worked
@@ -32,7 +30,7 @@ class Wave:
     def of(cls, page: Page) -> Wave:
         last = page.lm.config.d_model // 2 - 1
         chosen = page.chosen(PAIR)
-        pair = last // 12 if chosen is None else min(chosen, last)
+        pair = figures.first_wave(page.subject) if chosen is None else min(chosen, last)
         facts = by_hand.wave_facts(page.trace, page.token, pair)
         return cls(page, pair, {**facts, "token": page.token_name()})
 
@@ -72,13 +70,7 @@ def curves(given: Wave) -> None:
 def matrix(given: Wave) -> None:
     page = given.page
     st.subheader(page.words(f"matrix_{numbers.scheme(page.lm.config).layout}"), anchor=False)
-    axes = (page.t("common.axis_token"), page.t("common.axis_dimension"))
-
-    def drawn(page: Page) -> Sheet:
-        view = views.matrix_view(page.trace, "embed.position", page.token, axes, limit=1.0)
-        return draw_matrix(view, given.columns)
-
-    elements.figure(page, drawn, "matrix", page.words("matrix_alt"), by=("token",))
+    elements.shown(page, lambda page: figures.waves(page.subject, given.columns), "matrix", by=("token",))
     elements.source(page, "embed.position")
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import components, elements, state
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.drawing.sheet import Sheet
 from viz_model.tokenizers.tokenizer import Tokenizer
+from viz_model.topics.tokens import figures
 from viz_model.topics.tokens.choices import VOCABULARY
 from viz_model.topics.tokens.claims import CUTS, OTHER
 from viz_model.topics.tokens.numbers.facts import facts as facts_of
-from viz_model.topics.tokens.pictures.cuts import CutsView, draw_cuts
+from viz_model.topics.tokens.pictures.cuts import CutsView
 from viz_model.topics.tokens.pictures.tokens import chip
 from viz_model.topics.tokens.sections.beside import Beside
 
@@ -58,19 +59,13 @@ def _choose(beside: Beside) -> None:
 
 def draw(page: Page, view: CutsView, key: str, at: Callable[[Page], CutsView | None] | None = None) -> None:
     """Two rows of tokens; ``at`` makes the view where another token is selected, if that makes a difference."""
-    words = page.words
-    rows = {
-        row: words("row", name=cut.name, n=len(cut.tokens), per=f"{view.n_bytes / max(1, len(cut.tokens)):.1f}")
-        for row, cut in (("upper", view.upper), ("lower", view.lower))
-    }
-    hover = {**rows, **{name: words(name) for name in ("position", "id", "bytes")}}
     with st.container(height=560 if view.n_lines > 6 else "content", border=False):
 
-        def drawn(page: Page) -> Sheet | None:
+        def drawn(page: Page) -> Drawn | None:
             shown = view if at is None else at(page)
-            return None if shown is None else draw_cuts(shown, hover)
+            return None if shown is None else figures.cuts(page.subject, shown)
 
-        elements.figure(page, drawn, key, words("cuts_alt"), by=("token",) if at else ())
+        elements.shown(page, drawn, key, by=("token",) if at else ())
 
 
 def ribbons(page: Page, text: str, key: str, other: Tokenizer) -> None:

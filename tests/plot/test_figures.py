@@ -1,0 +1,290 @@
+"""Figures without the app: of every bundled model, in every format, the same picture that a page shows."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pypdfium2
+import pytest
+import scenes
+import torch
+from app_driver import open_page, pictures
+from bundled_models import NAMES, example
+from tiers import crossed, some
+
+import viz_model as vm
+from viz_model.drawing.scene import encode
+from viz_model.plot import Figure
+
+PLACES: dict[str, Mapping[str, int]] = {
+    "overview": {},
+    "tokens": {},
+    "embedding": {},
+    "position": {},
+    "heads": {},
+    "head": {"layer": 1, "head": 2},
+    "steps": {"layer": 1, "head": 2},
+    "residual": {},
+    "block": {"layer": 1},
+    "norms": {"layer": 1},
+    "neurons": {"layer": 1},
+    "attribution": {},
+    "logit_lens": {},
+    "next_tokens": {},
+    "cross": {"layer": 1, "head": 2},
+}
+"""Every function of one run, with where it looks."""
+
+
+@cache
+def run(model: str) -> vm.Trace:
+    return example(vm.load(model))
+
+
+def drawn(model: str, name: str, **options: Any) -> Figure:
+    made: Figure = getattr(vm.plot, name)(run(model), **PLACES[name], **options)
+    return made
+
+
+def written(file: str) -> list[str]:
+    """What an SVG file says."""
+    return ["".join(part.itertext()) for part in ET.fromstring(file).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def _bare(text: str) -> str:
+    """Without blanks, and without the pictures of control characters, which few fonts have."""
+    return re.sub(r"[\s\u2400-\u2426]", "", text)
+
+
+def told(path: Path) -> str:
+    """What the only page of a PDF says, without blanks."""
+    (page,) = pypdfium2.PdfDocument(path)
+    return _bare(page.get_textpage().get_text_range())
+
+
+@pytest.mark.parametrize(("model", "name"), crossed(NAMES, list(PLACES)))
+def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_path: Path) -> None:
+    lang = ("en", "zh")[(NAMES.index(model) + list(PLACES).index(name)) % 2]
+    if name == "cross" and len(run(model).config.sides) == 1:
+        with pytest.raises(ValueError, match="cross: a model with an encoder and a decoder is needed"):
+            drawn(model, name)
+        return
+    figure = drawn(model, name, lang=lang, theme="paper")
+    said = written(figure.save(tmp_path / "x.svg").read_text(encoding="utf-8"))
+    assert figure.caption.replace(" ", "") in "".join(said).replace(" ", "") and model in figure.caption
+    if lang == "zh":
+        assert re.search("[\u4e00-\u9fff]", "".join(said))
+    in_pdf = told(figure.save(tmp_path / "x.pdf", width_mm=174))
+    for text in written(figure.svg(174 / 25.4 * 96)):
+        assert _bare(text) in in_pdf, text
+    page = figure.save(tmp_path / "x.html").read_text(encoding="utf-8")
+    assert f'<html lang="{lang}">' in page and not re.search(r"<link|\bsrc=", page.partition("<script")[0])
+    assert (tmp_path / "x.csv") == figure.save(tmp_path / "x.csv")
+
+
+def test_a_png_is_twice_as_sharp_and_a_name_says_which_file(tmp_path: Path) -> None:
+    figure = drawn("story-pre-ln", "steps")
+    data = figure.save(tmp_path / "x.PNG").read_bytes()
+    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 2 * 960
+    with pytest.raises(ValueError, match=r"'x.jpg' does not end in one of \.svg, \.png, \.pdf, \.html, \.csv"):
+        figure.save(tmp_path / "x.jpg")
+    with pytest.raises(ValueError, match="width_mm"):
+        figure.save(tmp_path / "x.svg", width_mm=0)
+    link = "https://example.org/?layer=1"
+    assert written(figure.save(tmp_path / "x.svg", link=link).read_text("utf-8"))[-1].endswith(link)
+
+
+# What a figure holds
+
+
+def same(found: Any, expected: torch.Tensor | np.ndarray) -> None:
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, atol=1e-6)
+
+
+def _attention(trace: vm.Trace, model: str) -> None:
+    pattern = trace["blocks.1.attn.pattern"]
+    same(np.nan_to_num(drawn(model, "head").data.values), pattern[2])
+    hidden = np.triu(np.ones((len(trace), len(trace)), bool), 1)
+    layer = vm.plot.heads(trace, 1).data.patterns
+    same(np.nan_to_num(layer), pattern)
+    assert np.isnan(layer[:, hidden]).all() and not np.isnan(layer[:, ~hidden]).any()
+    same(np.nan_to_num(drawn(model, "heads").data.patterns[1]), pattern)
+    same(drawn(model, "steps").data.pattern, pattern[2, -1])
+    q = vm.plot.head(trace, 1, 2, matrix="q")
+    same(q.data.values, trace["blocks.1.attn.q"][2])
+
+
+def _stream(trace: vm.Trace, model: str) -> None:
+    same(drawn(model, "embedding").data.values, trace["embed.token"])
+    same(drawn(model, "position").data.values, trace["embed.position"])
+    lengths = drawn(model, "residual").data.lengths
+    last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
+    same([lengths[0, -1], lengths[-1, -1]], [trace["embed.out"][-1].norm(), last[-1].norm()])
+    block = drawn(model, "block").data
+    same(block.matrix[0], trace["blocks.1.resid.in"][-1])
+    same(block.matrix[-1], trace["blocks.1.resid.out"][-1])
+    strongest = drawn(model, "neurons").data.strongest[0]
+    act = trace["blocks.1.ffn.act"][-1]
+    assert strongest.number == int(act.abs().argmax())
+
+
+def _output(trace: vm.Trace, model: str) -> None:
+    logits = trace["logits"][-1]
+    shares, (best, second) = logits.softmax(-1), logits.topk(2).indices.tolist()
+    choice = drawn(model, "next_tokens").data
+    assert choice.tokens[0].id == best
+    same(choice.model[:2], shares[[best, second]])
+    same(drawn(model, "attribution").data.total, logits[best])
+    against = vm.plot.attribution(trace, -1, best, second)
+    same(against.data.total, logits[best] - logits[second])
+    lens = drawn(model, "logit_lens").data
+    same(lens.probs[-1, -1], shares[best])
+    assert drawn(model, "overview").data.next_ids[0] == best
+
+
+@pytest.mark.parametrize("check", [_attention, _stream, _output])
+def test_data_are_the_values_of_the_run(check: Callable[[vm.Trace, str], None]) -> None:
+    check(run("story-pre-ln"), "story-pre-ln")
+
+
+def test_cross_attention_is_read_from_the_decoder_whichever_stack_is_seen() -> None:
+    trace = run("translate-2017")
+    pattern = trace["decoder.blocks.1.cross.pattern"]
+    same(drawn("translate-2017", "cross").data.values, pattern[2])
+    same(vm.plot.cross(trace.at("encoder"), 1, None).data.values, pattern.mean(0))
+    own = vm.plot.head(trace, 1, 2), vm.plot.head(trace, 1, 2, stack="encoder")
+    same(np.nan_to_num(own[0].data.values), trace["decoder.blocks.1.attn.pattern"][2])
+    same(own[1].data.values, trace["encoder.blocks.1.attn.pattern"][2])
+
+
+def test_an_encoder_is_asked_for_a_token_that_it_does_not_see() -> None:
+    trace = run("story-bert")
+    lm, position = vm.load("story-bert"), 4
+    ids = list(trace.ids)
+    ids[position] = lm.tokenizer.mask_id  # type: ignore[assignment]
+    logits = lm.trace(ids=ids)["logits"][position]
+    choice = vm.plot.next_tokens(trace, position).data
+    same(choice.model[0], logits.softmax(-1).max())
+    assert choice.marked_token.id == trace.ids[position]
+    same(vm.plot.attribution(trace, position).data.total, logits.max())
+
+
+# The same picture as on a page
+
+OF_PAGE = {
+    "overview": {"picture": "overview"},
+    "attention": {"grid": "heads", "head": "head", "steps": "steps"},
+    "embedding": {"matrix": "embedding"},
+    "block": {"norms": "residual", "strips": "block", "norm": "norms", "neurons": "neurons"},
+    "attribution": {"sum": "attribution", "lens": "logit_lens"},
+    "next_token": {"choice": "next_tokens"},
+    "cross_attention": {"map": "cross"},
+    "tokens": {"cuts": "tokens"},
+    "position": {},
+}
+SCHEMES = {"story-pre-ln": "matrix", "translate-t5": "curves", "story-modern": "angles", "story-none": "effect"}
+"""The picture of the position page that each scheme is drawn by."""
+
+
+def plain(sent: scenes.Sent) -> tuple[Any, list[Any]]:
+    """A picture by what it draws and says: not by its name, nor by what a click tells the page."""
+    fields = ("panels", "title", "description", "heading", "note", "keys", "even")
+    drawn = {name: _without_picks(sent.header.get(name)) for name in fields}
+    return drawn, [(array.shape, array.tobytes()) for array in sent.arrays]
+
+
+def _without_picks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_picks(inner) for name, inner in value.items() if name != "picks"}
+    return [_without_picks(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("model", "page"),
+    some([(model, page) for model in SCHEMES for page in OF_PAGE if page != "cross_attention" or "trans" in model], 6),
+)
+def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
+    text, lang = "She is reading a book.", ("en", "zh")[len(page) % 2]
+    place = {"layer": 1, "head": 2, "token": 3}
+    query = {"model": model, "text": text, "lang": lang} | {name: str(n) for name, n in place.items()}
+    lm = vm.load(model)
+    target = {} if len(lm.config.sides) == 1 else {"target": "Elle lit un livre."}
+    on_page = pictures(open_page(page, query | target))
+    trace = lm.trace(text, **target)
+    wanted = OF_PAGE[page] or {SCHEMES[model]: "position"}
+    for key, name in wanted.items():
+        make = getattr(vm.plot, name)
+        known = {**place, "position": 3, "stack": None if len(lm.config.sides) == 1 else "decoder", "lang": lang}
+        taken = make.__kwdefaults__.keys() | set(make.__code__.co_varnames[: make.__code__.co_argcount])
+        figure = make(trace, **{word: known[word] for word in known.keys() & taken})
+        sent = on_page[next(known for known in on_page if known.endswith(f".{key}"))]
+        arrays, expected = plain(scenes.read(encode(figure.scene))), plain(sent)
+        assert arrays == expected, name
+
+
+def test_two_models_are_compared_as_on_their_page() -> None:
+    text = "The cat sat on the mat"
+    query = {"model": "story-pre-ln", "text": text}
+    sent = pictures(open_page("architectures", query))["architectures.depth"]
+    first, second = (vm.load(name).trace(text) for name in ("story-pre-ln", "story-post-ln"))
+    figure = vm.plot.compare(first, second)
+    assert plain(scenes.read(encode(figure.scene))) == plain(sent)
+    same(figure.data.mean[0][0], first["embed.out"].norm(dim=-1).mean())
+
+
+# In a notebook
+
+
+def test_a_figure_shows_itself_in_a_frame_of_its_own() -> None:
+    figure = vm.show(run("story-pre-ln"))
+    bundle = figure._repr_mimebundle_()
+    assert bundle["text/html"].startswith("<iframe srcdoc=") and bundle["text/html"].count("<iframe") == 1
+    ET.fromstring(bundle["image/svg+xml"])
+    assert bundle["text/plain"] == f"Figure(overview: {figure.caption})"
+
+
+def test_what_has_axes_is_had_from_plotly_and_what_has_none_is_refused() -> None:
+    made = drawn("story-pre-ln", "residual").to_plotly()
+    assert isinstance(made, go.Figure) and len(made.data) > 1
+    with pytest.raises(ValueError, match="overview: this picture has no axes"):
+        drawn("story-pre-ln", "overview").to_plotly()
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("head", {"layer": 4, "head": 0}, "layer: there are layers 0 to 3, not 4"),
+    ("head", {"layer": 0, "head": -7}, "head: there are heads 0 to 5, not -7"),
+    ("head", {"layer": 0, "head": 0, "matrix": "Q"}, "matrix: 'Q' is not one of q, k, v, "),
+    ("steps", {"layer": 0, "head": 0, "token": 99}, "token: there are tokens 0 to 9, not 99"),
+    ("steps", {"layer": 0, "head": 0, "token": 1.5}, "token: a whole number is needed, not 1.5"),
+    ("overview", {"lang": "fr"}, "lang: 'fr' is not one of en, zh"),
+    ("overview", {"theme": "blue"}, "theme: 'blue' is not one of light, dark, paper"),
+    ("overview", {"stack": "encoder"}, "stack: this model has decoder, not 'encoder'"),
+    ("block", {"layer": 0, "dimension": 192}, "dimension: there are dimensions 0 to 191, not 192"),
+    ("norms", {"which": "cross"}, "which: 'cross' is not one of attn, ffn"),
+    ("attribution", {"target": 10**6}, "target: 1000000 is no token of this vocabulary"),
+    ("attribution", {"target": 5, "rival": 5}, "rival: a token is not compared with itself"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "message"), REFUSED)
+def test_what_there_is_not_is_refused_with_what_there_is(name: str, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        getattr(vm.plot, name)(run("story-pre-ln"), **asked)
+
+
+def test_what_a_stack_does_not_say_is_refused() -> None:
+    translator = run("translate-2017")
+    for name in ("next_tokens", "logit_lens"):
+        with pytest.raises(ValueError, match=f"{name}: the encoder of this model ends in vectors"):
+            getattr(vm.plot, name)(translator, stack="encoder")
+    with pytest.raises(ValueError, match="target: the encoder ends in vectors"):
+        vm.plot.attribution(translator, target="a", stack="encoder")
+    with pytest.raises(TypeError, match="trace: a run of a model"):
+        vm.plot.overview("The cat")

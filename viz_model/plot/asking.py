@@ -1,0 +1,105 @@
+"""What a figure is asked of, checked: which stack, layer, head, token and language there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viz_model.app.subject import Subject
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.config import Side
+from viz_model.runs.trace import Trace
+from viz_model.topics.attribution.numbers.attribution import Against
+from viz_model.topics.attribution.numbers.typed import token_typed
+from viz_model.topics.next_token.numbers.masked import can_be_covered, covering
+
+Asked = int | str | None
+"""A token of the vocabulary: its id, its text, or none."""
+
+
+def subject(
+    trace: Trace,
+    group: str,
+    *,
+    stack: Side | None = None,
+    layer: int = 0,
+    head: int = 0,
+    token: int = -1,
+    lang: str = "en",
+) -> Subject:
+    """What is looked at.
+
+    Args:
+        group: of texts.
+        stack: of a model with two, which; by default the one that the trace is seen from, or the decoder.
+        layer, head, token: counted from 0, or from the end where they are negative.
+
+    Raises:
+        TypeError: no trace.
+        ValueError: there is no such stack, layer, head, token or language; the message says which there are.
+    """
+    seen = from_stack(trace, stack)
+    if lang not in LANGUAGES:
+        raise ValueError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
+    places = {
+        "layer": _counted("layer", layer, seen.n_layers),
+        "head": _counted("head", head, seen.config.n_heads),
+        "token": _counted("token", token, len(seen)),
+    }
+    return Subject(seen, t=Texts(lang), text_key=group, **places)
+
+
+def from_stack(trace: Trace, stack: Side | None) -> Trace:
+    """The run seen from one stack."""
+    if not isinstance(trace, Trace):
+        raise TypeError(f"trace: a run of a model (lm.trace(…)) is needed, not {type(trace).__name__}")
+    sides = trace.config.sides
+    if stack is None:
+        return trace if trace.side is not None else trace.at(sides[-1])
+    if stack not in sides:
+        raise ValueError(f"stack: this model has {' and '.join(sides)}, not {stack!r}")
+    return trace.at(stack)
+
+
+def _counted(name: str, n: Any, count: int) -> int:
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise ValueError(f"{name}: a whole number is needed, not {n!r}")
+    if not -count <= n < count:
+        raise ValueError(f"{name}: there are {name}s 0 to {count - 1}, not {n}")
+    return n % count
+
+
+def covered(of: Subject) -> Subject:
+    """Of an encoder that has a mask: the run in which the mask stands at the token, as nobody else asks it fairly.
+
+    Raises:
+        ValueError: the run has edits, which hold for the text as it was.
+    """
+    if not can_be_covered(of.trace, of.token):
+        return of
+    if of.trace.edits:
+        raise ValueError("trace: of an edited run of an encoder, run the text with the mask in it: then it is asked")
+    run = covering(of.trace, of.token)
+    return Subject(run, of.layer, of.head, of.token, of.t, of.text_key)
+
+
+def vocabulary(of: Subject, asked: int | str, name: str) -> int:
+    """A token of the vocabulary by its id, or as it is written.
+
+    Raises:
+        ValueError: there is none.
+    """
+    id = token_typed(of.trace, asked) if isinstance(asked, str) else asked
+    last = of.trace.config.n_vocab - 1
+    if id is None or not 0 <= id <= last:
+        raise ValueError(f"{name}: {asked!r} is no token of this vocabulary, whose ids are 0 to {last}")
+    return id
+
+
+def rival(of: Subject, asked: Asked, target: int) -> Against:
+    """What a logit is compared with: nothing, the "average" of all, or another token."""
+    if asked is None or asked == "average":
+        return "average" if asked else None
+    id = vocabulary(of, asked, "rival")
+    if id == target:
+        raise ValueError("rival: a token is not compared with itself")
+    return id

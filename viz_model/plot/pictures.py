@@ -1,0 +1,374 @@
+"""The functions of :mod:`viz_model.plot`: each asks a topic for its picture and its labels."""
+
+from __future__ import annotations
+
+from viz_model.config import Side
+from viz_model.drawing.scene.svg import Theme
+from viz_model.plot import asking
+from viz_model.plot.asking import Asked, subject
+from viz_model.plot.figure import Figure, themed
+from viz_model.runs.generation import Sampling
+from viz_model.runs.trace import Trace
+from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
+from viz_model.topics.architectures import figures as architectures
+from viz_model.topics.architectures.numbers import views as architecture_views
+from viz_model.topics.attention import figures as attention
+from viz_model.topics.attention.numbers import layer as attention_layer
+from viz_model.topics.attribution import figures as attributions
+from viz_model.topics.attribution.numbers import attribution as sums
+from viz_model.topics.block import figures as blocks
+from viz_model.topics.block.numbers import views as block_views
+from viz_model.topics.cross_attention import figures as crossing
+from viz_model.topics.embedding import figures as embeddings
+from viz_model.topics.next_token import figures as next_token
+from viz_model.topics.next_token.numbers.masked import can_be_covered
+from viz_model.topics.next_token.numbers.views import choice_view
+from viz_model.topics.overview import figures as overviews
+from viz_model.topics.position import figures as positions
+from viz_model.topics.tokens import figures as cutting
+from viz_model.topics.tokens.numbers.facts import facts as token_facts
+
+SAMPLING = Sampling(top_p=0.9)
+"""What the app's page on the next token begins with."""
+
+
+def overview(
+    trace: Trace,
+    *,
+    layer: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The whole run in one picture: tokens, what enters the blocks, a head of each block, the next token.
+
+    ``token`` is the position that is followed. Of more than 56 tokens several share a row; of more than six blocks
+    some are left out, but not ``layer``.
+
+    Raises:
+        ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
+    """
+    of = subject(trace, "overview", stack=stack, layer=layer, token=token, lang=lang)
+    return Figure("overview", of, overviews.overview(of), theme)
+
+
+def tokens(
+    trace: Trace,
+    *,
+    beside: Tokenizer | None = None,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The text cut by the model's vocabulary, over the same bytes cut by another: ``cl100k_base`` unless said.
+
+    Raises:
+        ValueError: the bytes of the two cannot be laid over each other, as this vocabulary does not keep a text as it
+            was typed, or spells none.
+    """
+    of = subject(trace, "tokens", stack=stack, token=token, lang=lang)
+    view = token_facts(of.trace, beside or cl100k_base(), of.token).view
+    if view is None:
+        raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
+    return Figure("tokens", of, cutting.cuts(of, view), theme)
+
+
+def embedding(
+    trace: Trace, *, token: int = -1, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
+) -> Figure:
+    """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked."""
+    of = subject(trace, "embedding", stack=stack, token=token, lang=lang)
+    return Figure("embedding", of, embeddings.rows(of), theme)
+
+
+def position(
+    trace: Trace,
+    *,
+    layer: int = 0,
+    head: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """What tells the model the order of its tokens, by its scheme.
+
+    Sinusoidal and learned positions: the vectors that are added, [T, D]. Rotary: by which angle each pair is turned,
+    [T, K/2]. A bias on the scores: what each head adds over the distance, [H, distances]. None: how far vectors move
+    when the tokens before are reordered, by layer.
+
+    Raises:
+        ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
+    """
+    of = subject(trace, "position", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    made = positions.of_scheme(of)
+    if made is None:
+        raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
+    return Figure("position", of, made, theme)
+
+
+def heads(
+    trace: Trace,
+    layer: int | None = None,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The attention patterns of one layer's heads, [H, T, T]; without a ``layer`` of all, [L, H, T, T].
+
+    Each row of a pattern is a query, and sums to 1. Of long texts several tokens share a cell, which holds the largest
+    of their weights; cells that a mask hides are NaN.
+    """
+    of = subject(trace, "attention", stack=stack, layer=layer or 0, lang=lang)
+    return Figure("heads", of, attention.of_every_layer(of) if layer is None else attention.of_layer(of), theme)
+
+
+def head(
+    trace: Trace,
+    layer: int,
+    head: int,
+    *,
+    matrix: str = "pattern",
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """One matrix of a head in large: its pattern [Tq, Tk], or "q", "k", "v", "z" [T, K], "scores", "masked" …
+
+    Of a text of more than 88 tokens, those around ``token``.
+
+    Raises:
+        ValueError: this model has no such matrix; the message says which it has.
+    """
+    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    known = dict.fromkeys(
+        (
+            *attention_layer.matrices(of.trace, of.layer, attention_layer.CHAIN),
+            *attention_layer.matrices(of.trace, of.layer),
+        )
+    )
+    if matrix not in known:
+        raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
+    return Figure("head", of, attention.matrix(of, matrix), theme)
+
+
+def steps(
+    trace: Trace,
+    layer: int,
+    head: int,
+    token: int = -1,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """One query from its dot products with all keys to its weights, step by step: a row [Tk] a step."""
+    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    return Figure("steps", of, attention.of_query(of), theme)
+
+
+def residual(
+    trace: Trace,
+    *,
+    layer: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """How long the residual stream of each token is, from the embedding to the last block: [depths, T].
+
+    ``layer`` and ``token`` are marked.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    return Figure("residual", of, blocks.along_depth(of), theme)
+
+
+def block(
+    trace: Trace,
+    layer: int,
+    token: int = -1,
+    *,
+    dimension: int = 0,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """A token's vectors [D] on their way through a block, from its input to its output; one ``dimension`` is followed.
+
+    Raises:
+        ValueError: the model has no such dimension.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    width = of.trace.config.d_model
+    if not 0 <= dimension < width:
+        raise ValueError(f"dimension: there are dimensions 0 to {width - 1}, not {dimension}")
+    return Figure("block", of, blocks.vectors(of, dimension), theme)
+
+
+def norms(
+    trace: Trace,
+    layer: int = 0,
+    token: int = -1,
+    *,
+    which: str | None = None,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """What a norm of the block makes of a token's vector [D]: before, standardised, after the learnt gain.
+
+    ``which`` is the sublayer that the norm belongs to, "attn", "cross" or "ffn"; by default the first.
+
+    Raises:
+        ValueError: the block has no norms, or none of that sublayer.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    view = block_views.strips_view(of.trace, of.layer, of.token)
+    if not view.has_norms:
+        raise ValueError(f"norms: block {of.layer} has none")
+    known = [addition.sublayer for addition in view.sums]
+    if which is not None and which not in known:
+        raise ValueError(f"which: {which!r} is not one of {', '.join(known)}")
+    return Figure("norms", of, blocks.of_norm(of, which or known[0], view), theme)
+
+
+def neurons(
+    trace: Trace,
+    layer: int = 0,
+    token: int = -1,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The feed-forward neurons with the largest values on a token, and what each of them promotes."""
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    return Figure("neurons", of, blocks.strongest(of), theme)
+
+
+def attribution(
+    trace: Trace,
+    token: int = -1,
+    target: int | str | None = None,
+    rival: Asked = None,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The logit at a position as the sum that it is: what heads, feed-forward layers and embedding add to it.
+
+    An encoder with a mask is asked with the token covered. Of a stack without logits the sum is the vector's length.
+
+    Args:
+        target: the token that is asked about, by id or text; by default the most probable.
+        rival: a token, by id or text, whose logit is taken off; "average" for the mean of all; None for neither.
+
+    Raises:
+        ValueError: there is no such token, or the stack has no logits to ask about.
+    """
+    of = asking.covered(subject(trace, "attribution", stack=stack, token=token, lang=lang))
+    parts = sums.decompose(of.trace, of.token)
+    if not sums.predicts(of.trace):
+        if target is not None or rival is not None:
+            raise ValueError(f"target: the {of.trace.stack.side} ends in vectors, there is no token to ask about")
+        return Figure("attribution", of, attributions.of_sum(of, sums.of_vector(of.trace, parts), None, None), theme)
+    best = of.trace.next_tokens(of.token, 1)[0][0].id if target is None else asking.vocabulary(of, target, "target")
+    against = asking.rival(of, rival, best)
+    answer = sums.of_logit(of.trace, parts, best, against)
+    return Figure("attribution", of, attributions.of_sum(of, answer, best, against), theme)
+
+
+def logit_lens(
+    trace: Trace,
+    *,
+    layer: int = 0,
+    token: int = -1,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """What the model would say if it stopped after each block: the most probable token by position and depth, [P, S].
+
+    At most twelve positions around ``token`` and eight depths, that after ``layer`` among them. An encoder with a mask
+    is asked with the token covered.
+
+    Raises:
+        ValueError: the stack has no logits.
+    """
+    of = asking.covered(subject(trace, "attribution", stack=stack, layer=layer, token=token, lang=lang))
+    _needs_logits(of.trace, "logit_lens")
+    return Figure("logit_lens", of, attributions.of_lens(of), theme)
+
+
+def next_tokens(
+    trace: Trace,
+    position: int = -1,
+    *,
+    sampling: Sampling = SAMPLING,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """The twenty most probable tokens after a position, before and after ``sampling`` filters them (shares of 1).
+
+    Of an encoder: in place of the token there, which is covered where the vocabulary has a mask.
+
+    Raises:
+        ValueError: the stack has no logits.
+    """
+    group = next_token.text_key(asking.from_stack(trace, stack).config)
+    of = subject(trace, group, stack=stack, token=position, lang=lang)
+    _needs_logits(of.trace, "next_tokens")
+    run, own_id = asking.covered(of).trace, of.trace.own_ids[of.token]
+    is_covered = can_be_covered(of.trace, of.token)
+    view = choice_view(run, of.token, sampling, marked_id=own_id if is_covered else None)
+    return Figure("next_tokens", of, next_token.choice(of, view, covered=is_covered), theme)
+
+
+def compare(
+    first: Trace, second: Trace, *, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
+) -> Figure:
+    """Two runs beside each other: the mean length of the residual stream by depth in both, [L + 1] each."""
+    of, other = (subject(trace, "architectures", stack=stack, lang=lang) for trace in (first, second))
+    names = (of.trace.name or "1", other.trace.name or "2")
+    if names[0] == names[1]:
+        names = (f"{names[0]} (1)", f"{names[1]} (2)")
+    view = architecture_views.depth_view(names, (of.trace, other.trace))
+    return Figure("compare", of, architectures.of_depth(of, view), theme)
+
+
+def cross(
+    trace: Trace,
+    layer: int = 0,
+    head: int | None = 0,
+    *,
+    token: int = -1,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """What the target reads of its source: a pattern [Tq, Ts] of cross-attention; without a ``head`` the average.
+
+    Raises:
+        ValueError: the model has one stack, so nothing is read across.
+    """
+    sides = asking.from_stack(trace, None).config.sides
+    if len(sides) < 2:
+        raise ValueError(f"cross: a model with an encoder and a decoder is needed; this one has its {sides[0]} alone")
+    of = subject(trace, "cross_attention", stack="decoder", layer=layer, head=head or 0, token=token, lang=lang)
+    return Figure("cross", of, crossing.weight_map(of, "average" if head is None else "head"), theme)
+
+
+def show(trace: Trace, *, lang: str = "en", theme: Theme = "light") -> Figure:
+    """The run as the app's first page shows it: :func:`overview`."""
+    return overview(trace, lang=lang, theme=themed(theme))
+
+
+def _needs_logits(trace: Trace, name: str) -> None:
+    if not sums.predicts(trace):
+        raise ValueError(f"{name}: the {trace.stack.side} of this model ends in vectors and predicts no token")

@@ -1,0 +1,50 @@
+"""A block as a token goes through it, and the stream past all blocks, labelled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz_model.app.drawn import Drawn
+from viz_model.app.subject import Subject
+from viz_model.topics.block.numbers import views
+from viz_model.topics.block.pictures import lengths, neurons, norm, strips
+from viz_model.topics.block.pictures.neurons import NeuronsView
+from viz_model.topics.block.pictures.strips import StripsView
+
+
+def along_depth(of: Subject, found: np.ndarray | None = None) -> Drawn:
+    """The length of every token's vector from the embedding to the last block; ``found`` [S, T] where known."""
+    view = views.lengths_view(of.trace, of.layer, of.token, found)
+    labels = {name: of.words(name) for name in ("step", "length", "log")}
+    steps = [of.at(name) for name in ("resid.mid", "resid.cross", "resid.out")]
+    call = of.call("residual", layer=of.layer, token=of.token)
+    sites = ("embed.out", *(name for name in steps if name in of.trace))
+    return Drawn(lengths.draw_lengths(view, labels), of.words("norms_alt"), view, sites, call)
+
+
+def vectors(of: Subject, dimension: int = 0, view: StripsView | None = None) -> Drawn:
+    """The token's vectors from the block's input to its output, one ``dimension`` followed."""
+    view = view or views.strips_view(of.trace, of.layer, of.token)
+    axis, length = of.t("common.axis_dimension"), of.words("length")
+    alt = of.words(f"strips_alt{'_cross' if view.crosses else ''}")
+    call = of.call("block", layer=of.layer, token=of.token, dimension=dimension)
+    return Drawn(strips.draw_strips(view, dimension, axis, length), alt, view, tuple(view.sites), call)
+
+
+def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
+    """What a norm makes of the token's vector, before the sublayer ``which``; the block has norms."""
+    block = view or views.strips_view(of.trace, of.layer, of.token)
+    shown = views.norm_view(of.trace, of.layer, which, of.token)
+    labels = {name: of.words(f"norm_{name}") for name in ("0", "near", "values", "axis")}
+    labels |= {n: of.words(of.kind(f"norm_{n}", block.norm)) for n in ("1", "3")}
+    labels["2"] = of.words("norm_2", other=shown.normed.other)
+    call = of.call("norms", layer=of.layer, token=of.token, which=which)
+    return Drawn(norm.draw_norm(shown, labels), of.words("norm_alt"), shown, tuple(shown.statistics), call)
+
+
+def strongest(of: Subject, view: NeuronsView | None = None) -> Drawn:
+    """The neurons that work hardest on the token, and what they promote."""
+    view = view or views.neurons_view(of.trace, of.layer, of.token)
+    labels = {name: of.words(f"neuron_{name}") for name in ("neuron", "writes", "promotes", "activation")}
+    call = of.call("neurons", layer=of.layer, token=of.token)
+    return Drawn(neurons.draw_neurons(view, labels), of.words("neurons_alt"), view, (of.at("ffn.act"),), call)
