@@ -102,6 +102,9 @@ SIZES: dict[str, dict[str, Any]] = {
     },
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
     "olmo2": _GROUPED,
+    "mixtral": {**_GROUPED, "num_local_experts": 5},
+    "olmoe": {**_GROUPED, "num_experts": 5, "num_experts_per_tok": 3, "eos_token_id": 0},
+    "qwen3moe": {**_GROUPED, "head_dim": 10, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12},
     "gptneo": {
         "vocab_size": 53,
         "max_position_embeddings": 16,

@@ -56,6 +56,14 @@ ROPES = [
 ]
 
 
+EXPERTS = [
+    config.Experts(n_experts=4, top_k=2, d_expert=10),
+    config.Experts(expert=config.Gated(), n_experts=5, top_k=2, d_expert=9, softmax="chosen"),
+    config.Experts(expert=config.Gated(), n_experts=3, normalise=False, d_shared=14, shared_gate=True),
+    config.Experts(expert=config.Dense(activation="gelu", bias=False), n_experts=5, top_k=3, d_shared=9, d_expert=7),
+]
+
+
 def variants() -> list[ModelConfig]:
     """One tiny config for every combination that matters: each family, and each choice beside every other."""
     return list(_variants())
@@ -69,6 +77,7 @@ def _variants() -> tuple[ModelConfig, ...]:
         config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
     ]
     forwards += [config.Dense(activation="gelu_tanh"), config.Gated(), config.Gated(activation="gelu", bias=True)]
+    forwards += EXPERTS
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     places: tuple[Literal["pre", "post"], ...] = ("pre", "post")
@@ -131,6 +140,8 @@ def other_blocks() -> list[ModelConfig]:
         tiny_config("both", kind="encoder", position=config.Alibi(), n_segments=2),
         tiny_config("both", residual=False),
         tiny_config("both", norm=config.NoNorm()),
+        tiny_config(ffns=(EXPERTS[0], config.Dense()), head=config.LanguageHead(bias=True)),
+        tiny_config(ffns=(config.Gated(), EXPERTS[1]), norm=config.RMSNorm(), position=rope),
     ]
 
 

@@ -154,5 +154,5 @@ def data_of(recipe: Recipe) -> Batches:
 
 def measured(report: StepReport) -> tuple[Any, ...]:
     """All of a report but the speed: what must not depend on how often a run was interrupted."""
-    *rest, _, held_out = astuple(report)
-    return (*rest, held_out)
+    *rest, _, held_out, balance = astuple(report)
+    return (*rest, held_out, balance)

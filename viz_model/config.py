@@ -244,8 +244,18 @@ class NoPosition(PositionScheme):
     label: ClassVar[str] = "no positions"
 
 
+class OneNetwork(Variant):
+    """A feed-forward that is the same network for every token."""
+
+    gated: ClassVar[bool]
+
+    def neurons(self, d_ffn: int) -> int:
+        """How many hidden neurons a layer has."""
+        return d_ffn
+
+
 @dataclass(frozen=True, kw_only=True)
-class Dense:
+class Dense(OneNetwork):
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
     activation: Activation = "relu"
@@ -254,12 +264,65 @@ class Dense:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated:
+class Gated(OneNetwork):
     """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
 
     activation: Activation = "silu"
     bias: bool = False
     gated: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experts(Variant):
+    """Several networks, of which a router chooses ``top_k`` for each token (Shazeer et al. 2017, section 2).
+
+    ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
+    Qwen3), or those of the chosen ones (GShard's gate as Mixtral writes it). ``normalise`` divides the weights of the
+    chosen by their sum, which is 1 already where the softmax is over them alone.
+    """
+
+    expert: Dense | Gated = Dense()
+    n_experts: int = 8
+    top_k: int = 2
+    d_expert: int = 0
+    """F, the hidden width of one expert; 0 is ``d_ffn``."""
+    softmax: Literal["all", "chosen"] = "all"
+    normalise: bool = True
+    d_shared: int = 0
+    """Hidden width of an expert that reads every token beside the chosen ones (Dai et al. 2024, 3.2); 0 has none."""
+    shared_gate: bool = False
+    """What the shared expert writes is multiplied by a sigmoid of the token, as in Qwen2-MoE."""
+
+    @property
+    def activation(self) -> Activation:
+        return self.expert.activation
+
+    @property
+    def bias(self) -> bool:
+        return self.expert.bias
+
+    @property
+    def gated(self) -> bool:
+        return self.expert.gated
+
+    def width(self, d_ffn: int) -> int:
+        """F, the hidden width of one expert."""
+        return self.d_expert or d_ffn
+
+    def neurons(self, d_ffn: int) -> int:
+        """How many hidden neurons all experts of a layer have; the shared one's are not counted."""
+        return self.n_experts * self.width(d_ffn)
+
+    def check(self, model: ModelConfig) -> None:
+        if not 1 <= self.top_k <= self.n_experts <= 2**10:
+            raise ConfigError(
+                f"ffn: expected 1 ≤ top_k ≤ n_experts ≤ 1024, got {self.top_k} of {self.n_experts} experts"
+            )
+        for name, most in (("d_expert", LIMITS["d_ffn"]), ("d_shared", LIMITS["d_ffn"])):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"ffn: {name}: expected a whole number from 0 to {most}, got {getattr(self, name)!r}")
+        if self.shared_gate and not self.d_shared:
+            raise ConfigError("ffn: shared_gate: there is no shared expert")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +350,7 @@ class NoHead:
 
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm
 Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | RelativeKey | NoPosition
-FeedForward: TypeAlias = Dense | Gated
+FeedForward: TypeAlias = Dense | Gated | Experts
 Head: TypeAlias = LanguageHead | MaskedHead | NoHead
 
 # Bounds that turn a damaged or hostile config into one line instead of an exhausted machine.
@@ -419,7 +482,7 @@ class ModelConfig:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
     def _check_choices(self) -> None:
-        for choice in (self.norm, self.position, *self.positions):
+        for choice in (self.norm, self.position, *self.positions, self.ffn, *self.ffns):
             choice.check(self)
         if wrong := [
             p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
@@ -461,6 +524,10 @@ class ModelConfig:
         window = self.windows[layer] if self.windows else 0
         position = self.positions[layer] if self.positions else self.position
         return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn)
+
+    def n_neurons(self, side: Side, layer: int) -> int:
+        """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
+        return self.layer(side, layer).ffn.neurons(self.d_ffn)
 
     def window(self, side: Side, layer: int) -> int:
         """How many positions a query of this layer's self-attention sees; 0 is all."""
@@ -543,9 +610,10 @@ def _check_type(field: str, value: Any, kind: Any) -> None:
     """Compare a value with its annotation: from JSON, a number may be a string or a flag a number."""
     if not any(_fits(value, option) for option in _options(kind)):
         raise ConfigError(f"{field}: expected {_describe(kind)}, got {reprlib.repr(value)}")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for name, inner in _parameters(type(value)).items():
-            _check_type(f"{field}: {name}", getattr(value, name), inner)
+    for part in value if isinstance(value, tuple) else (value,):
+        if dataclasses.is_dataclass(part) and not isinstance(part, type):
+            for name, inner in _parameters(type(part)).items():
+                _check_type(f"{field}: {name}", getattr(part, name), inner)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -3,7 +3,7 @@ import { store } from "./store.js"
 
 export function chips(root, header, arrays, tell) {
   const list = document.createElement("div")
-  list.className = header.many ? "chips many" : "chips"
+  list.className = ["chips", header.many && "many", header.flat && "flat"].filter(Boolean).join(" ")
   list.setAttribute("role", "group")
   list.setAttribute("aria-label", header.label)
   const pick = position => header.selects ? store.select({ token: position }) : tell("picked", position)

@@ -171,8 +171,17 @@ def test_every_place_and_operand_has_words() -> None:
 
 
 def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() -> None:
-    sentences = {f"what_{what}" for what in WHATS} - {"what_mask"} | {f"setting_{name}" for name in SETTINGS}
-    sentences |= {"what_token_control", "what_bucket_open", "what_mask_visible", "what_mask_hidden"}
+    sentences = {f"what_{what}" for what in WHATS} - {"what_mask", "what_top"} | {
+        f"setting_{name}" for name in SETTINGS
+    }
+    sentences |= {
+        "what_token_control",
+        "what_bucket_open",
+        "what_mask_visible",
+        "what_mask_hidden",
+        "what_top_kept",
+        "what_top_left",
+    }
     for language in LANGUAGES:
         known = labels(language, "derivation")
         assert {key for key in known if key.startswith(("what_", "setting_"))} == sentences

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 from app_driver import open_page, tell
+from lessons.lesson_files import GOOD
 from streamlit.testing.v1 import AppTest
 
 from viz_model.app.lessons import shelf
@@ -15,6 +17,7 @@ from viz_model.app.texts import Texts
 from viz_model.lessons import answers, result
 from viz_model.lessons.answers import Given, Progress
 from viz_model.lessons.questions import ChoiceKey
+from viz_model.lessons.shelf import VARIABLE
 
 
 def step(name: str, n: int, *given: Given, lang: str = "en") -> AppTest:
@@ -155,3 +158,20 @@ def test_other_pages_lead_to_the_desk(query: dict[str, str]) -> None:
     else:
         assert "nobody" in said and Texts("en")("lesson.lead") in said
     assert len(urlencode(query)) < 100
+
+
+def test_what_is_wrong_with_a_lesson_is_told_in_the_language_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wrong = {
+        "one.toml": (GOOD.replace("tolerance = 0.01", "tolerance = -1"), "应不小于 0，实际为 `-1`"),
+        "two.toml": (GOOD.replace("layer=1&head=2", "layer=9&head=2"), "这个模型只有第 0 到第 3 层"),
+        "three.toml": ("minutes = = 3", "不是合格的 TOML"),
+    }
+    for name, (text, _) in wrong.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    app = open_page("lessons", {"lang": "zh", "desk": "own"})
+    told = " ".join(part.value for part in app.error)
+    for name, (_, expected) in wrong.items():
+        assert f"`{name}`，第" in told and expected in told

@@ -109,16 +109,20 @@ def _messages(file: Path) -> Iterator[str]:
     """What the errors raised in a file may say, with 7 for every value."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-            match node.exc.args[0]:
-                case ast.Constant(value=str(message)):
-                    yield message
-                case ast.JoinedStr(values=parts):
-                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in parts)
+            # What is said comes last, after the place that it is said of.
+            last = node.exc.args[-1]
+            for said in (last.body, last.orelse) if isinstance(last, ast.IfExp) else (last,):
+                match said:
+                    case ast.Constant(value=str(message)):
+                        yield message
+                    case ast.JoinedStr(values=parts):
+                        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in parts)
 
 
+LESSONS = [f"lessons/{name}.py" for name in ("read", "reading", "questions", "result", "shelf", "source")]
 SHOWN = [
     path
-    for pattern in ("runs/edits/*.py", "runs/derivation.py", "tokenizers/tokenizer.py")
+    for pattern in ("runs/edits/*.py", "runs/derivation.py", "tokenizers/tokenizer.py", *LESSONS)
     for path in sorted((texts.TOPICS.parent).glob(pattern))
 ]
 

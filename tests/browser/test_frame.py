@@ -32,6 +32,15 @@ def test_a_page_begins_where_one_looks(
         assert page.evaluate(TOP, TITLE) <= most
 
 
+@pytest.mark.parametrize(
+    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 250)], ids=["laptop", "projector", "phone"]
+)
+def test_a_page_of_a_translator_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
+    page = visit("/cross_attention", options=screen, model="translate-2017", lang="en")
+    assert page.evaluate(TOP, TITLE) <= most
+    assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
+
+
 @pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_all_sections_stand_in_one_row(screen: dict[str, Any], language: str, visit: Visit) -> None:
@@ -120,9 +129,19 @@ def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visi
     wait_for_query(page, model="story-post-ln", embed="true")
 
 
-@pytest.mark.parametrize("name", [page for pages in SECTIONS.values() for page in pages])
-def test_a_page_starts_short(name: str, visit: Visit) -> None:
-    page = visit("/" if name == FIRST else f"/{name}", options=LAPTOP, lang="en")
+TALL = (
+    *[("tokens", {"lang": "zh"}), ("tokens", {"model": "story-bert", "lang": "zh"})],
+    *[("embedding", {"model": "story-bert", "lang": "en"}), ("attention", {"model": "story-modern", "lang": "en"})],
+    *[("architectures", {"model": "translate-t5", "lang": "en"}), ("batch", {"model": "translate-2017", "lang": "en"})],
+)
+"""Of all bundled models and both languages, those in which a page has most to show."""
+
+
+@pytest.mark.parametrize(
+    ("name", "query"), [*((page, {"lang": "en"}) for pages in SECTIONS.values() for page in pages), *TALL]
+)
+def test_a_page_starts_short(name: str, query: dict[str, str], visit: Visit) -> None:
+    page = visit("/" if name == FIRST else f"/{name}", options=LAPTOP, **query)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000
 
 

@@ -61,9 +61,12 @@ REFERENCES = {
     "gpt_neox": Reference("GPTNeoXForCausalLM"),
     "olmo2": Reference("Olmo2ForCausalLM"),
     "gemma3_text": Reference("Gemma3ForCausalLM"),
+    "mixtral": Reference("MixtralForCausalLM"),
+    "olmoe": Reference("OlmoeForCausalLM"),
+    "qwen3_moe": Reference("Qwen3MoeForCausalLM", {"num_hidden_layers": 3, "mlp_only_layers": [1]}),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
-ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3 = OTHERS
+ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE = OTHERS
 
 Tensors = dict[str, Tensor]
 

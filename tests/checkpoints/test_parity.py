@@ -16,7 +16,7 @@ from torch import Tensor
 from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
-from viz_model.config import Gated, LayerNorm, ModelConfig, Rope
+from viz_model.config import Experts, Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.runs import generation, record, trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -165,6 +165,26 @@ ONE_STACK = {
             },
         },
     ),
+    "mixtral": Reference("MixtralForCausalLM"),
+    "mixtral-window": Reference(
+        "MixtralForCausalLM",
+        {"sliding_window": 5, "head_dim": 10, "num_experts_per_tok": 1, "tie_word_embeddings": True},
+    ),
+    "olmoe": Reference("OlmoeForCausalLM"),
+    "olmoe-normalised": Reference("OlmoeForCausalLM", {"norm_topk_prob": True, "num_key_value_heads": None}),
+    "qwen3-moe": Reference("Qwen3MoeForCausalLM"),
+    "qwen3-moe-some": Reference(
+        "Qwen3MoeForCausalLM",
+        {
+            "num_hidden_layers": 5,
+            "decoder_sparse_step": 2,
+            "mlp_only_layers": [3],
+            "norm_topk_prob": True,
+            "attention_bias": True,
+            "use_sliding_window": True,
+            "sliding_window": 4,
+        },
+    ),
     "opt": Reference("OPTForCausalLM"),
     "opt-post": Reference(
         "OPTForCausalLM", {"do_layer_norm_before": False, "enable_bias": False, "tie_word_embeddings": False}
@@ -247,11 +267,16 @@ def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
     ids, padding = padded(texts)
     segments = ids % max(config.n_segments, 1)
     more = {"token_type_ids": segments} if config.n_segments else {}
+    routed = [n for n in range(config.n_layers) if isinstance(config.layer(config.sides[0], n).ffn, Experts)]
+    more |= {"output_router_logits": True} if routed else {}
     expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
     sites = {
         **dict(hidden(config, config.n_layers, expected.hidden_states)),
         **dict(patterns(expected.attentions, "blocks.{}.attn.pattern")),
     }
+    for layer, router in zip(routed, expected.router_logits if routed else (), strict=True):
+        sites[f"blocks.{layer}.ffn.router"] = router.unflatten(0, ids.shape)
+        sites[f"blocks.{layer}.ffn.probs"] = router.unflatten(0, ids.shape).softmax(-1)
     logits = getattr(expected, "logits", getattr(expected, "prediction_logits", None))
     output = expected.last_hidden_state if logits is None else logits
     together = ours(ids, padding=padding, **({"segments": segments} if config.n_segments else {}))

@@ -12,7 +12,6 @@ import pytest
 import torch
 from identities import check_identities
 from tiny_models import close, describe, language_model, random_model, run_both, tiny_config, variants, without_a_part
-from torch import nn
 
 import viz_model as vm
 from viz_model import config as choices
@@ -140,7 +139,9 @@ def test_a_neuron_is_held_where_it_should_be(config: ModelConfig) -> None:
         act = plain[edit.site(config)].clone()
         act[slice(None) if position is None else position, 7] = 3.5
         assert torch.equal(edited[edit.site(config)], act)
-        close(edited.at(side)["blocks.0.ffn.out"], lm.model.stack(side).block(0).ffn.down(act))
+        more = act - plain[edit.site(config)]  # experts have more that is written: biases by weight, a shared expert
+        written = more @ lm.model.stack(side).block(0).ffn.down.weight.T
+        close(edited.at(side)["blocks.0.ffn.out"] - plain.at(side)["blocks.0.ffn.out"], written)
 
 
 @every
@@ -150,14 +151,14 @@ def test_a_skipped_sub_layer_is_one_without_weights(config: ModelConfig) -> None
         edited = run_both(language_model(config), edits=[Skip(layer=0, part=part)])  # type: ignore[arg-type]
         lm = dataclasses.replace(language_model(config), model=random_model(config))
         layer = getattr(lm.model.stack(config.sides[-1]).block(0), part)
-        last: nn.Linear = layer.down if part == "ffn" else layer.o
+        last = ("down.", "down_bias", "shared.down.") if part == "ffn" else ("o.",)
         with torch.no_grad():
-            last.weight.zero_()
-            if last.bias is not None:
-                last.bias.zero_()
+            for name, weight in layer.named_parameters():
+                if name.startswith(last):
+                    weight.zero_()
         without = run_both(lm)
         for name in without.sites:
-            if not name.endswith("head_out"):
+            if not name.endswith(("head_out", "expert_out", "shared.out")):
                 close(edited[name], without[name])
 
 

@@ -278,6 +278,9 @@ def what(step: Step, t: Texts) -> str:
                 bucket=int(step.result),
                 **facts,
             )
+        case "top":
+            key = "what_top_kept" if facts["visible"] else "what_top_left"
+            return t(f"derivation.{key}", rank=str(facts["rank"]), k=str(facts["k"]))
         case "mask":
             return t("derivation.what_mask_visible" if facts["visible"] else "derivation.what_mask_hidden")
     return t(f"derivation.what_{step.what}")

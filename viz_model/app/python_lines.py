@@ -70,14 +70,13 @@ def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "") -> str:
         plot: the call of :mod:`viz_model.plot` that draws the picture of ``trace``, where there is one.
     """
     start = ["import viz_model as vm", "", f"lm = vm.load({model!r})", f"trace = {notebook.call(run)}"]
-    if plot:
-        return "\n".join([*start, f"vm.plot.{plot}"])
     made = expressions(shown, run)
-    if not made:
+    if not made and not plot:
         return ""
-    if len(made) == 1:
-        return "\n".join([*start, f"numbers = {made[0]}"])
-    return "\n".join([*start, "numbers = [", *(f"    {one}," for one in made), "]"])
+    numbers = ["numbers = [", *(f"    {one}," for one in made), "]"] if len(made) > 1 else []
+    numbers = [f"numbers = {made[0]}"] if len(made) == 1 else numbers
+    # A notebook shows what stands last.
+    return "\n".join([*start, *numbers, *([f"vm.plot.{plot}"] if plot else [])])
 
 
 class _Group(NamedTuple):

@@ -113,10 +113,12 @@ def answer(
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, own=own, python=python(), of=of), page.t)
+        _open(saved(page, scene, key, own=own, python=python, of=of), page.t)
 
 
-def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str = "", of: Of | None = None) -> Saved:
+def saved(
+    page: Page, scene: Scene, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
+) -> Saved:
     """What is offered of a picture; arguments are those of :func:`answer`."""
     run = page.trace.whole
     more = [] if of is None else [one._replace(site=page.trace.full_name(one.site)) for one in of(page)]
@@ -129,7 +131,7 @@ def saved(page: Page, scene: Scene, key: str, *, own: bool = True, python: str =
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
     code = ""
     if own and is_shared:
-        code = python_lines.of(shown, run, page.view.model, python)
+        code = python_lines.of(shown, run, page.view.model, python())
     heads, layer = _heads(page, names)
     caption = _caption(page, scene, names, address, own=own)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])

@@ -187,6 +187,7 @@ def _chips(trace: vm.Trace, side: Side, token: int, t: Texts) -> None:
         key=f"frame.ribbon.{side}",
         on_pick=None if is_own else functools.partial(_follow, side),
         many=False,
+        flat=len(trace.config.sides) > 1,
     )
 
 

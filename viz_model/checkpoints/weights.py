@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -51,6 +51,14 @@ class Archive(Protocol):
         """One tensor in single precision. Raises ModelError where it cannot be read."""
 
 
+class Share(NamedTuple):
+    """One of ``of`` equal parts of a tensor of ours, along one of its axes: the tensor of one expert."""
+
+    index: int
+    of: int
+    axis: int = 0
+
+
 How: TypeAlias = Literal["same", "transposed", "row", "from_one"]
 
 
@@ -69,6 +77,7 @@ class Rename:
             far ours is from 1.
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
         skip: rows at the start of theirs that nothing reads, as before the first position.
+        share: where theirs is only a part of ours, which part.
         told: whether a visitor is told that it is left out.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
     """
@@ -80,6 +89,7 @@ class Rename:
     groups: int = 1
     skip: int = 0
     told: bool = False
+    share: Share | None = None
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -90,10 +100,15 @@ class Rename:
     def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The shape of their tensor, from the shapes of our pieces of it."""
         joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])
+        if self.share is not None:
+            _, of, axis = self.share
+            joined = (*joined[:axis], joined[axis] // of, *joined[axis + 1 :])
         return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
         """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
+        if self.share is not None:
+            return (tensor,)
         match self.how:
             case "transposed" if tensor.dim() == 2:
                 tensor = tensor.T
@@ -111,9 +126,10 @@ def rename(
     how: How = "same",
     groups: int = 1,
     skip: int = 0,
+    share: Share | None = None,
 ) -> Rename:
     """A row of a table: their name, and what it is here."""
-    return Rename(theirs, ours, how, groups=groups, skip=skip)
+    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share)
 
 
 def ignored(theirs: str, because: str) -> Rename:
@@ -152,16 +168,18 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Tr
     with _NoDraws():
         model = Transformer(config)
     tensors = stored_tensors(model)
-    filled: set[str] = set()
+    filled: set[tuple[str, Share | None]] = set()
     for name, (row, ours) in plan.items():
         found = archive.read(name)
         if not found.isfinite().all():
             raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
         for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
-            if place not in filled:
-                tensors[place].copy_(piece)
-                filled.add(place)
-            elif not torch.equal(tensors[place], piece):
+            whole, share = tensors[place], row.share
+            ours_of_it = whole if share is None else whole.chunk(share.of, share.axis)[share.index]
+            if (place, share) not in filled:
+                ours_of_it.copy_(piece)
+                filled.add((place, share))
+            elif not torch.equal(ours_of_it, piece):
                 raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
     return model.eval().requires_grad_(False)
 
@@ -198,10 +216,10 @@ def _plan(
             unknown.append(name)
         elif ours:
             plan[name] = (row, ours)
-    missing = set(expected) - {place for _, ours in plan.values() for place in ours}
-    if missing:
-        first = next(place for place in expected if place in missing)
-        raise ModelError(f"{archive.path}: tensor {_their_name(first, renames, archive)!r} is missing")
+    filled = {(place, row.share) for row, ours in plan.values() for place in ours}
+    for place in expected:
+        if (place, None) not in filled and (lacking := _lacking(place, renames, filled)) is not None:
+            raise ModelError(f"{archive.path}: tensor {_their_name(place, lacking, archive)!r} is missing")
     if unknown:
         raise ModelError(f"{archive.path}: tensor {unknown[0]!r} has no place in this model")
     for name, (row, ours) in plan.items():
@@ -211,6 +229,21 @@ def _plan(
     # In the order of the table, which names an original before its copies.
     order = {row: n for n, row in enumerate(renames)}
     return dict(sorted(plan.items(), key=lambda item: order[item[1][0]]))
+
+
+def _lacking(
+    place: str, renames: Sequence[Rename], filled: Collection[tuple[str, Share | None]]
+) -> Sequence[Rename] | None:
+    """The rows of which one should have filled a place, those of its parts that are missing first; None: it is full."""
+    shares = [row for row in renames if row.share is not None and any(_is_of(ours, place) for ours in row.ours)]
+    lacking = [row for row in shares if (place, row.share) not in filled]
+    if shares and not lacking:
+        return None
+    return lacking if len(lacking) < len(shares) else renames
+
+
+def _is_of(ours: str, place: str) -> bool:
+    return Rename(ours, ()).pattern.fullmatch(place) is not None
 
 
 def _place(name: str, exact: Mapping[str, Rename], patterns: Iterable[Rename]) -> tuple[Rename | None, tuple[str, ...]]:
@@ -229,8 +262,7 @@ def _their_name(place: str, renames: Iterable[Rename], archive: Archive) -> str:
     """What the archive would call the tensor of a place here, for a message."""
     for row in renames:
         for ours in row.ours:
-            match = Rename(ours, ()).pattern.fullmatch(place)
-            if match:
+            if match := Rename(ours, ()).pattern.fullmatch(place):
                 parts = match.groupdict()
                 name = row.theirs.replace("{layer}", parts.get("layer", "")).replace("*", parts.get("end", ""))
                 prefix = name[1 : name.index("]")] if name.startswith("[") else ""

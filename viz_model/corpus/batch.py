@@ -22,7 +22,13 @@ from viz_model.model.transformer import Transformer
 
 def none(config: ModelConfig, top: int) -> Statistics:
     """Those of no text, for the first stack of a model."""
-    return Statistics.none(config.depth(config.sides[0]), config.n_heads, config.d_ffn, top)
+    return Statistics.none(config.depth(config.sides[0]), config.n_heads, widest(config), top)
+
+
+def widest(config: ModelConfig) -> int:
+    """How many hidden neurons the widest layer of a model's first stack has."""
+    side = config.sides[0]
+    return max(config.n_neurons(side, layer) for layer in range(config.depth(side)))
 
 
 @torch.inference_mode()
@@ -136,7 +142,11 @@ class _Watch:
         return name == "pattern" and self.prefix.endswith(".attn.")
 
     def _fire(self, layer: int, act: Tensor) -> None:
-        """Merge the strongest place of each text, act [B, T, F], into the tops of a layer."""
+        """Merge the strongest place of each text, act [B, T, F], into the tops of a layer.
+
+        A layer with fewer neurons than another has some that never fire.
+        """
+        act = torch.nn.functional.pad(act, (0, self.found.neurons.value.shape[-2] - act.shape[-1]))
         values, positions = act.masked_fill(~self.queries.real[..., None], -math.inf).max(dim=1)  # [B, F]
         value, position = values.T.cpu().numpy(), positions.T.cpu().numpy()
         fires = value > 0

@@ -78,8 +78,8 @@ class _Table:
             raise source.error(path, f"expected a table, got {said!r}")
         self.source, self.path, self.said = source, path, said
 
-    def error(self, key: str, reason: str) -> LessonError:
-        return self.source.error((*self.path, key), f"{key}: {reason}")
+    def error(self, key: str, why: str) -> LessonError:
+        return self.source.error((*self.path, key), why, key)
 
     def only(self, *known: str) -> None:
         """Raises LessonError: there is another key."""

@@ -41,7 +41,7 @@ def shelf(offer: Offer) -> Shelf:
         try:
             lessons[path.stem] = read(path.stem, path.read_text(encoding="utf-8"), offer)
         except LessonError as wrong:
-            refused.append(LessonError(path.name, wrong.line, wrong.reason))
+            refused.append(LessonError(path.name, wrong.line, wrong.why, wrong.key))
         except (OSError, UnicodeDecodeError) as wrong:
             refused.append(LessonError(path.name, 1, f"cannot be read: {wrong}"))
     return Shelf(lessons, tuple(refused))

@@ -15,11 +15,12 @@ _LAST = re.compile(r"line (\d+)")
 
 
 class LessonError(ValueError):
-    """A lesson that is wrong: what, and in which line of which file."""
+    """A lesson that is wrong: why, under which key, and in which line of which file."""
 
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}, line {line}: {reason}")
-        self.file, self.line, self.reason = file, line, reason
+    def __init__(self, file: str, line: int, why: str, key: str = "") -> None:
+        self.reason = f"{key}: {why}" if key else why
+        super().__init__(f"{file}, line {line}: {self.reason}")
+        self.file, self.line, self.why, self.key = file, line, why, key
 
 
 class Source:
@@ -35,7 +36,7 @@ class Source:
             self.said: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             found = _LAST.search(str(error))
-            raise LessonError(file, int(found[1]) if found else text.count("\n") + 1, str(error)) from None
+            raise LessonError(file, int(found[1]) if found else text.count("\n") + 1, f"not TOML: {error}") from None
         self._lines = _lines(text)
 
     def line(self, path: Path) -> int:
@@ -45,9 +46,9 @@ class Source:
                 return self._lines[path[:end]]
         return 1
 
-    def error(self, path: Path, reason: str) -> LessonError:
-        """An error at the line of a key."""
-        return LessonError(self.file, self.line(path), reason)
+    def error(self, path: Path, why: str, key: str = "") -> LessonError:
+        """An error at the line of a key, which it names where one is given."""
+        return LessonError(self.file, self.line(path), why, key)
 
 
 def _lines(text: str) -> dict[Path, int]:

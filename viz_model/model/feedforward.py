@@ -6,7 +6,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
@@ -17,9 +17,10 @@ from viz_model import config
 from viz_model.config import Activation
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression, Names, Point, Sized
-from viz_model.values.leaves import Value
-from viz_model.values.operations import Sum, phi, relu, sigmoid, tanh
+from viz_model.values.expression import Expression, Names, Number, Point, Sized
+from viz_model.values.leaves import Index, Value
+from viz_model.values.operations import Softmax, Sum, phi, relu, sigmoid, tanh
+from viz_model.values.top import Top
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -187,6 +188,189 @@ class Gated(FeedForward):
         )  # fmt: skip
 
 
+class Experts(FeedForward):
+    """Σ_e p_e(x)·FFN_e(x) over the experts that a router chose (Shazeer et al. 2017). [B, T, D] -> [B, T, D].
+
+    The experts lie side by side in one wide network: rows e·F to (e + 1)·F of ``up`` are those of expert e,
+    column e of ``down_bias`` [D, E] is the bias of what it writes. A run
+    computes the neurons of all experts, so that each can be looked at; training those of the chosen ones alone.
+    """
+
+    def __init__(self, ffn: config.Experts, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.ffn, self.width = ffn, ffn.width(d_ffn)
+        self.router = nn.Linear(d_model, ffn.n_experts, bias=False)
+        self.gate = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias) if ffn.gated else None
+        self.up = nn.Linear(d_model, ffn.neurons(d_ffn), bias=ffn.bias)
+        self.down = nn.Linear(ffn.neurons(d_ffn), d_model, bias=False)
+        self.down_bias = nn.Linear(ffn.n_experts, d_model, bias=False) if ffn.bias else None
+        self.shared = build(ffn.expert, d_model, ffn.d_shared) if ffn.d_shared else None
+        self.shared_gate = nn.Linear(d_model, 1, bias=False) if ffn.shared_gate else None
+        self.activation = ACTIVATIONS[ffn.activation]
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        weights = self.choose(tap("router", self.router(x)), tap)  # [B, T, E]
+        written = self.chosen_alone(x, weights) if self.training else self.all_of_them(x, weights, tap)
+        if self.shared is None:
+            return tap("out", written)
+        shared = self.shared(x, tap.at("shared"))
+        if self.shared_gate is not None:
+            shared = tap("shared_gate", self.shared_gate(x).sigmoid()) * shared
+        return tap("out", written + shared)
+
+    @staticmethod
+    def declare(ffn: config.Experts, at: Scope, x: Vector) -> Value:
+        width = ffn.width(at.sizes["F"])
+        shared_at = at.at("shared", "shared").with_axis("F", ffn.d_shared)
+        at = at.with_axis("F", width).with_axis("E", ffn.n_experts).with_axis("N", ffn.n_experts * width)
+        t, d, f, n = (at.index(axis) for axis in ("T", "D", "F", "N"))
+        e = replace(at.index("E"), busy=ffn.top_k)
+        chosen = _declare_choice(ffn, at, x)
+        act = _declare_hidden(ffn, at, x, e)
+        reached = at.value(
+            "act", (t, n), chosen[t, n // width] * act[t, n // width, n % width],
+            symbol="h", label="hidden neurons, each times its expert's weight", role="ffn",
+            lines=lambda code: f"({code.value(chosen.site)}[..., None] * {code.value(act.site)}).flatten(-2)",
+        )  # fmt: skip
+        down = at.weight("down.weight", r"W^{\text{down}}", "D", ("E", "F"))
+        bias = at.weight("down_bias.weight", r"b^{\text{down}}", "D", "E") if ffn.bias else None
+        by_expert: Expression = Sum(f, reached[t, e * width + f] * down[d, e, f])
+
+        def lines(code: Code) -> str:
+            hidden = f"{code.value(reached.site)}.unflatten(-1, ({ffn.n_experts}, {width}))"
+            product = f'torch.einsum("tef,def->ted", {hidden}, {code.weight(down)})'
+            return (
+                product if bias is None else f"{product} + {code.value(chosen.site)}[..., None] * {code.weight(bias)}.T"
+            )
+
+        written = at.value(
+            "expert_out", (t, e, d), by_expert if bias is None else by_expert + chosen[t, e] * bias[d, e],
+            symbol="o", label="what each expert writes, times its weight", role="ffn", lines=lines,
+        )  # fmt: skip
+        total: Expression = Sum(e, written[t, e, d])
+        if ffn.d_shared:
+            shared = kind(ffn.expert).declare(ffn.expert, shared_at, x)
+            total = total + (_declare_shared_gate(at, x)[t] * shared[t, d] if ffn.shared_gate else shared[t, d])
+        return at.value("out", (t, d), total, symbol="f", label="feed-forward output", role="ffn")
+
+    def choose(self, router: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """[B, T, E] logits -> [B, T, E] how much of each expert is taken, 0 of those that are not chosen."""
+        if self.ffn.softmax == "chosen":
+            masked = tap("masked", router.masked_fill(~is_top(router, self.ffn.top_k), -torch.inf))
+            return tap("chosen", masked.softmax(-1))
+        probs = tap("probs", router.softmax(-1))
+        kept = probs.masked_fill(~is_top(probs, self.ffn.top_k), 0.0)
+        if not self.ffn.normalise:
+            return tap("chosen", kept)
+        kept = tap("kept", kept)
+        return tap("chosen", kept / kept.sum(-1, keepdim=True))
+
+    def all_of_them(self, x: Tensor, weights: Tensor, tap: Tap) -> Tensor:
+        """What the experts write together, each neuron of each of them computed."""
+        sizes = (self.ffn.n_experts, self.width)
+        if self.gate is None:
+            hidden = self.activation(tap("expert_up", self.up(x).unflatten(-1, sizes)))  # [B, T, E, F]
+        else:
+            gate = tap("expert_gate", self.gate(x).unflatten(-1, sizes))
+            hidden = self.activation(gate) * tap("expert_up", self.up(x).unflatten(-1, sizes))
+        hidden = tap("expert_act", hidden)
+        act = tap("act", (weights.unsqueeze(-1) * hidden).flatten(-2))  # [B, T, N]
+        down = self.down.weight.unflatten(-1, sizes)
+        written = torch.einsum("...ef,def->...ed", act.unflatten(-1, sizes), down)
+        if self.down_bias is not None:
+            written = written + weights.unsqueeze(-1) * self.down_bias.weight.T
+        return tap("expert_out", written).sum(-2)
+
+    def chosen_alone(self, x: Tensor, weights: Tensor) -> Tensor:
+        """The same, where every expert reads the tokens that chose it and no others."""
+        tokens, shares = x.flatten(0, -2), weights.flatten(0, -2)
+        written = torch.zeros_like(tokens)
+        for e in range(self.ffn.n_experts):
+            rows = shares[:, e].nonzero().squeeze(-1)
+            own = slice(e * self.width, (e + 1) * self.width)
+            up, gate = (None if part is None else _rows_of(part, own, tokens[rows]) for part in (self.up, self.gate))
+            assert up is not None
+            hidden = self.activation(up) if gate is None else self.activation(gate) * up
+            bias = None if self.down_bias is None else self.down_bias.weight[:, e]
+            out = shares[rows, e, None] * F.linear(hidden, self.down.weight[:, own], bias)
+            written = written.index_add(0, rows, out.to(written.dtype))
+        return written.view_as(x)
+
+
+def _declare_choice(ffn: config.Experts, at: Scope, x: Vector) -> Value:
+    """From the router's logits to how much of each expert is taken."""
+    t, e = at.index("T"), at.index("E")
+    router = at.value(
+        "router", (t, e), linear(at, "router", r"\text{router}", x, "E", bias=False),
+        symbol=r"\rho", label="router logits", role="ffn",
+    )  # fmt: skip
+    is_of_all = ffn.softmax == "all"
+    probs = at.value(
+        "probs", (t, e), Softmax(e, router[t, e]),
+        symbol=r"\pi", label="router probabilities", role="ffn", derived=not is_of_all,
+    )  # fmt: skip
+    if not is_of_all:
+        masked = at.value(
+            "masked", (t, e), Top(e, ffn.top_k, router[t, e], -math.inf),
+            symbol=r"\tilde{\rho}", label="router logits of the chosen experts", role="ffn",
+        )  # fmt: skip
+        return at.value("chosen", (t, e), Softmax(e, masked[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
+    if not ffn.normalise:
+        return at.value("chosen", (t, e), Top(e, ffn.top_k, probs[t, e]), symbol="c", label=_WEIGHTS, role="ffn")
+    kept = at.value(
+        "kept", (t, e), Top(e, ffn.top_k, probs[t, e]),
+        symbol=r"\kappa", label="probabilities of the chosen experts", role="ffn",
+    )  # fmt: skip
+    every = at.index("E", "e'")
+    return at.value("chosen", (t, e), kept[t, e] / Sum(every, kept[t, every]), symbol="c", label=_WEIGHTS, role="ffn")
+
+
+_WEIGHTS = "weights of the chosen experts"
+
+
+def _declare_hidden(ffn: config.Experts, at: Scope, x: Vector, e: Index) -> Value:
+    """The hidden neurons of every expert [T, E, F], whether it was chosen or not."""
+    t, d, f = at.index("T"), at.index("D"), at.index("F")
+
+    def read(name: str) -> Expression:
+        weight = at.weight(f"{name}.weight", rf"W^{{\text{{{name}}}}}", ("E", "F"), "D")
+        total: Expression = Sum(d, x[t, d] * weight[e, f, d])
+        return total + at.weight(f"{name}.bias", rf"b^{{\text{{{name}}}}}", ("E", "F"))[e, f] if ffn.bias else total
+
+    def declare(name: str, expression: Expression, symbol: str, label: str, *, derived: bool = False) -> Value:
+        return at.value(name, (t, e, f), expression, symbol=symbol, label=label, role="ffn", derived=derived)
+
+    label = "hidden neurons of each expert"
+    if not ffn.gated:
+        up = declare("expert_up", read("up"), "u", f"{label} before the activation")
+        return declare("expert_act", activated(ffn.activation, up[t, e, f]), r"\hat{h}", label)
+    gate = declare("expert_gate", read("gate"), "g", "gate of each expert before the activation")
+    gate_act = declare(
+        "expert_gate_act", activated(ffn.activation, gate[t, e, f]), r"\tilde{g}", "gate of each expert", derived=True
+    )
+    up = declare("expert_up", read("up"), "u", "what the gate of each expert lets through")
+    return declare("expert_act", gate_act[t, e, f].with_rounding() * up[t, e, f], r"\hat{h}", label)
+
+
+def _declare_shared_gate(at: Scope, x: Vector) -> Value:
+    t, d = at.index("T"), at.index("D")
+    row = at.with_axis("1", 1).weight("shared_gate.weight", r"w^{\text{shared}}", "1", "D")
+    return at.value(
+        "shared_gate", (t,), sigmoid(Sum(d, x[t, d] * row[Number(0), d])),
+        symbol=r"\sigma^{\text{shared}}", label="gate of the shared expert", role="ffn", one=True,
+    )  # fmt: skip
+
+
+def _rows_of(linear: nn.Linear, own: slice, x: Tensor) -> Tensor:
+    return F.linear(x, linear.weight[own], None if linear.bias is None else linear.bias[own])
+
+
+def is_top(x: Tensor, k: int) -> Tensor:
+    """[.., E] where the k largest of each row are; of equal ones the first."""
+    largest = x.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    return torch.zeros_like(x, dtype=torch.bool).scatter(-1, largest, True)
+
+
 def kind(ffn: config.FeedForward) -> type[FeedForward]:
     """The class of a feed-forward layer."""
     match ffn:
@@ -194,6 +378,8 @@ def kind(ffn: config.FeedForward) -> type[FeedForward]:
             return Dense
         case config.Gated():
             return Gated
+        case config.Experts():
+            return Experts
         case _:
             assert_never(ffn)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.claims import fill
-from viz_model.config import ModelConfig
+from viz_model.config import Experts, FeedForward, ModelConfig
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
 from viz_model.training.sources import HELD_OUT_EVERY, PAIRS
@@ -90,7 +90,7 @@ def _sizes(config: ModelConfig) -> str:
     heads = f"{config.n_heads}"
     if config.n_kv_heads != config.n_heads:
         heads += f" query heads, {config.n_kv_heads} key–value heads"
-    ffn = f"{config.d_ffn}, {config.ffn.activation}{', gated' if config.ffn.gated else ''}"
+    ffn = ", ".join(dict.fromkeys(_feed_forward(config, each) for each in config.ffns or (config.ffn,)))
     places = {side: NORM_PLACES[config.norm_place(side)] for side in config.sides}
     where = next(iter(places.values()))
     if len({*places.values()}) > 1:
@@ -104,6 +104,13 @@ def _sizes(config: ModelConfig) -> str:
         "positions": f"{config.position.label}, context {config.n_context}",
     }
     return _rows(rows.items())
+
+
+def _feed_forward(config: ModelConfig, ffn: FeedForward) -> str:
+    told = f"{ffn.activation}{', gated' if ffn.gated else ''}"
+    if not isinstance(ffn, Experts):
+        return f"{config.d_ffn}, {told}"
+    return f"or {ffn.top_k} of {ffn.n_experts} experts of {ffn.width(config.d_ffn)}, {told}"
 
 
 def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:

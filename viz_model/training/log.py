@@ -75,4 +75,5 @@ def _mean(counted: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
         }
         if measured
         else None,
+        **({"balance": mean(report["balance"] for report in reports)} if reports[0].get("balance") else {}),
     }

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import math
 import os
+import statistics
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ from viz_model.checkpoints.registry import load
 from viz_model.checkpoints.weights import ModelError
 from viz_model.model.transformer import Transformer
 from viz_model.training import checkpoint, objective
+from viz_model.training.balance import watched
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, Round, completed, until_decay
+from viz_model.training.upcycle import upcycle
 
 SAVE_EVERY_SECONDS = 60.0
 LATEST = "checkpoint.pt"
@@ -47,6 +50,7 @@ class StepReport:
         gradient_norms: of each part of the model, named as its parameters are (``decoder.blocks.0``).
         tokens_per_second: tokens asked for, of all processes.
         held_out: figures by language, where this step measured them.
+        balance: how evenly routers spread the tokens, mean over layers, 1 where evenly; None without experts.
     """
 
     step: int
@@ -56,6 +60,7 @@ class StepReport:
     gradient_norms: dict[str, float]
     tokens_per_second: float
     held_out: dict[str, dict[str, float]] | None = None
+    balance: float | None = None
 
 
 def new_model(recipe: Recipe) -> Transformer:
@@ -68,7 +73,12 @@ def new_model(recipe: Recipe) -> Transformer:
     model = Transformer(recipe.config, recipe.rounds[0].dropout)
     if recipe.begin_from:
         try:
-            model.load_state_dict(load(recipe.begin_from).model.state_dict())
+            begun = load(recipe.begin_from).model
+            if recipe.frozen:
+                for name in upcycle(model, begun):
+                    model.get_parameter(name).requires_grad_(False)
+            else:
+                model.load_state_dict(begun.state_dict())
         except (KeyError, ModelError, RuntimeError) as error:
             raise TrainingError(f"begin_from: {recipe.begin_from!r}: {error}") from None
     return model
@@ -84,8 +94,10 @@ def optimisers_of(recipe: Recipe, model: Transformer, round_: Round | None = Non
         round_: by default the recipe's first.
     """
     round_ = recipe.rounds[0] if round_ is None else round_
-    named = dict(model.named_parameters())
-    inner = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and recipe.optimiser == "muon"]
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    # A router's few rows are no map of the stream: made orthogonal, every step would move all of them alike.
+    matrices = [name for name, p in named.items() if "blocks" in name and p.dim() == 2 and "router" not in name]
+    inner = matrices if recipe.optimiser == "muon" else []
     rest = [p for name, p in named.items() if name not in inner]
     adamw = torch.optim.AdamW(
         [
@@ -224,14 +236,18 @@ def train(
             torch.manual_seed((recipe.seed * 1_000_003 + step) * world + rank)
             batch = data.step(step)
             n_asked = batch.n_asked
-            total = torch.zeros((), device=device)
+            total, balances = torch.zeros((), device=device), list[float]()
             run.zero_grad()
             for portion in range(recipe.accumulate):
                 part = batch.part(rank * recipe.accumulate + portion, of=world * recipe.accumulate)
-                with torch.autocast(device.type, torch.bfloat16, enabled=half_precision):
+                with torch.autocast(device.type, torch.bfloat16, enabled=half_precision), watched(model) as routed:
                     # DDP averages over processes; the loss is the mean over the tokens of all of them.
                     loss = loss_of(part.to(device)) * (world / n_asked)
-                loss.backward()
+                if (balance := routed.mean()) is None:
+                    loss.backward()
+                else:
+                    (loss + recipe.balance / recipe.accumulate * balance).backward()
+                    balances.append(balance.item())
                 total += loss.detach() / world
             if world > 1:
                 distributed.all_reduce(total)
@@ -258,6 +274,7 @@ def train(
                 gradient_norms=norms,
                 tokens_per_second=n_asked / seconds,
                 held_out=objective.figures(model, data, LOGGED_BATCHES) if measured else None,
+                balance=statistics.fmean(balances) if balances else None,
             )
             if last or time.monotonic() - last_save > save_every:
                 save(step + 1)

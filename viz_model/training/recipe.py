@@ -122,6 +122,10 @@ class Recipe:
     seed: int = 0
     begin_from: str = ""
     """A bundled model of the same weights by name and shape, from which it begins; "" begins from random ones."""
+    frozen: bool = False
+    """Begin from a dense model, whose layers are cut into experts; all other weights stay as they are there."""
+    balance: float = 0.0
+    """What the balance of routers (:mod:`viz_model.training.balance`) is multiplied by in the loss."""
     validate_every: int = 500
 
     def __post_init__(self) -> None:
@@ -135,6 +139,9 @@ class Recipe:
         self._check_number("final_share", 0.0, 1.0)
         self._check_number("clip", 0.0, math.inf)
         self._check_number("label_smoothing", 0.0, 0.9)
+        self._check_number("balance", 0.0, 10.0)
+        if not isinstance(self.frozen, bool) or (self.frozen and not self.begin_from):
+            raise RecipeError(f"frozen: expected true or false, and true with a begin_from, got {self.frozen!r}")
         if not isinstance(self.begin_from, str):
             raise RecipeError(f"begin_from: expected the name of a bundled model, got {self.begin_from!r}")
         if self.decay not in ("cosine", "linear"):

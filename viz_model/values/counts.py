@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from viz_model.values.declaration import Site
-from viz_model.values.leaves import Index, Weight
+from viz_model.values.leaves import Entry, Index, Weight
 
 
 def weights(sites: Iterable[Site]) -> dict[str, tuple[Weight, Site]]:
@@ -27,6 +27,16 @@ def weights(sites: Iterable[Site]) -> dict[str, tuple[Weight, Site]]:
 def entries(weight: Weight) -> int:
     """How many numbers a weight holds."""
     return math.prod(weight.shape)
+
+
+def used(weight: Weight, site: Site) -> int:
+    """How many of a weight's numbers one token meets in a value: of experts those of the chosen ones."""
+    read = next(part for part in site.expression.walk() if isinstance(part, Entry) and part.weight == weight)
+    found = entries(weight)
+    for index in read.index:
+        if isinstance(index, Index) and index.busy is not None and index.size:
+            found = found * index.busy // index.size
+    return found
 
 
 def lengths(positions: Callable[[str], int]) -> Callable[[Index], int]:

@@ -22,6 +22,7 @@ Role = Literal["residual", "position", "query", "key", "value", "pattern", "ffn"
 
 LETTER = {
     "T": "t", "Tq": "i", "Tk": "j", "D": "d", "H": "h", "G": "g", "K": "k", "F": "f", "V": "w", "E": "e",
+    "N": "n",
 }  # fmt: skip
 """The index that counts along each axis. A part with an axis of its own names it where it declares it."""
 

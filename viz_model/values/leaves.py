@@ -23,13 +23,15 @@ class Index(Leaf):
     """A letter that counts along an axis, from 0; as an expression it is that number.
 
     ``size`` is the axis' length; None where it is the number of positions of a run, of the stack
-    whose names begin with ``stack``.
+    whose names begin with ``stack``. ``busy`` is how many of its entries count for one position, where
+    the others are computed only to be looked at.
     """
 
     name: str
     axis: str
     size: int | None = None
     stack: str = ""
+    busy: int | None = None
 
     @property
     def free(self) -> frozenset[Index]:

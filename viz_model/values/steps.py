@@ -37,6 +37,7 @@ What: TypeAlias = Literal[
     "wave",  # sine or cosine of an angle
     "activation",
     "bucket",
+    "top",  # the entry, where it is among the largest of its row
     "case",  # a number that a condition on the indices chose
     "mask",
     "edit",  # an intervention put another number here

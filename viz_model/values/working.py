@@ -25,6 +25,7 @@ from viz_model.values.leaves import Element, Entry, GivenAt, Index
 from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
 from viz_model.values.steps import Weight as WeightOrigin
+from viz_model.values.top import Top
 
 _PLACES: dict[str, SettingName] = {"T": "position", "Tq": "query", "Tk": "key"}
 
@@ -192,6 +193,25 @@ class Working:
         top = node.inner.work(there)
         return self.sheet.write(
             "maximum", symbol or self._fresh("m"), "@0", (top,), top.value, top.size, None, at=highest
+        )
+
+    def top(self, node: Top, symbol: str | None) -> Operand:
+        """The entry with its place in the row: kept where it is among the largest."""
+        own, rank = node.inner.work(self), int(node.rank(self.point))
+        is_kept = rank < node.k
+        result, size = (own.value, own.size) if is_kept else (node.otherwise, abs(node.otherwise))
+        said = "@0" if is_kept else Number(node.otherwise).latex(self.names)
+        return self.sheet.write(
+            "top",
+            symbol or self._fresh("y"),
+            said,
+            (own,),
+            result,
+            size,
+            None,
+            rank=rank + 1,
+            k=node.k,
+            visible=is_kept,
         )
 
     def softmax(self, node: Softmax, symbol: str | None) -> Operand:

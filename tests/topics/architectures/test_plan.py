@@ -13,6 +13,7 @@ from viz_model.app import texts
 from viz_model.config import Alibi, Dense, Gated, LayerNorm, ModelConfig, NoPosition, RMSNorm, Rope, T5Bias
 from viz_model.drawing import theme
 from viz_model.model import sites
+from viz_model.model.feedforward import Experts
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import plan as plans
 from viz_model.topics.architectures.pictures import diagram
@@ -70,7 +71,10 @@ def test_a_plan_has_the_sub_layers_that_the_stack_has(config: ModelConfig) -> No
         assert ("attn.qk_norm" in plan) == config.qk_norm
         assert ("attn.bias" in plan) == (config.layer(side, 0).position.acts_on == "scores")
         assert ("attn.rotate" in plan) == (config.layer(side, 0).position.acts_on == "queries")
-        assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
+        is_routed = isinstance(block.ffn, Experts)
+        assert ("ffn.router" in plan) == is_routed and ("expert" in plan["ffn.up"].text_key) == is_routed
+        if not is_routed:
+            assert ("gate" in plan["ffn.up"].text_key) == hasattr(block.ffn, "gate")
         assert (" + b" in plan["ffn.up"].values["bias"]) == (block.ffn.up.bias is not None)
         assert (" + b" in plan["attn.out"].values["bias"]) == (block.attn.o.bias is not None)
         assert ("unscaled" in plan["attn.scores"].text_key) == (block.attn.scale == 1)
@@ -95,7 +99,7 @@ def test_a_diagram_marks_what_differs_and_nothing_else(config: ModelConfig) -> N
             assert len(list(itertools.groupby(groups))) == len(set(groups))
         heights = list(left.heights().values())
         assert all(low < high for low, high in heights)
-        assert all(a[1] < b[0] for a, b in itertools.pairwise(heights))
+        assert all(b[1] < a[0] for a, b in itertools.pairwise(heights))
         for which, view in enumerate((left, right)):
             drawn = diagram.draw_diagram(view, words, "a <b>model</b>", which, SPEAK["en"].site_label).drawn()
             told = [note.text for note in drawn.layout.annotations]

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 import viz_model as vm
 from viz_model import config as choices
 from viz_model.config import ModelConfig
+from viz_model.model.feedforward import Experts
 from viz_model.model.heads import MaskedHead
 from viz_model.runs.trace import Trace
 from viz_model.topics.attribution.claims import PARTS
@@ -122,9 +123,13 @@ def test_neurons_add_up_to_their_layer(config: ModelConfig) -> None:
     found = attribution.decompose(trace, 1)
     asked = attribution.of_logit(trace, found, 4) if config.has_logits else attribution.of_vector(trace, found)
     added = attribution.neurons(trace, found, asked)
-    assert added.shape == (config.n_layers, config.d_ffn)
+    widths = [trace.stack.block(layer).ffn.down.in_features for layer in range(config.n_layers)]
+    assert added.shape == (config.n_layers, max(widths)) and not added[0, widths[0] :].any()
     for layer in range(config.n_layers):
-        bias = trace.stack.block(layer).ffn.down.bias
+        ffn = trace.stack.block(layer).ffn
+        bias = ffn.down.bias
+        if isinstance(ffn, Experts):  # whose biases are weighted, and beside which another may write
+            bias = trace[f"blocks.{layer}.ffn.out"][1] - ffn.down(trace[f"blocks.{layer}.ffn.act"][1])
         direction = asked.directions[found.passed[found.row(Part("ffn", layer))]]
         direction = attribution.Behind.of(trace, 1, layer, "ffn").back(direction)
         rest = 0.0 if bias is None else (bias.double() @ direction).item()

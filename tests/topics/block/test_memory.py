@@ -31,7 +31,7 @@ def alone(trace: Trace, layer: int, id: int) -> torch.Tensor:
     return norm(x)[0]
 
 
-@pytest.mark.parametrize("config_", variants(), ids=describe)
+@pytest.mark.parametrize("config_", [c for c in variants() if not isinstance(c.ffn, config.Experts)], ids=describe)
 def test_matches_are_the_largest_products_over_the_vocabulary(config_: ModelConfig) -> None:
     whole = run_both(language_model(config_))
     for trace in (whole.at(side) for side in config_.sides):

@@ -22,12 +22,12 @@ def test_every_part_is_measured_on_every_kind(config_: ModelConfig) -> None:
         assert 0 <= measured.softmax.mixed < 1e-3  # half a step of 16 bits at 1
         clamp = real_code.clamped(trace, 1, 2)
         assert CLAMPED.of(clamp).name == "saves" and clamp.infinite > 0 and clamp.cosine > 0.5
-        chunks = real_code.chunks(trace, 1)
-        assert [chunk.nbytes for chunk in chunks] == [4 * config_.d_ffn * chunk.size for chunk in chunks]
+        chunks, neurons = real_code.chunks(trace, 1), config_.n_neurons(trace.stack.side, 1)
+        assert [chunk.nbytes for chunk in chunks] == [4 * neurons * chunk.size for chunk in chunks]
         assert chunks[0].apart == 0 and {CHUNKED.of(chunk.apart).name for chunk in chunks} <= {"equal", "rounding"}
         fresh = real_code.fresh(trace, 1)
         assert fresh is not None
-        sizes = config_.d_model + config_.d_ffn
+        sizes = config_.d_model + neurons
         assert fresh["xavier"].std == pytest.approx((2 / sizes) ** 0.5, rel=0.1)
         assert fresh["normal"].std == pytest.approx(0.02, rel=0.1)
         assert fresh["normal"].lengths.shape == fresh["xavier"].lengths.shape

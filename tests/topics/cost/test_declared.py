@@ -8,7 +8,19 @@ import fresh_variants
 import pytest
 from tiny_models import describe, tiny_config, variants
 
-from viz_model.config import Alibi, Dense, Gated, ModelConfig, NoPosition, RelativeKey, Rope, Side, T5Bias
+from viz_model.config import (
+    Alibi,
+    Dense,
+    Experts,
+    FeedForward,
+    Gated,
+    ModelConfig,
+    NoPosition,
+    RelativeKey,
+    Rope,
+    Side,
+    T5Bias,
+)
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures.numbers import parameters, plan
 from viz_model.topics.cost.numbers import counted
@@ -40,7 +52,7 @@ def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multipli
     """The textbook's sizes, and nothing that is declared."""
     d, k, h, g = config.d_model, config.d_head, config.n_heads, config.n_kv_heads
     depth, is_last = config.depth(side), side == config.sides[-1]
-    tables = sum(3 if config.layer(side, i).ffn.gated else 2 for i in range(depth))
+    ffns = [config.layer(side, i).ffn for i in range(depth)]
     asked = sum(isinstance(config.layer(side, i).position, RelativeKey) for i in range(depth))
     across = n * 2 * d * h * k + n_source * 2 * d * g * k + n * n_source * 2 * h * k
     head = n * (d * config.n_vocab + (d * d if type(config.head).__name__ == "MaskedHead" else 0))
@@ -49,9 +61,17 @@ def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multipli
         scores=(depth + asked) * n * n * h * k,
         mixing=depth * n * n * h * k,
         cross=depth * across if len(config.sides) > 1 and is_last else 0,
-        ffn=tables * n * d * config.d_ffn,
+        ffn=n * d * sum(_columns(ffn, config.d_ffn) for ffn in ffns),
         head=head if is_last and config.has_logits else 0,
     )
+
+
+def _columns(ffn: FeedForward, d_ffn: int) -> int:
+    """How many columns a feed-forward multiplies a vector of width D with, all experts counted."""
+    tables = 3 if ffn.gated else 2
+    if not isinstance(ffn, Experts):
+        return tables * d_ffn
+    return tables * (ffn.n_experts * (ffn.d_expert or d_ffn) + ffn.d_shared) + ffn.n_experts + ffn.shared_gate
 
 
 @every

@@ -198,7 +198,7 @@ def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(nor
     norms = [mark.id for mark in shot.marks if mark.id.startswith("box.norm.")]
     assert len(norms) == (4 if norm_at == "both" else 2)
     for stop in ("alone", "again"):
-        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", n_heads=2)
+        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", parts="x")
 
 
 def test_softmax_is_worked_out_and_temperatures_are_of_all_logits() -> None:

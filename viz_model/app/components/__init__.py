@@ -88,16 +88,18 @@ def ribbon(
     first: int = 0,
     ends: Sequence[dict[str, Any]] = (),
     many: bool = True,
+    flat: bool = False,
 ) -> None:
     """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
-    beyond, which lead on. ``many`` may take several lines.
+    beyond, which lead on. ``many`` may take several lines; ``flat`` ones are one line of text high, and tell
+    their ids at hover.
     """
     chosen = -1 if selected is None else selected
     header = {"kind": "chips", "chips": list(chips), "selected": chosen, "label": label, "first": first}
-    header |= {"ends": list(ends), "selects": on_pick is None, "many": many}
+    header |= {"ends": list(ends), "selects": on_pick is None, "many": many, "flat": flat}
     heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
     _module()(key=key, data=framed(header), **heard)
 

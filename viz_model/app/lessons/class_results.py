@@ -33,7 +33,7 @@ def draw(t: Texts) -> None:
         try:
             handed = result.read(file.getvalue().decode("utf-8-sig"))
         except (ValueError, UnicodeDecodeError) as wrong:
-            st.error(t("lesson.results_wrong", file=literal(file.name), why=quoting(wrong)))
+            st.error(t("lesson.results_wrong", file=literal(file.name), why=t.error(wrong)))
             continue
         if not handed.is_as_written:
             st.warning(t("lesson.results_changed", file=literal(file.name)), icon=":material/gpp_maybe:")

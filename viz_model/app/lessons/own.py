@@ -38,11 +38,12 @@ def _check(file: str, content: bytes, t: Texts) -> None:
     lines = []
     for n, step in enumerate(lesson.steps):
         found = keys.answer(lesson, n, t.language, t.language, shelf.run)
-        told = quoting(found.why) if found.key is None else asking.told(found.key)
+        told = t.error(found.why) if found.key is None else asking.told(found.key)
         lines.append(f"- {t('lesson.own_asked', n=n + 1, title=quoting(step.title[t.language]), answer=told or '–')}")
     st.markdown("\n".join(lines))
 
 
 def _tell(wrong: LessonError, t: Texts) -> None:
-    said = t("lesson.own_line", file=literal(wrong.file), line=wrong.line, reason=quoting(wrong.reason))
+    key = t("lesson.own_key", key=literal(wrong.key)) if wrong.key else ""
+    said = t("lesson.own_line", file=literal(wrong.file), line=wrong.line, reason=key + t.error(wrong.why))
     st.error(said, icon=":material/error:")

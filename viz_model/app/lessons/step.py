@@ -13,7 +13,7 @@ from viz_model.app.frame import Places
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.sidebar import Slots
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts, quoting
+from viz_model.app.texts import Texts
 from viz_model.lessons import answers, facts
 from viz_model.lessons.answers import Given, Outcome, Progress
 from viz_model.lessons.keys import Answer
@@ -140,7 +140,7 @@ def _question(taught: Taught, t: Texts) -> None:
     config = runs.model(taught.shown.query["model"]).config
     st.markdown(f"**{facts.said(step.ask[lang], config)}**")
     if key is None:
-        st.info(t("lesson.cannot_ask", why=quoting(taught.answer.why)), icon=":material/info:")
+        st.info(t("lesson.cannot_ask", why=t.error(taught.answer.why)), icon=":material/info:")
         return
     outcome = taught.outcome
     if outcome == "open":

@@ -14,26 +14,21 @@ class Absent(NamedTuple):
     needed: str
 
 
-_EXPERTS = "experts, of which a router chooses some for each token"
-
 ABSENT = {
     "albert": Absent("bert", "one block run several times, and an embedding narrower than the stream"),
     "deberta": Absent("bert", "scores of content with position and of position with content"),
     "deberta-v2": Absent("bert", "scores of content with position and of position with content"),
-    "deepseek_v2": Absent("llama", f"keys and values made of a narrow latent vector, and {_EXPERTS}"),
-    "deepseek_v3": Absent("llama", f"keys and values made of a narrow latent vector, and {_EXPERTS}"),
+    "deepseek_v2": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
+    "deepseek_v3": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
     "falcon": Absent("gpt_neox", "one norm for both sub-layers, and keys and values shared in its own layout"),
     "gemma2": Absent("gemma3_text", "scores and logits that tanh keeps below a cap"),
     "gemma3": Absent("gemma3_text", "pictures among the tokens"),
-    "gpt_oss": Absent("llama", f"a learnt sink in every softmax, and {_EXPERTS}"),
+    "gpt_oss": Absent("mixtral", "a learnt sink in every softmax, and gates that are kept within bounds"),
     "gptj": Absent("gpt_neox", "attention and feed-forward on one norm"),
     "modernbert": Absent("bert", "a first block without its first norm, and norms without a shift"),
     "mamba": Absent("gpt2", "a state that is carried from token to token, in the place of attention"),
-    "mixtral": Absent("mistral", _EXPERTS),
-    "olmoe": Absent("llama", _EXPERTS),
-    "qwen2_moe": Absent("qwen2", _EXPERTS),
-    "qwen3_moe": Absent("qwen3", _EXPERTS),
+    "qwen2_moe": Absent("qwen3_moe", "a table of its own: queries with biases, and an expert that reads every token"),
     "vit": Absent("bert", "patches of an image in the place of tokens"),
     "whisper": Absent("marian", "sound in the place of tokens"),
 }

@@ -173,7 +173,7 @@ class SetNeuron(ValueEdit):
     def site(self, config: ModelConfig) -> str:
         side = stack_of(config, self.side)
         check_number("layer", self.layer, config.depth(side))
-        check_number("neuron", self.neuron, config.d_ffn)
+        check_number("neuron", self.neuron, config.n_neurons(side, self.layer))
         return place(config, side, self.layer, "ffn.act")
 
     def prepare(self, run: Run) -> Run:

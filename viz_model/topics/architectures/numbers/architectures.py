@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from viz_model.config import Kind, ModelConfig
+from viz_model.config import Experts, Kind, ModelConfig
 from viz_model.model import masks
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
@@ -55,6 +55,7 @@ def parts(lm: LanguageModel) -> tuple[Part, ...]:
 
 def described(config: ModelConfig) -> tuple[Part, ...]:
     """The parts that a config alone tells of."""
+    width = config.ffn.width(config.d_ffn) if isinstance(config.ffn, Experts) else config.d_ffn
     return (
         Part("kind", "overview", config.kind),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),
@@ -74,7 +75,7 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("scale_scores", "attention", _yes(config.scale_scores)),
         _windows(config),
         _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
-        Part("hidden", "block", "hidden", {"n": f"{config.d_ffn:,}", "times": f"{config.d_ffn / config.d_model:.3g}"}),
+        Part("hidden", "block", "hidden", {"n": f"{width:,}", "times": f"{width / config.d_model:.3g}"}),
         Part("ffn_bias", "block", _yes(getattr(config.ffn, "bias", False))),
         Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
@@ -147,7 +148,8 @@ def _tokenizer(tokenizer: Tokenizer) -> Part:
 def _variant(name: str, page: str, variant: Any, **values: str) -> Part:
     """The member of a union that a model has, with the numbers that tune it; flags are rows of their own."""
     held = {field.name: getattr(variant, field.name) for field in dataclasses.fields(variant)}
-    numbers = {key: _number(key, value) for key, value in held.items() if not isinstance(value, bool | str | None)}
+    plain = {key: value for key, value in held.items() if not dataclasses.is_dataclass(value) or key == "scaling"}
+    numbers = {key: _number(key, value) for key, value in plain.items() if not isinstance(value, bool | str | None)}
     label = type(variant).__name__
     scaled = "_scaled" if held.get("scaling") is not None else ""
     return Part(name, page, f"{label.lower()}{scaled}", numbers | values, label)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import Experts, ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
@@ -38,7 +38,7 @@ class Element(NamedTuple):
         return self.text_key, self.values, formulas
 
 
-# Values that are one step together. Every other value is a step by itself.
+# Values that are one step together, some names with the part they are of. Every other value is a step by itself.
 _STEPS = {
     **dict.fromkeys(("q", "k", "v"), "heads"),
     **dict.fromkeys(("q_normed", "k_normed"), "qk_norm"),
@@ -47,6 +47,11 @@ _STEPS = {
     **dict.fromkeys(("z", "head_out"), "out"),
     "gate": "up",
     "gate_act": "act",
+    **dict.fromkeys(("probs", "ffn.masked", "kept", "chosen"), "router"),
+    **dict.fromkeys(("expert_gate", "expert_up"), "up"),
+    **dict.fromkeys(("expert_gate_act", "expert_act"), "act"),
+    "expert_out": "out",
+    "shared_gate": "shared",
 }
 _ROLES = {"qk_norm": "norm", "bias": "position"}
 
@@ -87,7 +92,7 @@ def _place(name: str, is_inside: bool, boxes: dict[str, list[Site]], *, on_branc
             return f"{group}.norm_pre"
         boxes.setdefault(f"{group}.add", [])
         return f"{group}.norm_post"
-    return f"{group}.{_STEPS.get(step, step)}"
+    return f"{group}.{_STEPS.get(f'{group}.{step}', _STEPS.get(step, step))}"
 
 
 def _group(key: str) -> str:
@@ -123,6 +128,16 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
         case "out" if group != "ffn":
             text_key, values = "plan_out", {"bias": _bias(made)}
+        case "router" | "up" | "act" | "out" | "shared" if isinstance(own.ffn, Experts):
+            text_key, variant = f"plan_expert_{step}", _name(own.ffn)
+            width = own.ffn.d_shared if step == "shared" else own.ffn.width(config.d_ffn)
+            values = {
+                "n": str(own.ffn.n_experts),
+                "k": str(own.ffn.top_k),
+                "width": f"{config.d_model if step == 'out' else width:,}",
+                "bias": "" if step == "shared" else _bias(made),
+                "activation": ACTIVATIONS[own.ffn.activation] + (" ⊙" if own.ffn.gated else ""),
+            }
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made]
             text_key = "plan_back" if made_of == ["out"] else "_".join(("plan", *made_of))
@@ -145,7 +160,11 @@ def _name(variant: object) -> str:
 
 
 def _bias(made: Sequence[Site]) -> str:
-    return " + b" if any(weight.name.endswith(".bias") for site in made for weight in site.weights) else ""
+    return (
+        " + b"
+        if any(weight.name.endswith((".bias", "down_bias.weight")) for site in made for weight in site.weights)
+        else ""
+    )
 
 
 def slots(first: Sequence[Element], second: Sequence[Element]) -> tuple[str, ...]:

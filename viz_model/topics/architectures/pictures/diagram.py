@@ -1,4 +1,4 @@
-"""The block diagram: a stack from the bottom up, so laid out that it can stand beside another."""
+"""The block diagram: a stack from the top down, so laid out that it can stand beside another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stack(NamedTuple):
 class DiagramView(NamedTuple):
     """The plan of one stack, laid out beside another's.
 
-    ``slots`` are the places that either plan uses, from the bottom up, so that the same step
+    ``slots`` are the places that either plan uses, from the top down, so that the same step
     stands at the same height in both; ``differing`` are those where the two do not agree.
     ``alike`` are the layers that are built like the block that is drawn.
     """
@@ -78,17 +78,18 @@ class DiagramView(NamedTuple):
         found, y, group = {}, 0.0, "embed"
         for slot in self.slots:
             if slot.partition(".")[0] != group:
-                group, y = slot.partition(".")[0], y + 0.7
+                y -= 0.95 if group == "embed" else 0.7  # room for what the frame of the block says
+                group = slot.partition(".")[0]
             tall = 2.0 if slot.endswith(".heads") else 0.8
-            found[slot] = (y, y + tall)
-            y += tall + 0.3
+            found[slot] = (y - tall, y)
+            y -= tall + 0.3
         return found
 
 
 # Where everything stands: the residual stream, the boxes beside it and the line through them, from left to right.
 _STREAM, _BESIDE, _BRANCH, _RIGHT = 0.5, 1.3, 2.3, 3.3
 _LEAVES = 0.22
-"""How far below its first box a sub-layer leaves the stream."""
+"""How far above its first box a sub-layer leaves the stream."""
 
 
 class Box(NamedTuple):
@@ -111,7 +112,7 @@ class Branch(NamedTuple):
 
     sub: str
     boxes: tuple[Box, ...] | None
-    bottom: float
+    top: float
     plus: float
 
 
@@ -121,7 +122,7 @@ class Layout(NamedTuple):
     stream: tuple[Box, ...]
     branches: tuple[Branch, ...]
     frame: tuple[float, float]
-    top: float
+    bottom: float
 
     @classmethod
     def of(cls, view: DiagramView) -> Layout:
@@ -146,10 +147,10 @@ class Layout(NamedTuple):
                     continue
                 *steps, add = slots
                 boxes = tuple(box(slot, _BESIDE, _RIGHT) for slot in steps) if add in view.elements else None
-                yield Branch(sub, boxes, at[slots[0]][0], sum(at[add]) / 2)
+                yield Branch(sub, boxes, at[slots[0]][1], sum(at[add]) / 2)
 
-        frame = (at[block[0]][0] - 0.48, at[block[-1]][1] + 0.22)
-        return cls(tuple(stream()), tuple(branches()), frame, max(high for _, high in at.values()))
+        frame = (at[block[-1]][0] - 0.22, at[block[0]][1] + 0.48)
+        return cls(tuple(stream()), tuple(branches()), frame, min(low for low, _ in at.values()))
 
 
 def name_of(element: Element, words: Words, label: Callable[[Site], str]) -> str:
@@ -172,18 +173,18 @@ class Names(NamedTuple):
 
 
 def draw_diagram(view: DiagramView, words: Words, name: str, which: int, label: Callable[[Site], str]) -> sheet.Sheet:
-    """One stack from the bottom up, its block in a frame. ``which`` is 0 or 1: the model's colour."""
+    """One stack from the top down, its block in a frame. ``which`` is 0 or 1: the model's colour."""
     figure, layout, colour, names = sheet.Sheet(), Layout.of(view), COLOURS[which], Names(words, label)
     for box in layout.stream:
         _draw_box(figure, box, view, names)
     for branch in layout.branches:
         _draw_branch(figure, branch, view, names, colour)
-    for below, above in itertools.pairwise(box for box in layout.stream if box.element):
-        boxes.line(figure, (_STREAM, below.high), (_STREAM, above.low), color=colour, width=4)
+    for above, below in itertools.pairwise(box for box in layout.stream if box.element):
+        boxes.line(figure, (_STREAM, above.low), (_STREAM, below.high), color=colour, width=4)
     _draw_frame(figure, layout, _blocks(view, words))
-    writing.note(figure, f"{'●■'[which]} {name}", _RIGHT / 2, layout.top + 0.7, size=14, bold=True, colour=colour)
-    axes.hidden(figure, [-0.2, _RIGHT + 0.25], [-0.1, layout.top + 1.1])
-    return theme.finished(figure, height=int(40 + 31 * (layout.top + 1)))
+    writing.note(figure, f"{'●■'[which]} {name}", _RIGHT / 2, 0.7, size=14, bold=True, colour=colour)
+    axes.hidden(figure, [-0.2, _RIGHT + 0.25], [layout.bottom - 0.1, 1.1])
+    return theme.finished(figure, height=int(40 + 28 * (1 - layout.bottom)))
 
 
 def _blocks(view: DiagramView, words: Words) -> str:
@@ -231,17 +232,17 @@ def _mark(figure: sheet.Sheet, x: float, y: float, **more: Any) -> None:
 def _draw_branch(figure: sheet.Sheet, branch: Branch, view: DiagramView, names: Names, colour: str) -> None:
     """A sub-layer off the stream, through its boxes, and back to where it is added."""
     if branch.boxes is None:
-        middle = (branch.bottom + branch.plus) / 2
+        middle = (branch.top + branch.plus) / 2
         without = said(names.words, f"plan_without_{branch.sub}", "–")
         writing.note(figure, without, _BRANCH, middle)
         _mark(figure, _RIGHT, middle)
         return
-    y = branch.bottom - _LEAVES
+    y = branch.top + _LEAVES
     boxes.line(figure, (_STREAM, y), (_BRANCH, y))
     for box in branch.boxes:
         if box.element:
-            boxes.line(figure, (_BRANCH, y), (_BRANCH, box.low))
-            y = box.high
+            boxes.line(figure, (_BRANCH, y), (_BRANCH, box.high))
+            y = box.low
         _draw_box(figure, box, view, names)
     boxes.line(figure, (_BRANCH, y), (_BRANCH, branch.plus))
     boxes.arrow(figure, (_BRANCH, branch.plus), (_STREAM + 0.13, branch.plus))

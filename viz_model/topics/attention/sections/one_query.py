@@ -13,20 +13,15 @@ from viz_model.topics.attention.pictures import forms
 from viz_model.topics.attention.sections.query import Query
 
 
-def section(query: Query) -> None:
-    _forms(query)
-    _steps(query)
+def changes(page: Page) -> bool:
+    """Whether queries and keys are changed before they meet."""
+    return any(page.at(f"attn.q{form}") in page.trace for form in views.FORMS if form)
 
 
-def _forms(query: Query) -> None:
-    """The query and the key before and after norm and rotation, and what that does to the products.
-
-    Nothing where neither is changed before they meet.
-    """
+def forms_section(query: Query) -> None:
+    """The query and the key before and after norm and rotation, and what that does to the products."""
     page, words = query.page, query.page.words
     view = _forms_view(query)
-    if not view.notes:
-        return
     st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
 
@@ -49,7 +44,7 @@ def _forms_view(query: Query) -> forms.FormsView:
     return views.forms_view(page.trace, page.view.layer, page.view.head, page.token, query.largest.at)
 
 
-def _steps(query: Query) -> None:
+def section(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
     st.subheader(words("steps_title", token=page.token_name()), anchor=False)

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from viz_model.model import ops, sites
 from viz_model.model.heads import MaskedHead
@@ -372,7 +373,8 @@ def pushes(trace: Trace, decomposition: Decomposition, vectors: Tensor, passed: 
 def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> np.ndarray:
     """What every hidden neuron adds to ``answer``: value · (its value vector · direction), [L, F].
 
-    Over the neurons of a layer they sum to the feed-forward layer's value, less its bias's.
+    A layer with fewer neurons than another has 0 for those it lacks. Over the neurons of a layer they sum to the
+    feed-forward layer's value, less its bias's, and less that of an expert that every token meets.
     """
     rows = []
     for layer in range(trace.n_layers):
@@ -381,4 +383,4 @@ def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> 
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
         act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
         rows.append(act.double() * (direction.float() @ down).double())
-    return torch.stack(rows).numpy()
+    return pad_sequence(rows, batch_first=True).numpy()

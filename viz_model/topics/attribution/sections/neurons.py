@@ -49,7 +49,8 @@ class Strongest(NamedTuple):
         chosen = options.index(picked) if picked in options else helps
         layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
         act = float(trace.row(f"blocks.{layer}.ffn.act", question.position)[number])
-        return cls(question, view, chosen, added.size, layer, number, act)
+        n_neurons = sum(trace.config.n_neurons(trace.stack.side, n) for n in range(trace.n_layers))
+        return cls(question, view, chosen, n_neurons, layer, number, act)
 
     @property
     def fires(self) -> FiringView:

@@ -11,7 +11,7 @@ from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import squares
 from viz_model.drawing.writing import hover, note
 
-ROW_HEIGHT = 38
+ROW_HEIGHT = 32
 LONGEST = 7
 """Letters of a token in its cell."""
 

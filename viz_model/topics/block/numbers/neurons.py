@@ -101,7 +101,7 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     """
     at, chosen = f"blocks.{layer}.ffn.", list(numbers)
     act = trace.row(at + "act", token)
-    values = _weights(trace, trace.site(at + "out"), "D", "F")[0].T[chosen]  # [N, D]
+    values = trace.stack.block(layer).ffn.down.weight.detach().T[chosen]  # [N, D]
     pushed = promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
     gates = trace.row(at + "gate_act", token) if at + "gate_act" in trace else None
 

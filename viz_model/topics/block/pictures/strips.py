@@ -30,7 +30,7 @@ def code(sites: Sequence[str], layer: int) -> tuple[str, ...]:
 
 
 class StripsView(NamedTuple):
-    """The block's vectors of one token, lowest first.
+    """The block's vectors of one token, in the order of computation.
 
     ``limit`` is where the colours are at their fullest: the largest magnitude, or less where a few
     values are so large that the others would have no colour.
@@ -97,18 +97,19 @@ class StripsView(NamedTuple):
 
     @property
     def matrix(self) -> np.ndarray:
-        """[7 or 10, D]: the steps as rows, from x upward."""
+        """[7 or 10, D]: the steps as rows, from x on."""
         return np.stack([step.values for step in self.steps])
 
 
 def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> sheet.Sheet:
-    """Strips from x at the bottom to the output at the top, and beside them the stream with its branches.
+    """Strips from x at the top to the output at the bottom, and beside them the stream with its branches.
 
     All strips share one colour scale, so that sums can be checked by eye. ``dimension`` is framed.
     """
     width = len(view.steps[0].values)
     figure = sheet.Sheet()
-    for row, step in enumerate(view.steps):
+    for n, step in enumerate(view.steps):
+        row = len(view.steps) - 1 - n
         made = f" = {step.formula}" if step.formula else ""
         told = f"{theme.plain(axis)} %{{x}}<br><b>%{{z:.4f}}</b><br>{theme.plain(length)} {view.length(step.name):.2f}"
         told += f"<br>{theme.plain(step.site)}" + (f" ({step.equation})" if step.equation else "")
@@ -141,11 +142,11 @@ def draw_strips(view: StripsView, dimension: int, axis: str, length: str) -> she
 
 def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
     """The stream as a grey line at 0, each sub-layer as a branch at 1 that comes back at a ⊕."""
-    steps, centre = view.steps, -0.1
+    steps, centre, last = view.steps, -0.1, len(view.steps) - 1
 
     def line(x: list[int], rows: Sequence[int], role: Role, width: int) -> None:
         style = curves.Style(theme.ROLES[role], width=width)
-        curves.line(figure, x, [row + centre for row in rows], style, xaxis="x2")
+        curves.line(figure, x, [last - row + centre for row in rows], style, xaxis="x2")
 
     # Without the additions nothing passes a sub-layer by: there the stream leads through it alone.
     together = [(n, n + 1) for n in range(len(steps) - 1) if steps[n].on_stream and steps[n + 1].on_stream]
@@ -163,7 +164,7 @@ def _draw_rail(figure: sheet.Sheet, view: StripsView) -> None:
     curves.points(
         figure,
         [0 if step.on_stream else 1 for step in steps],
-        [row + centre for row in range(len(steps))],
+        [last - row + centre for row in range(len(steps))],
         [theme.ROLES[step.role] for step in steps],
         size=[18 if is_sum else 12 for is_sum in sums],
         mode="markers+text",

@@ -51,7 +51,7 @@ def section(block: OneBlock) -> None:
     page, neuron = block.page, block.neuron
     words = {"neuron": neuron, **block.facts}
     st.subheader(page.words("memory", **words), anchor=False)
-    last = page.lm.config.d_ffn - 1
+    last = page.lm.config.n_neurons(page.trace.stack.side, page.view.layer) - 1
     elements.control(page, NEURON, st.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
                      help=page.words("set_neuron_help"), width=180)  # fmt: skip
     view = _of(page)

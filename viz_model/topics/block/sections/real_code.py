@@ -42,7 +42,9 @@ def _inside(block: OneBlock) -> None:
     elements.say(page, CLAMPED, clamp, **counts, **facts)
 
     chunks = real_code.chunks(run, layer)
-    elements.see(page, "chunks", n_tokens=len(run), d_ffn=page.lm.config.d_ffn, **block.facts)
+    elements.see(
+        page, "chunks", n_tokens=len(run), d_ffn=page.lm.config.n_neurons(run.stack.side, layer), **block.facts
+    )
     sizes = {page.words(f"chunks_{name}"): [getattr(chunk, name) for chunk in chunks] for name in ("size", "nbytes")}
     elements.records(page, "chunks", {**sizes, page.words("chunks_apart"): [small(chunk.apart) for chunk in chunks]})
     apart = max(chunk.apart for chunk in chunks)

@@ -16,7 +16,7 @@ MOST_BLOCKS = 5
 
 
 class WiringView(NamedTuple):
-    """The boxes of an encoder–decoder, each stack from the bottom up; None stands for the blocks left out.
+    """The boxes of an encoder–decoder, each stack from the top down; None stands for the blocks left out.
 
     ``layer`` is the decoder's block that is drawn open.
     """
@@ -37,7 +37,7 @@ class WiringView(NamedTuple):
 
 
 def _folded(depth: int, kept: int) -> tuple[int | None, ...]:
-    """The blocks of a stack from the bottom up: all of a small one, else the ends and one more."""
+    """The blocks of a stack from the top down: all of a small one, else the ends and one more."""
     if depth <= MOST_BLOCKS:
         return tuple(range(depth))
     shown = sorted({0, kept, depth - 1})
@@ -93,20 +93,20 @@ def draw_wiring(view: WiringView, names: Mapping[str, str]) -> sheet.Sheet:
             note(figure, box.text, middle, y, colour=theme.INK)
             if y:
                 boxes.arrow(figure, (middle, y - 0.66), (middle, y - 0.36), arrowwidth=1.6)
-    top, bus = len(left) - 1, 0.47
+    last, bus = len(left) - 1, 0.47
     enters = [y for y, box in enumerate(right) if box.block is not None]
-    # Two rails, one of keys and one of values, from the encoder's top to every block of the decoder.
+    # Two rails, one of keys and one of values, from the encoder's last vectors to every block of the decoder.
     for role, shift, off in (("key", -0.012, -0.07), ("value", 0.012, 0.07)):
         colour, rail = theme.ROLES[role], bus + shift
-        ends = [top + off, *(y + off for y in enters)]
-        boxes.line(figure, (spans[0][1], top + off), (rail, top + off), color=colour)
+        ends = [last + off, *(y + off for y in enters)]
+        boxes.line(figure, (spans[0][1], last + off), (rail, last + off), color=colour)
         boxes.line(figure, (rail, min(ends)), (rail, max(ends)), color=colour)
         for y in enters:
             boxes.arrow(figure, (rail, y + off), (spans[1][0], y + off), arrowwidth=1.6, arrowcolor=colour)
     opened = next(y for y, box in enumerate(right) if box.block == view.layer)
     boxes.arrow(figure, (0.66, opened - 0.66), (0.66, opened - 0.36), arrowwidth=1.6, arrowcolor=theme.ROLES["query"])
-    note(figure, names["keys"], bus, max(top, *enters) + 0.42, colour=theme.INK)
+    note(figure, names["keys"], bus, min(last, *enters) - 0.42, colour=theme.INK)
     note(figure, names["query"], 0.67, opened - 0.5, colour=theme.INK, xanchor="left")
     tall = max(len(left), len(right))
-    axes.hidden(figure, x=(-0.01, 1.01), y=(-0.5, tall - 0.2))
+    axes.hidden(figure, x=(-0.01, 1.01), y=(tall - 0.5, -0.8))
     return theme.finished(figure, height=40 + 42 * tall, margin={"l": 2, "r": 2})

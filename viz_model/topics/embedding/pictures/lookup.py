@@ -59,7 +59,7 @@ def draw_lookup(view: LookupView, words: Mapping[str, str]) -> sheet.Sheet:
     """
     length = len(view.rows)
     named = length <= MAX_NAMED_ROWS
-    height = 440 if named else 600
+    height = 400 if named else 560
     # Rows of a short text stay as flat as those of a longer one, in the middle of the picture.
     half = min(0.5, 18 * length / height)
     pool = heatmap.Pool(1, -(-view.rows.size // MAX_CELLS))

@@ -7,6 +7,8 @@ import numpy as np
 from viz_model.drawing import axes, heatmap
 from viz_model.drawing.sheet import Sheet
 
+MOST_HEIGHT = 400
+
 
 def full_from(values: np.ndarray) -> float:
     """Where colours are full. A few tokens have rows many times larger, and would grey out the rest."""
@@ -18,5 +20,6 @@ def draw_matrix(view: heatmap.HeatmapView) -> Sheet:
     view = heatmap.fitted(view)
     named = range(0, len(view.columns), max(1, len(view.columns) // 6))
     figure = heatmap.on_sheet(view)
+    figure.update_layout(height=min(int(figure.layout["height"]), MOST_HEIGHT))
     axes.columns(figure, [view.columns[d] for d in named], places=list(named), tickangle=0)
     return figure

@@ -45,7 +45,7 @@ class BlockView(NamedTuple):
 
 
 def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen: str) -> Sheet:
-    """Both blocks from bottom to top, the stream as thick as the token's vector is long.
+    """Both blocks from top to bottom, the stream as thick as the token's vector is long.
 
     ``names`` has "norm", "attn", "cross" and "ffn"; the twin ``chosen`` bears a mark.
     """
@@ -59,9 +59,9 @@ def draw_blocks(views: Mapping[str, BlockView], names: Mapping[str, str], chosen
             before = branch.after
         note(figure, f"{before:.1f}", left - 0.26, height - 0.1, bold=True, colour=theme.INK, xanchor="right")
         mark = "● " if place == chosen and len(views) > 1 else ""
-        note(figure, mark + NAMES[place], left, height + 0.4, size=15, bold=True, colour=COLOURS[place])
+        note(figure, mark + NAMES[place], left, -0.4, size=15, bold=True, colour=COLOURS[place])
     across = [-1.2, 7.7] if len(views) > 1 else [-3.0, 4.8]
-    axes.hidden(figure, across, [-0.1, height + 0.65], automargin=False)
+    axes.hidden(figure, across, [height + 0.1, -0.65], automargin=False)
     return theme.finished(figure, height=int(65 * height) + 40)
 
 

@@ -21,6 +21,10 @@ from viz_model.topics.tokens.pictures.merges import MergesView, draw_merges
 from viz_model.topics.tokens.sections.beside import Beside
 
 SHOWN_TRIES = 4
+MOST_UNASKED = 3
+"""Characters of a word that nobody has chosen, where nothing parts words."""
+MOST_ROWS, TALL = 6, 230
+"""Of the picture and of the table; of more rows each is so many pixels tall and scrolls by itself."""
 
 
 def section(beside: Beside) -> None:
@@ -33,7 +37,7 @@ def section(beside: Beside) -> None:
     if not vocabularies:
         elements.see(page, "word_no_rule", name=literal(beside.own.name))
         return
-    longest = max(beside.text.split(), key=len, default="tokenization")[:40]
+    longest = _unasked(beside.text)
     left, right = st.columns(2, gap="large", vertical_alignment="bottom")
     box = partial(left.text_input, placeholder=longest, max_chars=LONGEST_WORD, live=True)
     typed = elements.control(page, WORD, box, change=_afresh(page, WORD)) or longest
@@ -48,6 +52,12 @@ def section(beside: Beside) -> None:
         return
     if found:
         _told(page, tokenizer, found[_stretch(page, found)])
+
+
+def _unasked(text: str) -> str:
+    """The longest word; of one that nothing parts, as Chinese writes, the beginning."""
+    word = max(text.split(), key=len, default="tokenization")
+    return word[:40] if word.isascii() else word[:MOST_UNASKED]
 
 
 def _afresh(page: Page, choice: Choice[Any]) -> Any:
@@ -91,7 +101,8 @@ def _joins(page: Page, tokenizer: Tokenizer, split: splitting.Split, facts: dict
             elements.control(page, STEP, st.slider, 0, n, value=step)
         view = MergesView.joined(make_visible(split.word), split.start, split.joins, 0)
         named = {"start": words("word_start"), "step": words("step", n="{n}", rank="{rank}")}
-        elements.figure(page, draw_merges(view, named, now=step), "word", words("merges_alt"))
+        with st.container(height=TALL if n > MOST_ROWS else "content", border=False):
+            elements.figure(page, draw_merges(view, named, now=step), "word", words("merges_alt"))
     with see:
         pairs = split.pairs(step)
         next_ = split.joins[step].at if step < n else -1
@@ -108,7 +119,7 @@ def _joins(page: Page, tokenizer: Tokenizer, split: splitting.Split, facts: dict
             mark = ("**", " ←**") if place == next_ else ("", "")
             lines.append(row((f"{literal(pair.left)} + {literal(pair.right)}", f"{mark[0]}{rank}{mark[1]}")))
         if pairs:
-            with st.container(height=320 if len(pairs) > 8 else "content", border=False):
+            with st.container(height=TALL if len(pairs) > MOST_ROWS else "content", border=False):
                 st.markdown("\n".join(lines))
 
 

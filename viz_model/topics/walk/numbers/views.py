@@ -93,9 +93,11 @@ def table(trace: Trace, token: int) -> Table:
             (trace.tokenizer.token(id), cosine)
             for id, cosine in zip(found[row].tolist(), cosines[row].tolist(), strict=True)
         ]
-        return [(token.label, cosine, token.id) for token, cosine in near if token.text.strip().lower() != names[row]][
-            :3
-        ]
+        return [
+            (token.label, cosine, token.id)
+            for token, cosine in near
+            if token.text.strip().lower() != names[row] and token.id not in trace.tokenizer.controls
+        ][:3]
 
     words = [row for row, name in enumerate(names) if name.isalpha()]
     best = max(words, key=lambda row: max((cosine for _, cosine, _ in others(row)), default=-1.0), default=0)

@@ -78,6 +78,8 @@ def _told(page: Page, stop: str) -> str:
         "rows": f"{config.n_vocab:,}",
     }
     values |= {"n": len(trace), "model": literal(page.view.model)}
+    if stop == "again":
+        values["parts"] = page.words(f"one_after_another{'_three' if 'source' in films.stops(page) else ''}")
     if stop == "look":
         values["times"] = _rounded(GPT3 / sum(weight.numel() for weight in page.lm.model.parameters()))
         values["card"] = describe.model(page.view.model, page.lm, page.t)

@@ -1,0 +1,65 @@
+"""A dense model becomes one with experts: each expert begins as a part of the network that stood in its place."""
+
+from __future__ import annotations
+
+import torch
+
+from viz_model.config import Experts as ExpertsConfig
+from viz_model.model.feedforward import Dense, Experts
+from viz_model.model.transformer import Transformer
+from viz_model.training.checkpoint import TrainingError
+
+
+@torch.no_grad()
+def upcycle(model: Transformer, dense: Transformer) -> tuple[str, ...]:
+    """Fill ``model`` from a model that differs from it in having no experts (Komatsuzaki et al. 2023).
+
+    The hidden neurons of a dense layer are cut into ``top_k`` pieces, and experts 0, k, 2k, … begin with the first,
+    experts 1, k + 1, … with the second. The router's rows are alike for the k experts that hold the pieces of one
+    copy, so that it chooses a whole copy and the model begins with the outputs of the dense one (He et al. 2024,
+    section 3.2, virtual groups). Nothing but those rows is random.
+
+    Returns:
+        The names of the parameters that both have, which now hold the dense model's values.
+
+    Raises:
+        TrainingError: the two differ in something else, or the dense layers cannot be cut so.
+    """
+    theirs, common = dict(dense.named_parameters()), []
+    for name, parameter in model.named_parameters():
+        if ".ffn." in name and _experts_at(model, name):
+            continue
+        if name not in theirs or theirs[name].shape != parameter.shape:
+            raise TrainingError(f"begin_from: it has no {name} of shape {list(parameter.shape)}")
+        parameter.copy_(theirs[name])
+        common.append(name)
+    sources = dict(dense.named_modules())
+    for name, layer in model.named_modules():
+        if isinstance(layer, Experts):
+            source = sources[name]
+            if not isinstance(source, Dense):
+                raise TrainingError(f"begin_from: {name}: {type(source).__name__} cannot be cut into experts")
+            _cut(source, layer)
+    return tuple(common)
+
+
+def _experts_at(model: Transformer, parameter: str) -> bool:
+    return isinstance(model.get_submodule(parameter.split(".ffn.")[0] + ".ffn"), Experts)
+
+
+def _cut(dense: Dense, experts: Experts) -> None:
+    ffn, width = experts.ffn, experts.width
+    k, copies = ffn.top_k, ffn.n_experts // ffn.top_k
+    wanted = ExpertsConfig(expert=ffn.expert, n_experts=k * copies, top_k=k, d_expert=ffn.d_expert)
+    if ffn != wanted or k * width != dense.up.out_features or (dense.up.bias is None) == ffn.bias:
+        raise TrainingError(
+            f"begin_from: {dense.up.out_features} neurons are not {k} experts of {width}, "
+            "in whole groups, with normalised weights and none shared"
+        )
+    experts.up.weight.copy_(dense.up.weight.repeat(copies, 1))
+    experts.down.weight.copy_(k * dense.down.weight.repeat(1, copies))  # the weight of each is 1/k
+    if experts.down_bias is not None:
+        experts.up.bias.copy_(dense.up.bias.repeat(copies))
+        experts.down_bias.weight.copy_(dense.down.bias[:, None].expand_as(experts.down_bias.weight))
+    rows = torch.randn(copies, dense.up.in_features) * dense.up.in_features**-0.5
+    experts.router.weight.copy_(rows.repeat_interleave(k, 0))
