@@ -181,7 +181,8 @@ def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str) -> 
 
 def _value(page: Page, name: str) -> str:
     shape = " × ".join(map(str, page.trace.whole.shape(name)))
-    return f"{page.t.site_label(sites.find(name, page.trace.config))}, {name} [{shape}]"
+    label = page.t.site_label(sites.find(name, page.trace.config))
+    return page.t("saving.value", label=label, name=name, shape=shape)
 
 
 def _heads(page: Page, shown: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
