@@ -28,6 +28,7 @@ napoleon_use_ivar = True
 myst_heading_anchors = 3
 # Notebooks hold no outputs: they are run where the site is made, so that what is shown is what this version says.
 nb_execution_mode = "force"
+nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True

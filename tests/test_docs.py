@@ -32,8 +32,9 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
         assert all(f">{name}<" in values for name in names) and values.count("<math") > len(names)
         assert "blocks.0.attn.pattern" in values and "blocks.1." not in values
         start = (folder / "index.html").read_text(encoding="utf-8")
-        assert {"teaching.html", "serving.html", "notebooks/first_trace.html"} <= set(start.split('"'))
+        assert {"teaching.html", "serving.html", "figures.html", "notebooks/first_trace.html"} <= set(start.split('"'))
         there = (folder / ("zh/index.html" if language == "en" else "../index.html")).resolve()
         assert there.exists() and f'href="{"zh" if language == "en" else ".."}/index.html"' in start
     api = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert all(f'id="viz_model.{name}"' in api for name in ("load", "models", "LanguageModel", "Trace", "ModelConfig"))
+    assert all(f'id="viz_model.plot.{name}"' in api for name in vm.plot.__all__ if name != "show")

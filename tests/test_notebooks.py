@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+import viz_model as vm
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NAMES = ("attention_by_hand", "first_trace", "pre_and_post_ln", "your_own_checkpoint")
@@ -42,6 +45,25 @@ def test_all_are_known() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_of_figures_has_one_by_each_function(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / ("zh" if language == "zh" else ".") / "figures.md").read_text(encoding="utf-8")
+    start, *calls = re.findall(r"^```\{code-cell\}\n(.*?)^```", page, flags=re.S | re.M)
+    names: dict[str, Any] = {}
+    exec(start, names)
+    assert Path("head.svg").read_text(encoding="utf-8").count("<text") > 12
+    for call in calls:
+        figure = eval(call, names)
+        assert figure.lang == language and "<iframe" in figure._repr_html_()
+    assert {call.partition("(")[0] for call in calls} == {
+        f"vm.plot.{name}" for name in vm.plot.__all__ if name not in ("Figure", "show")
+    }
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("path", [DOCS / "notebooks" / f"{name}.ipynb" for name in NAMES], ids=NAMES)
 def test_it_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     found = read(path)
@@ -49,6 +71,8 @@ def test_it_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     outputs = list(itertools.chain.from_iterable(cell.get("outputs", ()) for cell in found.cells))
     shown = [output.data["text/plain"] for output in outputs if output.output_type == "execute_result"]
     assert shown and "False" not in shown
+    drawn = [cell for cell in found.cells if cell.cell_type == "code" and cell.source.startswith("vm.plot.")]
+    assert drawn and all("<iframe" in cell.outputs[-1].data["text/html"] for cell in drawn)
     if path.stem == "attention_by_hand":
         assert shown.count("True") == 3
     printed = "".join(output.text for output in outputs if output.output_type == "stream")

@@ -49,9 +49,13 @@ export function paintCells(canvas, width, height, marks, colours) {
   pen.globalAlpha = 1
 }
 
-// All cells of a matrix as one small image, which is then stretched.
-function image(pen, mark, scale, colours) {
-  const { rows, columns, values } = mark
+// The cells of a matrix as one small image, and whether some are masked. Numbers that were painted alike last time, as
+// in every frame of a move that changes their place alone, are not painted again.
+const painted = new WeakMap() // by the numbers themselves
+function tileOf(mark, colours) {
+  const { rows, columns, values } = mark, look = [mark.look, mark.top, mark.role, rows, columns, mark.empty, JSON.stringify(mark.stops ?? 0)].join()
+  const known = painted.get(values)
+  if (known && known.look === look && known.colours === colours) return known
   const tile = document.createElement("canvas")
   tile.width = columns
   tile.height = rows
@@ -64,6 +68,14 @@ function image(pen, mark, scale, colours) {
     pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
+  const made = { tile, masked, look, colours }
+  painted.set(values, made)
+  return made
+}
+
+// All cells of a matrix as one small image, which is then stretched.
+function image(pen, mark, scale, colours) {
+  const { rows, columns, values } = mark, { tile, masked } = tileOf(mark, colours)
   const edge = n => Math.round(n * scale)
   const x = edge(mark.x), y = edge(mark.y), w = edge(mark.x + mark.width) - x, h = edge(mark.y + mark.height) - y
   if (masked) {

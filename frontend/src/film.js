@@ -5,7 +5,7 @@ import { draw, scene, still } from "./scene.js"
 const SPEEDS = [1, 2, 0.5]
 const SWIPE = 60 // pixels
 const BESIDE = 641 // pixels: a window as wide as this has the words beside the stage
-const [LEAST, MOST] = [0.78, 1.8] // of the height that the stage was drawn with
+const [LEAST, MOST] = [0.72, 1.8] // of the height that the stage was drawn with
 
 export function film(root, header, arrays, tell) {
   const known = root.film?.id === header.id ? root.film : null

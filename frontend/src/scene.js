@@ -151,7 +151,8 @@ function glide(panel, cells, from, colours, duration) {
       if (!old) return { ...now, opacity: eased * (now.opacity ?? 1) }
       const place = { opacity: between(old.opacity ?? 1, now.opacity ?? 1) }
       for (const name of ["x", "y", "width", "height", "top"]) place[name] = between(old[name], now[name])
-      if (old.rows !== now.rows || old.columns !== now.columns) return { ...now, ...place }
+      // Of the same numbers only the place changes, and what was painted of them stays.
+      if (old.rows !== now.rows || old.columns !== now.columns || old.values === now.values) return { ...now, ...place }
       const values = now.values.map((value, i) => {
         const before = old.values[i]
         return Number.isFinite(before) && Number.isFinite(value) ? between(before, value) : value

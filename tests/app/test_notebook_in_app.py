@@ -28,5 +28,6 @@ def test_a_page_offers_the_run_of_one_layer_and_of_all(monkeypatch: pytest.Monke
         assert "the cat" in "".join(first["source"]) and "第一个代码单元格" in "".join(first["source"])
         assert "%pip install" in "".join(install["source"]) and "vm.load('tiny')" in "".join(start["source"])
         found.append("".join(line for cell in cells for line in cell["source"]))
+        assert "vm.plot.heads(trace, 1, lang='zh')" in found[-1]
     assert "`blocks.1.attn.q`" in found[0] and "`blocks.0.attn.q`" not in found[0]
     assert all(f"`{name}`" in found[1] for name in sites.table(lm.config))

@@ -17,8 +17,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from checkpoint_makers import Reference
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from tiny_models import random_model, tiny_config
 
@@ -308,3 +309,22 @@ def test_an_address_names_models_and_never_paths(tmp_path: Path, fresh_app: AppT
     fresh_app.query_params["model"] = str(write(tmp_path / "tiny"))
     assert offered(fresh_app.run()) == BUNDLED
     assert fresh_app.session_state["view"].model == BUNDLED[0]
+
+
+def test_weights_that_a_file_lacks_are_those_of_the_bundled_model_that_it_names(tmp_path: Path) -> None:
+    source = registry.BUNDLED / "story-pre-ln"
+    description = json.loads((source / "config.json").read_text())
+    tensors = load_file(source / "model.safetensors")
+    own = {"decoder.final_norm.weight": torch.full((192,), 2.0)}
+    save_file(own, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({**description, "weights_of": "story-pre-ln"}))
+    loaded = vm.load(tmp_path).model.state_dict()
+    for name, expected in {**tensors, **own}.items():
+        assert torch.equal(loaded[name], expected.float()), name
+    for wrong in ("../story-pre-ln", str(source), "none-such", 3):
+        (tmp_path / "config.json").write_text(json.dumps({**description, "weights_of": wrong}))
+        with pytest.raises(ModelError, match="weights_of: expected one of story-pre-ln"):
+            vm.load(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(description))
+    with pytest.raises(ModelError, match="is missing"):
+        vm.load(tmp_path)

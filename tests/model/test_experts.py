@@ -90,7 +90,7 @@ def test_what_is_no_choice_of_experts_is_refused(changes: dict[str, object], mes
     for field in ("ffn", "ffns"):
         ffn = dataclasses.replace(Experts(), **changes)  # type: ignore[arg-type]
         with pytest.raises(ConfigError, match=f"ffn.*{message}"):
-            tiny_config(**{field: ffn if field == "ffn" else (Dense(), ffn)})
+            tiny_config("pre", **{field: ffn if field == "ffn" else (Dense(), ffn)})
 
 
 def test_experts_in_some_layers_are_read_back_from_json() -> None:

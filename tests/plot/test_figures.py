@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -79,10 +80,10 @@ def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_p
     said = written(figure.save(tmp_path / "x.svg").read_text(encoding="utf-8"))
     assert figure.caption.replace(" ", "") in "".join(said).replace(" ", "") and model in figure.caption
     if lang == "zh":
-        assert re.search("[\u4e00-\u9fff]", "".join(said))
+        assert re.search("[\u4e00-\u9fff]", figure.scene.title)
     in_pdf = told(figure.save(tmp_path / "x.pdf", width_mm=174))
-    for text in written(figure.svg(174 / 25.4 * 96)):
-        assert _bare(text) in in_pdf, text
+    # Letter by letter: what is written upright and what lies on its side are read into each other.
+    assert not Counter(_bare("".join(written(figure.svg(174 / 25.4 * 96))))) - Counter(in_pdf)
     page = figure.save(tmp_path / "x.html").read_text(encoding="utf-8")
     assert f'<html lang="{lang}">' in page and not re.search(r"<link|\bsrc=", page.partition("<script")[0])
     assert (tmp_path / "x.csv") == figure.save(tmp_path / "x.csv")
@@ -110,28 +111,27 @@ def same(found: Any, expected: Any) -> None:
 def _attention(trace: vm.Trace, model: str) -> None:
     pattern = trace["blocks.1.attn.pattern"]
     same(np.nan_to_num(drawn(model, "head").data.values), pattern[2])
-    hidden = np.triu(np.ones((len(trace), len(trace)), bool), 1)
     layer = vm.plot.heads(trace, 1).data.patterns
     same(np.nan_to_num(layer), pattern)
-    assert np.isnan(layer[:, hidden]).all() and not np.isnan(layer[:, ~hidden]).any()
+    hidden = np.triu(np.ones(layer.shape[1:], bool), 1) if trace.stack.side == "decoder" else np.zeros(layer.shape[1:])
+    np.testing.assert_array_equal(np.isnan(layer), np.broadcast_to(hidden, layer.shape))
     same(np.nan_to_num(drawn(model, "heads").data.patterns[1]), pattern)
     same(drawn(model, "steps").data.pattern, pattern[2, -1])
-    q = vm.plot.head(trace, 1, 2, matrix="q")
-    same(q.data.values, trace["blocks.1.attn.q"][2])
+    same(vm.plot.head(trace, 1, 2, matrix="z").data.values, trace["blocks.1.attn.z"][2])
 
 
 def _stream(trace: vm.Trace, model: str) -> None:
     same(drawn(model, "embedding").data.values, trace["embed.token"])
-    same(drawn(model, "position").data.values, trace["embed.position"])
+    if "embed.position" in trace:
+        same(drawn(model, "position").data.values, trace["embed.position"])
     lengths = drawn(model, "residual").data.lengths
     last = trace[f"blocks.{trace.n_layers - 1}.resid.out"]
     same([lengths[0, -1], lengths[-1, -1]], [trace["embed.out"][-1].norm(), last[-1].norm()])
     block = drawn(model, "block").data
-    same(block.matrix[0], trace["blocks.1.resid.in"][-1])
-    same(block.matrix[-1], trace["blocks.1.resid.out"][-1])
-    strongest = drawn(model, "neurons").data.strongest[0]
-    act = trace["blocks.1.ffn.act"][-1]
-    assert strongest.number == int(act.abs().argmax())
+    same(block.matrix[[0, -1]], np.stack([trace["blocks.1.resid.in"][-1], trace["blocks.1.resid.out"][-1]]))
+    strongest, act = drawn(model, "neurons").data.strongest, trace["blocks.1.ffn.act"][-1]
+    # On some tokens none fires.
+    assert [neuron.number for neuron in strongest[:1]] == ([int(act.abs().argmax())] if act.any() else [])
 
 
 def _output(trace: vm.Trace, model: str) -> None:
@@ -148,9 +148,15 @@ def _output(trace: vm.Trace, model: str) -> None:
     assert drawn(model, "overview").data.next_ids[0] == best
 
 
-@pytest.mark.parametrize("check", [_attention, _stream, _output])
-def test_data_are_the_values_of_the_run(check: Callable[[vm.Trace, str], None]) -> None:
-    check(run("story-pre-ln"), "story-pre-ln")
+# An encoder is asked for what it does not see: that is another run, and another test.
+CHECKS = [(model, check) for check in (_attention, _stream, _output) for model in NAMES]
+CHECKS.remove(("story-bert", _output))
+
+
+@pytest.mark.parametrize(("model", "check"), some(CHECKS, 6))
+def test_data_are_the_values_of_the_run(model: str, check: Callable[[vm.Trace, str], None]) -> None:
+    trace = run(model)
+    check(trace.at(trace.config.sides[-1]), model)
 
 
 def test_cross_attention_is_read_from_the_decoder_whichever_stack_is_seen() -> None:

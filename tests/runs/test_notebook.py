@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,16 @@ def check(trace: Trace, names: dict[str, Any], layer: int = 0) -> tuple[Snippet,
     for snippet in found:
         assert run(snippet.code, names) == [[name, "True"] for name in snippet.makes], snippet.code
     return found
+
+
+def pictures(written: str) -> dict[str, str]:
+    """The cells of a notebook that draw, by the value that the cell before them made."""
+    cells = ["".join(cell["source"]) for cell in json.loads(written)["cells"] if cell["cell_type"] == "code"]
+    return {
+        before.rpartition(", ")[2].strip('")'): cell
+        for before, cell in itertools.pairwise(cells)
+        if cell.startswith("vm.plot.")
+    }
 
 
 def loaded(monkeypatch: pytest.MonkeyPatch, lm: vm.LanguageModel) -> None:
@@ -115,6 +126,23 @@ def test_every_layer_on_wish(config_: ModelConfig) -> None:
     assert made == [name for name, _ in sites.in_order(trace.config)]
 
 
+@pytest.mark.parametrize(
+    "config_", [tiny_config(n_vocab=8192), tiny_config(kind="encoder_decoder", n_encoder_layers=1)], ids=describe
+)
+def test_pictures_stand_beside_what_they_show(config_: ModelConfig) -> None:
+    trace = run_both(language_model(config_))
+    drawn = pictures(notebook(trace, "tiny", None, language="zh"))
+    assert {name for name in drawn if name.endswith("pattern")} == {
+        name for name in sites.table(config_) if name.endswith("pattern")
+    }
+    assert list(drawn.values())[-1] == "vm.plot.next_tokens(trace, lang='zh')"
+    for after, picture in drawn.items():
+        figure = eval(picture, {"vm": vm, "trace": trace})
+        assert figure.lang == "zh" and figure.svg().startswith("<svg")
+        if after.endswith("pattern"):
+            assert f"{after} [" in figure.caption, "it shows what was made just before"
+
+
 def test_the_first_cell_installs_what_a_model_comes_in() -> None:
     trace = run_both(language_model(tiny_config()))
     cells = json.loads(notebook(trace, "tiny", needs="json-tool==1.0"))["cells"]
@@ -146,6 +174,14 @@ def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest
         # A line may come in pieces.
         told = "".join(output.text for output in cell.get("outputs", ()) if output.output_type == "stream")
         printed += [line.split() for line in told.splitlines()]
+    drawn = [
+        output.data["text/html"]
+        for cell in written.cells
+        if cell.source.startswith("vm.plot.")
+        for output in cell.outputs
+        if output.output_type == "execute_result"
+    ]
+    assert len(drawn) == trace.n_layers + 2 and all("<iframe" in picture for picture in drawn)
     compared = [said for said, *words in printed if words in (["True"], ["False"])]
     assert compared == [name for name, _ in sites.in_order(trace.config)]
     assert not [said for said, *words in printed if words == ["False"]]
@@ -171,6 +207,10 @@ def test_the_bundled_models(name: str) -> None:
     run("\n".join(preamble(trace, name)), names)
     assert names["trace"].ids == trace.ids and names["trace"].target_ids == trace.target_ids
     check(trace, names, layer=1)
+    drawn = pictures(notebook(trace, name, 1))
+    assert len(drawn) > 2 * len(trace.config.sides)
+    for picture in drawn.values():
+        assert eval(picture, names).scene.panels
 
 
 @pytest.mark.slow
@@ -181,3 +221,5 @@ def test_published_models(name: str, package: Callable[[str], Path]) -> None:
     names: dict[str, Any] = {}
     run("\n".join(preamble(trace, name)), names)
     check(trace, names, layer=trace.n_layers - 1)
+    for picture in pictures(notebook(trace, name, trace.n_layers - 1)).values():
+        assert eval(picture, names).scene.panels

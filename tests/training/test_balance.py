@@ -69,7 +69,7 @@ def test_a_cut_model_begins_with_the_outputs_of_the_dense_one(bias: bool) -> Non
 )
 def test_what_cannot_be_cut_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(TrainingError, match=f"begin_from: .*{message}"):
-        upcycle(random_model(tiny_config(**changes)), random_model(tiny_config()))
+        upcycle(random_model(tiny_config("pre", **changes)), random_model(tiny_config()))
 
 
 SMALL = {"ffn": Experts(n_experts=4, top_k=2, d_expert=8)}
@@ -82,7 +82,7 @@ def test_training_reports_the_balance_and_mends_it() -> None:
         recipe = tiny_recipe(config=SMALL, steps=80, balance=weight)
         model = loop.new_model(recipe)
         for layer in model.modules():
-            if isinstance(layer, loop.nn.Linear) and layer.out_features == 4:
+            if isinstance(layer, torch.nn.Linear) and layer.out_features == 4:
                 layer.weight.data[:2] += 0.3 * torch.ones(1, layer.in_features)
         reports = list(loop.train(recipe, data_of(recipe), model=model))
         assert all(report.balance is not None and report.balance >= 0.24 for report in reports)

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ import streamlit as st
 
 from viz_model.app import interventions, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
+from viz_model.app.python_lines import Shown
 from viz_model.app.texts import Texts, quoting
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
@@ -29,13 +30,27 @@ from viz_model.model import sites
 Draw = Callable[[int], "Scene | None"]
 """The picture as it is now; of a film the frame of that number."""
 
-Of = Callable[[Page], Sequence[Where]]
+
+class Known(NamedTuple):
+    """What is known of a picture beside its marks.
+
+    Attributes:
+        call: of :mod:`viz_model.plot`, which draws it; "" where there is none.
+        sites: values that it shows, by their names on the page.
+        where: those of their numbers that it shows, where its marks do not say so.
+    """
+
+    call: str = ""
+    sites: tuple[str, ...] = ()
+    where: tuple[Where, ...] = ()
+
 
 MOST_BYTES = 64_000_000
 """Of the numbers of all heads in one file. Where those of all layers are more, there are those of one."""
 
-MOST_TEXT, MOST_SITES = 120, 4
-"""Characters of a sentence, and values, that a caption tells in full."""
+MOST_TITLE, MOST_TEXT, MOST_SITES = 60, 120, 4
+"""Characters of a title and of a sentence, and values, that a caption tells in full. A longer title describes the
+picture to those who do not see it; every file holds it for them."""
 
 _ASKED = "saving.asked"
 
@@ -97,15 +112,11 @@ def ask(page: str, key: str, part: str | None = None) -> Callable[[Any], None]:
     return asked
 
 
-def answer(
-    page: Page, draw: Draw, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
-) -> None:
+def answer(page: Page, draw: Draw, key: str, *, own: bool = True, known: Callable[[], Known] = Known) -> None:
     """Open the menu of a picture, if it is this one that is meant.
 
     Args:
         own: whether it is of the page's run.
-        python: the call of :mod:`viz_model.plot` that draws it; "" where there is none.
-        of: whole values that it shows, where its marks do not say so.
     """
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None:
@@ -113,27 +124,28 @@ def answer(
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, own=own, python=python, of=of), page.t)
+        _open(saved(page, scene, key, known() if own else None), page.t)
 
 
-def saved(
-    page: Page, scene: Scene, key: str, *, own: bool = True, python: Callable[[], str] = str, of: Of | None = None
-) -> Saved:
-    """What is offered of a picture; arguments are those of :func:`answer`."""
-    run = page.trace.whole
-    more = [] if of is None else [one._replace(site=page.trace.full_name(one.site)) for one in of(page)]
-    shown = python_lines.shown(scene, run, more) if own else ()
-    names = tuple(dict.fromkeys(one.where.site for one in shown))
+def saved(page: Page, scene: Scene, key: str, known: Known | None) -> Saved:
+    """What is offered of a picture; ``known`` is None where it is not of the page's run."""
+    run, name_of = page.trace.whole, page.trace.full_name
+    shown: tuple[Shown, ...] = ()
+    names: tuple[str, ...] = ()
+    if known is not None:
+        whole = [where._replace(site=name_of(where.site)) for where in known.where]
+        shown = python_lines.shown(scene, run, whole)
+        names = tuple(dict.fromkeys([*map(name_of, known.sites), *(one.where.site for one in shown)]))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
     view = dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
     address = share.address(view) if is_shared else ""
     frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
     code = ""
-    if own and is_shared:
-        code = python_lines.of(shown, run, page.view.model, python())
+    if known is not None and is_shared:
+        code = python_lines.of(shown, run, page.view.model, known.call)
     heads, layer = _heads(page, names)
-    caption = _caption(page, scene, names, address, own=own)
+    caption = _caption(page, scene, names, address)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])
     return Saved(scene, name, caption, code, address, frame, page.run_key, heads, layer)
 
@@ -142,7 +154,7 @@ def _selected(page: Page) -> dict[str, int]:
     return {"layer": page.view.layer, "head": page.view.head, "token": page.token}
 
 
-def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str, *, own: bool) -> str:
+def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str) -> str:
     """Title · model · sentence · value, its name in code and shape · link.
 
     A picture that is of no value of the run names model and sentence only as those that the page was opened with.
@@ -153,7 +165,7 @@ def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str, *, 
     if trace.target and trace.config.kind == "encoder_decoder":
         sentence += t("saving.target", text=trace.target[:MOST_TEXT])
     values = {"model": runs.label(page.view.model), "sentence": sentence}
-    if own and names:
+    if names:
         parts = [t("saving.of_run", **values)]
         named = [_value(page, name) for name in names[:MOST_SITES]]
         more = len(names) - len(named)
@@ -163,12 +175,14 @@ def _caption(page: Page, scene: Scene, names: tuple[str, ...], address: str, *, 
     if trace.edits:
         edits = page.listed(interventions.describe(edit, t) for edit in trace.edits).replace("`", "")
         parts.append(t("saving.edited", edits=edits))
-    return " · ".join(part for part in (scene.title, *parts, address) if part)
+    title = scene.title if len(scene.title) <= MOST_TITLE else ""
+    return " · ".join(part for part in (title, *parts, address) if part)
 
 
 def _value(page: Page, name: str) -> str:
     shape = " × ".join(map(str, page.trace.whole.shape(name)))
-    return f"{page.t.site_label(sites.find(name, page.trace.config))}, {name} [{shape}]"
+    label = page.t.site_label(sites.find(name, page.trace.config))
+    return page.t("saving.value", label=label, name=name, shape=shape)
 
 
 def _heads(page: Page, shown: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
@@ -209,7 +223,8 @@ def all_heads(run: runs.RunKey, names: tuple[str, ...]) -> bytes:
 def _open(saved: Saved, t: Texts) -> None:
     @st.dialog(t("saving.menu"), width="medium", on_dismiss=_close)
     def show() -> None:
-        st.markdown(f"**{quoting(saved.scene.title)}**")
+        title = quoting(saved.scene.title)
+        st.markdown(f"**{title}**" if len(saved.scene.title) <= MOST_TITLE else title)
         _picture(saved, t)
         _numbers(saved, t)
         if saved.code:

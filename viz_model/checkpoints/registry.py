@@ -1,8 +1,9 @@
 """The models that can be loaded on this machine, and loading them.
 
 A model is a ``.gguf`` file or a folder: one of ours, whose ``config.json`` holds the config, the
-tokenizer's name and the twin's name, or one as Hugging Face lays them out. Names are found without
-reading weights; installed packages are looked at, and never imported.
+tokenizer's name, the twin's name and perhaps whose weights it shares, or one as Hugging Face
+lays them out. Names are found without reading weights; installed packages are looked at, and never
+imported.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints import gguf, hub, huggingface
-from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json, unchanged
+from viz_model.checkpoints.joined import JoinedArchive
+from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
@@ -119,7 +121,7 @@ def load_folder(folder: Path) -> LanguageModel:
     twin, left_out = None, tuple[str, ...]()
     if "config" in description:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
-        model = fill(config, SafetensorsArchive(folder), unchanged(config))
+        model = fill(config, _own_archive(folder, description, config), unchanged(config))
     else:
         tokenizer = tokenizers.from_folder(folder, config.n_vocab)
         model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
@@ -152,6 +154,19 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
         return ModelConfig.from_dict(description["config"])
     except ConfigError as error:
         raise ModelError(f"{folder / 'config.json'}: {error}") from None
+
+
+def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig) -> Archive:
+    """The tensors of a model of ours; those that its file lacks may be another bundled model's."""
+    own = SafetensorsArchive(folder)
+    if (other := description.get("weights_of")) is None:
+        return own
+    bundled = dict(_bundled())
+    if not isinstance(other, str) or other not in bundled:
+        raise ModelError(
+            f"{folder / 'config.json'}: weights_of: expected one of {', '.join(bundled)}, got {str(other)[:80]!r}"
+        )
+    return JoinedArchive(own, SafetensorsArchive(bundled[other]), {row.theirs for row in unchanged(config)})
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:

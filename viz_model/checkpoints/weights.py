@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -51,10 +51,11 @@ class Archive(Protocol):
         """One tensor in single precision. Raises ModelError where it cannot be read."""
 
 
-class Share(NamedTuple):
-    """One of ``of`` equal parts of a tensor of ours, along one of its axes: the tensor of one expert."""
+@dataclass(frozen=True)
+class Share:
+    """Part ``number`` of ``of`` equal parts of a tensor of ours, along one of its axes: the tensor of one expert."""
 
-    index: int
+    number: int
     of: int
     axis: int = 0
 
@@ -101,8 +102,8 @@ class Rename:
         """The shape of their tensor, from the shapes of our pieces of it."""
         joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])
         if self.share is not None:
-            _, of, axis = self.share
-            joined = (*joined[:axis], joined[axis] // of, *joined[axis + 1 :])
+            axis = self.share.axis
+            joined = (*joined[:axis], joined[axis] // self.share.of, *joined[axis + 1 :])
         return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
@@ -175,7 +176,7 @@ def fill(config: ModelConfig, archive: Archive, renames: Sequence[Rename]) -> Tr
             raise ModelError(f"{archive.path}: tensor {name!r} holds numbers that are not finite")
         for place, piece in zip(ours, row.pieces(found, [expected[place][0] for place in ours]), strict=True):
             whole, share = tensors[place], row.share
-            ours_of_it = whole if share is None else whole.chunk(share.of, share.axis)[share.index]
+            ours_of_it = whole if share is None else whole.chunk(share.of, share.axis)[share.number]
             if (place, share) not in filled:
                 ours_of_it.copy_(piece)
                 filled.add((place, share))

@@ -135,8 +135,8 @@ class Figure:
     def _repr_html_(self) -> str:
         """A frame of its own, so that any number of them may stand on one page."""
         height = _height(self.svg(SHOWN)) + 48
-        # Narrower than it is given here, a picture may be taller; a frame whose page is its own may ask it.
-        grow = "this.style.height=this.contentDocument.documentElement.scrollHeight+'px'"
+        # How tall a picture is at the width that it gets, it says itself where a frame may be asked.
+        grow = "this.style.height=this.contentDocument.documentElement.offsetHeight+'px'"
         return (
             f'<iframe srcdoc="{escape(self.html())}" title="{escape(self.scene.title)}" onload="{escape(grow)}" '
             f'style="width:100%;max-width:{SHOWN + 32}px;height:{height:.0f}px;border:0"></iframe>'

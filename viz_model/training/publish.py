@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from viz_model.checkpoints.registry import load_folder
+from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
@@ -33,8 +33,12 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
     tensors = {key: value.half().contiguous() for key, value in stored_tensors(trained_model(recipe, run)).items()}
-    save_file(tensors, target / "model.safetensors")
     description = {"tokenizer": "story-8k", "twin": twin(recipe), "config": recipe.config.to_dict()}
+    if recipe.frozen:
+        begun = {key: value.half() for key, value in stored_tensors(load(recipe.begin_from).model).items()}
+        tensors = {key: own for key, own in tensors.items() if key not in begun or not torch.equal(own, begun[key])}
+        description["weights_of"] = recipe.begin_from
+    save_file(tensors, target / "model.safetensors")
     _write(target / "config.json", description)
 
     reports = log.read(run / "log.jsonl")
@@ -56,7 +60,7 @@ def describe(recipe: Recipe, data: Batches, target: Path) -> None:
             sources,
             samples(lm),
             n_steps=reports[-1]["step"] + 1,
-            n_parameters=sum(map(torch.numel, load_file(target / "model.safetensors").values())),
+            n_parameters=sum(map(torch.numel, lm.model.parameters())),
         ),
         encoding="utf-8",
     )

@@ -76,8 +76,8 @@ def code(page: Page, own: str | None = None, /, *, sites: Sequence[str] = (), **
 def _notebook(page: Page, run: vm.Trace, layer: int | None) -> str:
     model, text = page.view.model, literal(run.text or "")
     opening = page.t("common.notebook_opening", model=literal(model), text=text)
-    needs = registry.REQUIREMENTS.get(model)
-    return notebook.notebook(run, model, layer, opening=opening, needs=needs, label=page.t.site_label)
+    told: dict[str, Any] = {"needs": registry.REQUIREMENTS.get(model), "language": page.t.language}
+    return notebook.notebook(run, model, layer, opening=opening, label=page.t.site_label, **told)
 
 
 def _call(run: vm.Trace) -> str:

@@ -16,6 +16,7 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
 from viz_model.app.pictures import DIMENSIONS, Dimension
+from viz_model.app.saving import Known
 from viz_model.app.texts import literal
 from viz_model.drawing.scene import Cells as SceneCells
 from viz_model.drawing.scene import Film, Mark, Scene
@@ -59,8 +60,7 @@ def picture(
     by: Sequence[Dimension] = DIMENSIONS,
     on_pick: Callable[[Any], object] | None = None,
     own: bool = True,
-    python: Callable[[], str] = str,
-    of: saving.Of | None = None,
+    known: Callable[[], Known] = Known,
 ) -> None:
     """Draw a scene that answers in the frame of the click, with the menu to save it.
 
@@ -69,7 +69,7 @@ def picture(
             another selection. Its name is ``id``.
         by: those of them that make a difference to it.
         own: whether it is of the page's run.
-        python, of: how to have it again (:func:`viz_model.app.saving.answer`).
+        known: what its menu is to know of it.
     """
     key = f"{page.text_key}.{key}"
 
@@ -80,7 +80,7 @@ def picture(
     data = pictures.of(page, offered, key, tuple(name for name in by if name not in page.without))
     menu = saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
-    saving.answer(page, lambda _: draw(page), key, own=own, python=python, of=of)
+    saving.answer(page, lambda _: draw(page), key, own=own, known=known)
 
 
 def shown(
@@ -103,11 +103,11 @@ def shown(
             return None
         return drawn.scene(page.subject, made.picture, key, made.alt, own=own, has_picks=on_pick is not None)
 
-    def call() -> str:
+    def known() -> Known:
         made = make(page)
-        return made.call if made is not None else ""
+        return Known() if made is None else Known(made.call, made.sites)
 
-    picture(page, scene, key, by=by, on_pick=on_pick, own=own, python=call)
+    picture(page, scene, key, by=by, on_pick=on_pick, own=own, known=known)
 
 
 def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) -> None:

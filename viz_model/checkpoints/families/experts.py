@@ -30,5 +30,5 @@ def renames(config: ModelConfig, router: str, experts: str, names: tuple[str, st
     for part, name in zip(("gate", "up", "down"), names, strict=True):
         for n in numbers:
             shares = [Share(e, n, 1 if part == "down" else 0) for e in range(n)]
-            found += [rename(f"{experts}{s.index}.{name}.weight", f"{ours}{part}.weight", share=s) for s in shares]
+            found += [rename(f"{experts}{s.number}.{name}.weight", f"{ours}{part}.weight", share=s) for s in shares]
     return found

@@ -34,9 +34,10 @@ NEURON = maybe(whole("neuron", 0, 0, MOST))
 VALUE = Choice("value", 0.0, _value, "{:g}".format)
 
 FIRES = switch("fires")
-"""Whether the texts that fire the neuron are looked for; the next two open the parts of their names."""
+"""Whether the texts that fire the neuron are looked for; the next three open the parts of their names."""
 DROPOUT = switch("dropout")
 REAL_CODE = switch("real_code")
+EXPERTS_GET = switch("experts_get")
 DROPPED: Choice[tuple[Place, ...]] = Choice("dropped", ("sublayer",), _places, ".".join)
 RATE = number("rate", 0.1, 0.0, 0.9)
 SEED = whole("seed", 0, 0, 999)
@@ -44,4 +45,4 @@ SEED = whole("seed", 0, 0, 999)
 CHANGED = (VALUE, DROPOUT, DROPPED, RATE, SEED)
 """What is changed in the block."""
 
-ALL = (DIMENSION, WHICH, NEURON, FIRES, REAL_CODE, *CHANGED)
+ALL = (DIMENSION, WHICH, NEURON, FIRES, EXPERTS_GET, REAL_CODE, *CHANGED)

@@ -6,6 +6,7 @@ from viz_model.topics.block import choices
 from viz_model.topics.block.sections import (
     depth,
     dropout,
+    experts,
     memory,
     neurons,
     norm,
@@ -24,7 +25,11 @@ TOPIC = Topic(
         sections=(
             vectors.section,
             Door("lengths", (depth.section, norm.section), (choices.WHICH,)),
-            Door("neurons", (neurons.section, memory.section), (choices.NEURON, choices.FIRES)),
+            Door(
+                "neurons",
+                (experts.section, neurons.section, memory.section),
+                (choices.NEURON, choices.FIRES, choices.EXPERTS_GET),
+            ),
             Door("change", (what_if.section, dropout.section), choices.CHANGED),
             Door("weights", (weights.section, real_code.section), (choices.REAL_CODE,)),
         ),

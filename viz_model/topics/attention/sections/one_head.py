@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
+from viz_model.app.saving import Known
 from viz_model.drawing import lines
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
@@ -56,13 +59,13 @@ def _lines(page: Page) -> None:
     def drawn(page: Page) -> Scene:
         return lines.scene(_seen(page), "attention.lines", page.words("lines_title"), names, LINE_PITCH)
 
-    elements.picture(page, drawn, "lines", of=_shown)
+    elements.picture(page, drawn, "lines", known=partial(_known, page))
     if len((seen := _seen(page)).target) < len(page.token_labels):
         st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))
 
 
-def _shown(page: Page) -> tuple[Cells]:
-    return (Cells(page.at("attn.pattern"), (page.view.head, ROW, COLUMN)),)
+def _known(page: Page) -> Known:
+    return Known(where=(Cells(page.at("attn.pattern"), (page.view.head, ROW, COLUMN)),))
 
 
 def _seen(page: Page) -> lines.LinesView:

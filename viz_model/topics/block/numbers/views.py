@@ -90,6 +90,7 @@ def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
         strongest=neurons.neurons(trace, layer, token, chosen.tolist()),
         closed=neurons.neurons(trace, layer, token, shut),
         at=at,
+        routed=at + "chosen" in trace,
     )
 
 

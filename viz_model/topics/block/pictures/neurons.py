@@ -41,6 +41,8 @@ class NeuronsView(NamedTuple):
     """Of a gated layer, those that its gate holds back; else empty."""
     at: str = ""
     """What the names of the layer's values begin with."""
+    routed: bool = False
+    """Whether they are those of several experts, each times its expert's weight."""
 
     def cells(self, name: str, found: Sequence[analysis.Neuron]) -> Cells:
         """Which numbers of the run some neurons' values are, a row a neuron."""
@@ -51,8 +53,10 @@ class NeuronsView(NamedTuple):
         return any(neuron.gate is not None for neuron in (*self.strongest, *self.closed))
 
     @property
-    def kind(self) -> Literal["fires", "dense", "gated"]:
+    def kind(self) -> Literal["fires", "dense", "gated", "experts"]:
         """Which words are true of this layer."""
+        if self.routed:
+            return "experts"
         return "fires" if self.fires else "gated" if self.gated else "dense"
 
     def facts(self) -> dict[str, str]:

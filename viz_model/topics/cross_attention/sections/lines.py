@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_model.app import elements, state
 from viz_model.app.page import Page
+from viz_model.app.saving import Known
 from viz_model.drawing import lines
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.scene import Scene
@@ -32,7 +35,7 @@ def section(weights: Weights) -> None:
                 seen(page), "cross_attention.lines", page.words("lines_title"), names, picks="token" in page.without
             )
 
-        elements.picture(page, drawn, "lines", on_pick=follow, of=_shown if weights.shown == "head" else None)
+        elements.picture(page, drawn, "lines", on_pick=follow, known=partial(_known, weights))
         view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
@@ -43,8 +46,11 @@ def section(weights: Weights) -> None:
             st.caption(page.words("window", share=f"{view.share:.0%}"))
 
 
-def _shown(page: Page) -> tuple[Cells]:
-    return (Cells(page.at("cross.pattern"), (page.view.head, ROW, COLUMN)),)
+def _known(weights: Weights) -> Known:
+    page = weights.page
+    if weights.shown != "head":
+        return Known()
+    return Known(where=(Cells(page.at("cross.pattern"), (page.view.head, ROW, COLUMN)),))
 
 
 def follow(position: int) -> None:

@@ -106,7 +106,7 @@ def _way(
     *,
     stroke: str = "residual",
     thick: float = 2,
-    head: float | None = None,
+    head: float = 0,
 ) -> Path:
     y = np.array([[0, down[0]], [0, down[1]]], dtype=np.float32)
     return Path(id=id, x=lengths(np.array(across)), y=y, stroke=stroke, thick=thick, head=head)
