@@ -244,18 +244,8 @@ class NoPosition(PositionScheme):
     label: ClassVar[str] = "no positions"
 
 
-class OneNetwork(Variant):
-    """A feed-forward that is the same network for every token."""
-
-    gated: ClassVar[bool]
-
-    def neurons(self, d_ffn: int) -> int:
-        """How many hidden neurons a layer has."""
-        return d_ffn
-
-
 @dataclass(frozen=True, kw_only=True)
-class Dense(OneNetwork):
+class Dense(Variant):
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
     activation: Activation = "relu"
@@ -264,7 +254,7 @@ class Dense(OneNetwork):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated(OneNetwork):
+class Gated(Variant):
     """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
 
     activation: Activation = "silu"
@@ -527,7 +517,8 @@ class ModelConfig:
 
     def n_neurons(self, side: Side, layer: int) -> int:
         """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
-        return self.layer(side, layer).ffn.neurons(self.d_ffn)
+        ffn = self.layer(side, layer).ffn
+        return ffn.neurons(self.d_ffn) if isinstance(ffn, Experts) else self.d_ffn
 
     def window(self, side: Side, layer: int) -> int:
         """How many positions a query of this layer's self-attention sees; 0 is all."""

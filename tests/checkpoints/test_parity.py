@@ -266,7 +266,7 @@ def test_one_stack(one_stack: tuple[Any, Transformer]) -> None:
     texts = token_ids((min(config.n_context, LONGEST), 4, 1), config.n_vocab, seed=3)
     ids, padding = padded(texts)
     segments = ids % max(config.n_segments, 1)
-    more = {"token_type_ids": segments} if config.n_segments else {}
+    more: dict[str, Any] = {"token_type_ids": segments} if config.n_segments else {}
     routed = [n for n in range(config.n_layers) if isinstance(config.layer(config.sides[0], n).ffn, Experts)]
     more |= {"output_router_logits": True} if routed else {}
     expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
