@@ -29,7 +29,7 @@ def _wide(config_: ModelConfig) -> vm.LanguageModel:
 
 
 def _chosen() -> Mapping[str, vm.LanguageModel]:
-    """The first of each way: a decoder with all its parts."""
+    """The first of each way: a decoder with all its parts; of the usual blocks one with experts in its first layer."""
     found: dict[str, ModelConfig] = {}
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
@@ -41,7 +41,7 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens(page: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
     models = _chosen()
-    assert len(models) == 3
+    assert len(models) == 4
     offer(monkeypatch, models)
     for name, lm in models.items():
         app = open_page(page, {"model": name, "text": "A cat sat", "lang": lang, "layer": "1", "token": "2"})

@@ -81,7 +81,7 @@ def largest(
 
 def of_tokens(page: Page, labels: Sequence[str], value: Callable[[int], float]) -> dict[int, Option]:
     """Some of a text's tokens, evenly spread over it, each with its value."""
-    return {n: Option(labels[n], value(n), literal(labels[n])) for n in spread(len(labels))}
+    return {n: Option(literal(labels[n]), value(n), literal(labels[n])) for n in spread(len(labels))}
 
 
 def of_heads(page: Page, values: Sequence[float]) -> dict[int, Option]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
-import torch
 
 from viz_model.app import elements, runs, state
 from viz_model.app.elements import Guess
@@ -56,11 +55,10 @@ def question(page: Page) -> None:
 
 
 def _guess(page: Page) -> Guess | None:
-    """Which token of its own text the chosen one reads most, over all layers and heads."""
-    trace = page.trace
-    rows = [trace[f"blocks.{layer}.attn.pattern"][:, page.token] for layer in range(trace.n_layers)]
-    shares = torch.stack(rows).mean((0, 1))
+    """Which token of its own text the chosen one reads most, over the heads of the layer."""
+    trace, layer = page.trace, page.view.layer
+    shares = trace[f"blocks.{layer}.attn.pattern"][:, page.token].mean(0)
     labels = [place.label for place in trace.positions]
     options = elements.of_tokens(page, labels, lambda n: float(shares[n]))
-    counts = {"token": page.token_name(), "n": trace.n_layers * page.lm.config.n_heads}
+    counts = {"token": page.token_name(), "layer": layer, "n": page.lm.config.n_heads}
     return elements.largest(page, options, percent, "guess_missing", **counts)

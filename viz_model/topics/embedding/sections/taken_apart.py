@@ -43,6 +43,6 @@ def _guess(given: Row) -> Guess | None:
     """The nearest row, among others that stand near."""
     near = given.near
     picked = elements.spread(len(near.labels), 4)
-    rows = {n: Option(near.labels[n], float(near.cosines[n]), literal(near.labels[n])) for n in picked}
+    rows = {n: Option(literal(near.labels[n]), float(near.cosines[n]), literal(near.labels[n])) for n in picked}
     by_label = dict(sorted(rows.items(), key=lambda row: row[1].label))
     return elements.largest(given.page, by_label, "{:.2f}".format, token=given.page.token_name())
