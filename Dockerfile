@@ -17,6 +17,8 @@ COPY viz_model viz_model/
 RUN /opt/viz-model/bin/pip install --no-cache-dir .
 
 FROM python:3.13-slim
+# Pictures with Chinese in them are saved as PDF and PNG in this typeface.
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-noto-cjk && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/viz-model /opt/viz-model
 # The number is the one that the hub's Spaces run a container with.
 RUN useradd --uid 1000 --no-create-home --shell /usr/sbin/nologin viz
