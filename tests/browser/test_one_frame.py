@@ -73,6 +73,7 @@ def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> 
     rested(page)
     title = page.locator("h3").filter(has_text="in large")
     assert "Head 3 of layer 1" in title.inner_text()
+    before = page.evaluate("history.length")
     for head in (0, 1, 2, 4, 5):
         page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=head), "nth": 0})
     page.wait_for_function(
@@ -80,6 +81,7 @@ def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> 
     )
     settle(page)
     assert query(page)["head"] == "5"
+    assert page.evaluate("history.length") == before + 5  # one for each click, none for what the server says of it
     page.go_back()
     wait_for_query(page, head="4")
     page.wait_for_function(
