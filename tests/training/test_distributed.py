@@ -45,7 +45,7 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
                 k: v for k, v in second.items() if k != "tokens_per_second"
             }
         assert len(of_rank[0]) == recipe.steps
-        for found, (_, loss, rate, norm, norms, held_out) in zip(of_rank[0], expected, strict=True):
+        for found, (_, loss, rate, norm, norms, held_out, _balance) in zip(of_rank[0], expected, strict=True):
             assert found["loss"] == pytest.approx(loss, rel=1e-6)
             assert found["learning_rate"] == rate
             assert found["gradient_norm"] == pytest.approx(norm, rel=1e-6)
