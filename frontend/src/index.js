@@ -17,6 +17,6 @@ const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, terms, tre
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
-  root.className = `viz viz-${header.kind}`
+  root.classList.add("viz", `viz-${header.kind}`)
   return KINDS[header.kind](root, header, arrays, setTriggerValue)
 }
