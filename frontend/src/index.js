@@ -9,10 +9,11 @@ import { parts } from "./parts.js"
 import { reach } from "./reach.js"
 import { scene } from "./scene.js"
 import { skip } from "./skip.js"
+import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, terms, tree }
+const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, slides, terms, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")
