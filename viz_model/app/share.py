@@ -92,6 +92,6 @@ def whole(view: ViewState, t: Texts) -> None:
 
 
 def slides(page: str, t: Texts) -> None:
-    """Above the pictures of a page that is shown by a projector: the sentences of one of them, and the way to the next."""
+    """Above the pictures of a page by a projector: the sentences of one of them, and the way to the next."""
     words = {name: t(f"common.present_{name}") for name in ("back", "on", "count", "nothing")}
     components.slides(page, words, key="frame_slides")

@@ -39,7 +39,7 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
     """The position to tell of: a mask that was typed, or else the last one of the text.
 
     After the text an encoder may read control tokens. A target that the model said by itself ends where nothing
-    more is to be said, and its last tokens read the end of the source: of that, the one that most firmly reads one word.
+    more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
     """
     trace = runs.trace(run.plain).at(side)
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
@@ -55,7 +55,7 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
 
 @cached()
 def _of_words(run: runs.RunKey) -> tuple[float, ...]:
-    """For each target token the largest share, on average over all heads, that a word of the source has of its weight."""
+    """For each target token the largest weight of a word of the source, on average over all heads."""
     trace = runs.trace(run).at("decoder")
     source = trace.at("encoder")
     words = [i for i in range(len(source)) if _is_word(source, i)]
