@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import streamlit as st
+import torch
 
 import viz_model as vm
 from viz_model.app import runs
@@ -62,7 +63,7 @@ def _of_words(run: runs.RunKey) -> tuple[float, ...]:
     if not words:
         return ()
     patterns = [trace[f"blocks.{layer}.cross.pattern"] for layer in telling.layers(trace)]  # each [H, T, S]
-    rows = sum(pattern.mean(0) for pattern in patterns) / len(patterns)
+    rows = torch.stack(patterns).mean((0, 1))  # [T, S]
     return tuple(rows[:, words].max(-1).values.tolist())
 
 
