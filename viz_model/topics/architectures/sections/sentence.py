@@ -113,4 +113,4 @@ def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
         own=own,
         by=("layer", "head"),
     )
-    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1, site=literal(view_of(page).site)))
+    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1))

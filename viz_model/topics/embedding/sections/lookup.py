@@ -59,7 +59,7 @@ def matrix(given: Row) -> None:
 def vector(given: Row) -> None:
     page, facts = given.page, given.facts
     if added := by_hand.added(page.trace):
-        sites = page.listed(map(literal, map(page.trace.full_name, added)))
+        sites = page.listed(map(page.value_name, added))
         elements.see(page, "added", token=page.token_name(), sites=sites)
     view = views.vector_view(page.trace, page.token)
     largest = f"{view.values[view.largest]:.2f}"
