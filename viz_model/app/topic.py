@@ -164,6 +164,7 @@ class Topic:
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
+        has_place: whether what it shows first is of a layer or of a head.
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
         needs: which models it can show; None where it shows all.
     """
@@ -176,6 +177,7 @@ class Topic:
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
     telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
+    has_place: bool = True
     is_bare: bool = False
     needs: Callable[[ModelConfig], bool] | None = None
 
@@ -342,7 +344,7 @@ def _head(opened: _Opened, page: Page) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-        if not {"layer", "head"} <= page.without:
+        if opened.topic.has_place and not {"layer", "head"} <= page.without:
             usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
         frame.back(page.name, opened.pages)
     lent.mark(t)

@@ -24,6 +24,7 @@ TOPIC = Topic(
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),
+    has_place=False,
 )
 
 

@@ -21,6 +21,9 @@ from viz_model.topics.cross_attention.sections.weights import Weights
 
 def section(weights: Weights) -> None:
     page, pattern = weights.page, weights.pattern
+    row = largest(pattern[page.token])
+    title = STRONGEST.label(page.t.language, row, **weights.facts)
+    st.subheader(title, anchor=False)
     picture, see = elements.split()
     with picture:
         elements.choose(page, SHOWN, ("head", "average"))
@@ -40,7 +43,7 @@ def section(weights: Weights) -> None:
         elements.source(page, page.at("cross.pattern"))
     with see:
         of = page.words(f"of_{weights.shown}", **weights.facts)
-        elements.say(page, STRONGEST, largest(pattern[page.token]), **weights.facts, of=of)
+        elements.say(page, STRONGEST, row, **weights.facts, of=of)
         elements.see(page, f"see_{weights.shown}", **weights.facts)
         if view.weights.shape != pattern.shape:
             st.caption(page.words("window", share=f"{view.share:.0%}"))

@@ -20,12 +20,11 @@ from viz_model.topics.embedding.sections.row import Row
 
 def table(given: Row) -> None:
     page, facts = given.page, given.facts
+    if given.near.labels:
+        st.subheader(page.words("title", **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         elements.figure(page, _drawn, "lookup", _alt("lookup"), by=("token",))
-        view = views.lookup_view(page.trace, given.geometry, page.token)
-        group = dict(zip(("rows", "columns"), view.group, strict=True))
-        st.caption(page.words("pooled", **group, **facts))
         elements.source(page, "tokens.ids")
     with see:
         nearest = page.listed(literal(label) for label in given.near.labels[:3])
@@ -34,6 +33,9 @@ def table(given: Row) -> None:
         again = page.token_name(places[0] if places else None)
         repeat = REPEATED.says(page.t.language, places, again=again, positions=positions)
         elements.see(page, **facts, nearest=nearest, repeat=repeat)
+        view = views.lookup_view(page.trace, given.geometry, page.token)
+        group = dict(zip(("rows", "columns"), view.group, strict=True))
+        st.caption(page.words("pooled", **group, **facts))
 
 
 def _drawn(page: Page) -> Sheet:
