@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiers import crossed, some
+from tiers import some
 from training_data import data_of, measured, tiny_recipe
 from training_process import recipe_of
 
@@ -176,7 +176,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("decay", "optimiser"), crossed(["linear", "cosine"], ["adamw", "muon"]))
+@pytest.mark.parametrize(("decay", "optimiser"), list(itertools.product(["linear", "cosine"], ["adamw", "muon"])))
 def test_a_longer_recipe_goes_on_from_before_the_decay(tmp_path: Path, decay: Any, optimiser: Any) -> None:
     short = tiny_recipe(dropout=0.1, decay=decay, optimiser=optimiser, steps=12, decay_steps=4)
     longer = dataclasses.replace(short, steps=20, decay_steps=6)
