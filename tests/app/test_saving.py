@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 import torch
-from app_driver import mounts, open_page, tell
+from app_driver import open_page, pictures, tell
 from streamlit.testing.v1 import AppTest
 from tiers import some
 from tiny_models import language_model, tiny_config
@@ -72,10 +72,10 @@ def files(app: AppTest) -> list[str]:
 
 def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
     app = open_page("attention", CHOSEN)
-    small = mounts(app)["sidebar_heads"]
+    small = pictures(app)["sidebar_heads"].header
     assert "menu" not in small.get("words", {}) and small["chooses"]
     app.button(key="sidebar.heads_large").click().run()
-    assert mounts(app)["sidebar_heads_large"]["words"]["menu"]
+    assert pictures(app)["sidebar_heads_large"].header["words"]["menu"]
     tell(app, "sidebar_heads_large", "menu", {"frame": 0})
     (saved,) = menus
     assert len(list(lines(saved.scene))) == 4 * 6 * 3 * 3 and len(saved.heads) == 4 and saved.layer is None

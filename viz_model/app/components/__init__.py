@@ -123,6 +123,15 @@ def tree(data: dict[str, Any], *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "tree", **data}))
 
 
+def slides(page: str, words: dict[str, str], *, key: str) -> None:
+    """Has a page that is shown by a projector show its pictures one at a time, each with its sentences.
+
+    ``page`` is what it is called; ``words`` are those of the two buttons, ``back`` and ``on``, of the ``count``
+    between them, and of a page with ``nothing`` to show.
+    """
+    _module()(key=key, data=framed({"kind": "slides", "id": page, "page": page, "words": words}))
+
+
 def reach(*, key: str) -> None:
     """Has all that scrolls by itself reached by the keyboard."""
     _module()(key=key, data=framed({"kind": "reach"}))
