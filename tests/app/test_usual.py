@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from app_driver import open_page
+from app_driver import mounts, open_page, pictures
 
 import viz_model as vm
 from viz_model.app import runs, usual
@@ -42,7 +42,10 @@ def test_a_part_that_the_model_lacks_is_not_asked_for() -> None:
 def test_the_address_says_only_what_was_chosen(page: str) -> None:
     app, free = open_page(page, {"model": MODEL, "text": CAT}), place()
     assert "layer" not in app.query_params and "head" not in app.query_params
-    assert any(part.value.startswith(f"Layer {free.layer} · head {free.head}:") for part in app.sidebar.markdown)
+    heads = pictures(app)["sidebar_heads"]
+    assert heads.header["chooses"]  # under it stands what is said of the one that the bridge selects
+    assert heads.mark(f"{free.layer}.{free.head}")["label"].startswith(f"Layer {free.layer} · head {free.head}:")
+    assert {name: mounts(app)["frame_selection"][name] for name in free._fields} == free._asdict()
     (why,) = [part for part in app.caption if "chosen by the app" in part.value]
     n_heads = vm.load(MODEL).config.n_heads
     trace = runs.trace(RUN)

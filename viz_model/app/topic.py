@@ -37,6 +37,7 @@ from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig, Side
+from viz_model.runs.derivation import Cell
 
 C = TypeVar("C")
 
@@ -279,7 +280,12 @@ def show(topic: Topic) -> None:
         state.PLACE: (slots.place, _place),
         state.ASK: (slots.ask, _ask),
     }
-    state.has_parts(topic.without, absent=[part for part, (place, _) in parts.items() if place is None])
+    absent = {part for part, (place, _) in parts.items() if place is None}
+    if max(len(run.at(side)) for side in run.config.sides) <= sentence.MOST_CHIPS:
+        absent.add(state.TOKENS)  # the browser marks the chosen one of all
+    if not frame.is_bare():
+        absent.add(state.LINK)
+    state.has_parts(topic.without, absent)
     for place, draw in parts.values():
         if place is not None:
             with place:
@@ -315,8 +321,11 @@ def _place(opened: _Opened) -> None:
 
 @st.fragment(key=state.ASK)
 def _ask(opened: _Opened) -> None:
-    page = _now(opened)
-    derivation.offer(page.trace, page.token, page.t)
+    def first() -> Cell:
+        page = _now(opened)
+        return derivation.first(page.trace, page.token)
+
+    derivation.offer(first, opened.t)
 
 
 @st.fragment(key=state.BODY)
@@ -334,7 +343,8 @@ def _body(opened: _Opened) -> None:
     opened.topic.draw(page)
     if not opened.topic.is_bare and view.lesson is None and not view.present:
         onward.neighbours(page)
-    _bridge(opened)
+    selection.bridge(page, _usual(opened, page))
+    _rest(opened)
 
 
 def _head(opened: _Opened, page: Page) -> None:
@@ -351,11 +361,10 @@ def _head(opened: _Opened, page: Page) -> None:
     elements.see(page, "lead")
 
 
-@st.fragment(key=state.BRIDGE)
-def _bridge(opened: _Opened) -> None:
+@st.fragment(key=state.REST)
+def _rest(opened: _Opened) -> None:
     """After the pictures; alone where some were added to a page that stood there."""
-    page = _now(opened)
-    selection.bridge(page, _usual(opened, page))
+    selection.rest(_now(opened))
 
 
 def _now(opened: _Opened) -> Page:
