@@ -22,8 +22,6 @@ from viz_model.topics.cross_attention.sections.weights import Weights
 def section(weights: Weights) -> None:
     page, pattern = weights.page, weights.pattern
     row = largest(pattern[page.token])
-    title = STRONGEST.label(page.t.language, row, **weights.facts)
-    st.subheader(title, anchor=False)
     picture, see = elements.split()
     with picture:
         elements.choose(page, SHOWN, ("head", "average"))
@@ -42,6 +40,7 @@ def section(weights: Weights) -> None:
         view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
+        st.subheader(STRONGEST.label(page.t.language, row, **weights.facts), anchor=False)
         of = page.words(f"of_{weights.shown}", **weights.facts)
         elements.say(page, STRONGEST, row, **weights.facts, of=of)
         elements.see(page, f"see_{weights.shown}", **weights.facts)
