@@ -319,11 +319,13 @@ class Experts(Variant):
 class LanguageHead:
     """Logits are dot products with the rows of the unembedding.
 
-    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings.
+    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings; ``cap`` keeps the logits
+    between ± this by tanh (Gemma Team 2024b, section 2).
     """
 
     bias: bool = False
     scale: bool = False
+    cap: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -429,6 +431,10 @@ class ModelConfig:
     """Each head's values by themselves, or those of all heads as one vector (OLMo 2)."""
     scale_scores: bool = True
     """Divide q·k by √K (Vaswani et al. 2017, equation 1); T5 does not."""
+    scale_width: float | None = None
+    """What stands under that root in the place of K (``query_pre_attn_scalar`` of Gemma 2); None: K itself."""
+    score_cap: float | None = None
+    """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: they are not."""
     embedding_norm: bool = False
     """Normalise the sum of the embeddings, as BERT does."""
     n_segments: int = 0
@@ -468,6 +474,9 @@ class ModelConfig:
                 raise ConfigError(f"{field}: expected one for each of {self.n_layers} layers, got {given}")
         if any(window < 0 for window in self.windows):
             raise ConfigError(f"windows: expected whole numbers of at least 0, got {min(self.windows)}")
+        for field in ("scale_width", "score_cap"):
+            if (number := getattr(self, field)) is not None and not number > 0:
+                raise ConfigError(f"{field}: expected a number above 0, or none, got {number!r}")
         if self.start_id is not None and not 0 <= self.start_id < self.n_vocab:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
@@ -490,6 +499,10 @@ class ModelConfig:
             )
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
+        if self.scale_width is not None and not self.scale_scores:
+            raise ConfigError("scale_width: scores that are not divided have no root")
+        if isinstance(self.head, LanguageHead) and self.head.cap is not None and not self.head.cap > 0:
+            raise ConfigError(f"head: cap: expected a number above 0, or none, got {self.head.cap!r}")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 
@@ -527,6 +540,11 @@ class ModelConfig:
     def kv_head(self, head: int) -> int:
         """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
         return head * self.n_kv_heads // self.n_heads
+
+    @property
+    def root_of(self) -> float:
+        """What stands under the root that scores are divided by: K, unless the model has a width of its own."""
+        return self.d_head if self.scale_width is None else self.scale_width
 
     @property
     def has_out_bias(self) -> bool:

@@ -22,7 +22,6 @@ ABSENT = {
     "deepseek_v3": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
     "falcon": Absent("gpt_neox", "one norm for both sub-layers, and keys and values shared in its own layout"),
-    "gemma2": Absent("gemma3_text", "scores and logits that tanh keeps below a cap"),
     "gemma3": Absent("gemma3_text", "pictures among the tokens"),
     "gpt_oss": Absent("mixtral", "a learnt sink in every softmax, and gates that are kept within bounds"),
     "gptj": Absent("gpt_neox", "attention and feed-forward on one norm"),

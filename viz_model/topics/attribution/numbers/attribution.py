@@ -309,13 +309,15 @@ class Attribution(NamedTuple):
 def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Against = None) -> Attribution:
     """The logit of the vocabulary's ``token`` at the position of ``decomposition``, less what it is compared with.
 
+    Where a cap follows, it is the logit before it: that is the sum of what the parts add.
+
     Raises:
         ValueError: no logits are made of these vectors.
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding = trace.model.unembedding
-    logits = trace.row("logits", decomposition.position).double()
+    logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", decomposition.position).double()
     rows, bias = unembedding.weight.detach(), unembedding.bias
     direction, total = rows[token].double(), logits[token]
     prior = None if bias is None else bias.detach()[token].double()
