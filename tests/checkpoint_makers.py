@@ -25,6 +25,7 @@ class Reference:
     model: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     untied: bool = False
+    attention: str = "eager"
 
     @property
     def family(self) -> str:
@@ -36,7 +37,7 @@ class Reference:
         config = cls.config_class(**{**SIZES[self.family], **self.changes})
         # Its constructors draw from the global generator.
         with torch.random.fork_rng():
-            model = cls._from_config(config, attn_implementation="eager")
+            model = cls._from_config(config, attn_implementation=self.attention)
         if self.untied:  # T5's class ties whatever its config says
             model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
         randomise(model, seed)
@@ -99,6 +100,30 @@ SIZES: dict[str, dict[str, Any]] = {
         "query_pre_attn_scalar": 10,
         "sliding_window": 3,
         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    },
+    "gemma2": {
+        **_GROUPED,
+        "num_hidden_layers": 3,
+        "head_dim": 10,
+        "query_pre_attn_scalar": 7,
+        "sliding_window": 3,
+        "attn_logit_softcapping": 1.5,
+        "final_logit_softcapping": 2.0,
+    },
+    "bloom": {"vocab_size": 53, "hidden_size": 24, "n_layer": 2, "n_head": 3},
+    "falcon": {
+        "vocab_size": 53,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 16,
+    },
+    "modernbert": {
+        **_LIKE_LLAMA,
+        "num_hidden_layers": 4,
+        "local_attention": 4,
+        "global_attn_every_n_layers": 3,
+        **dict.fromkeys(("pad_token_id", "cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id"), 0),
     },
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
     "olmo2": _GROUPED,

@@ -67,11 +67,15 @@ class _WithEps(Variant):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(_WithEps):
-    """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016)."""
+    """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016).
+
+    Without ``shift`` there is no β (ModernBERT; Warner et al. 2024, section 2.1).
+    """
 
     eps: float = 1e-5
+    shift: bool = True
     centred: ClassVar[bool] = True
-    """Whether the mean is subtracted, and a shift added."""
+    """Whether the mean is subtracted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,8 +198,12 @@ class Rope(PositionScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class Alibi(PositionScheme):
-    """Each head subtracts its slope times the distance from the scores (Press et al. 2022)."""
+    """Each head subtracts its slope times the distance from the scores (Press et al. 2022).
 
+    ``divided``: the slopes are divided by √K, as q·k is (Falcon-RW).
+    """
+
+    divided: bool = False
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "distance penalty"
 
@@ -333,6 +341,9 @@ class MaskedHead:
     """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
 
     activation: Activation = "gelu"
+    dense_bias: bool = True
+    bias: bool = True
+    """Of the logits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,6 +387,8 @@ class Layer(NamedTuple):
     """How many positions a query of its self-attention sees, itself included; 0 is all."""
     position: Position
     ffn: FeedForward
+    attn_norm: Norm
+    """The norm of attention; that of the feed-forward layer is the model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,6 +422,10 @@ class ModelConfig:
     """Where it stands in the encoder of an encoder–decoder, if elsewhere than in its decoder: :meth:`norm_place`."""
     parallel: bool = False
     """Both sub-layers read the stream that enters the block (Black et al. 2022, section 2.1)."""
+    shared_norm: bool = False
+    """One norm serves both (Wang & Komatsuzaki 2021, GPT-J; Falcon); only where they are parallel."""
+    first_norm: bool = True
+    """The first block normalises what its attention reads; ModernBERT has just normalised the embedding there."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -497,6 +514,10 @@ class ModelConfig:
             raise ConfigError(
                 "parallel: only a model of one stack with its norms before the sub-layers has both at once"
             )
+        if self.shared_norm and not self.parallel:
+            raise ConfigError("shared_norm: only sub-layers that are parallel read the same vectors")
+        if not self.first_norm and (self.norm_at != "pre" or self.kind == "encoder_decoder" or self.shared_norm):
+            raise ConfigError("first_norm: only a norm before attention, in a model of one stack, can be left out")
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
         if self.scale_width is not None and not self.scale_scores:
@@ -523,10 +544,11 @@ class ModelConfig:
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbours need not have. The encoder of a pair has the same in all."""
         if side != self.sides[-1]:
-            return Layer(0, self.position, self.ffn)
+            return Layer(0, self.position, self.ffn, self.norm)
         window = self.windows[layer] if self.windows else 0
         position = self.positions[layer] if self.positions else self.position
-        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn)
+        norm = self.norm if layer or self.first_norm else NoNorm()
+        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm)
 
     def n_neurons(self, side: Side, layer: int) -> int:
         """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""

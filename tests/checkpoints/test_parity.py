@@ -165,6 +165,51 @@ ONE_STACK = {
             },
         },
     ),
+    "gemma3-cap": Reference(
+        "Gemma3ForCausalLM",
+        {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5},
+    ),
+    "gemma2": Reference("Gemma2ForCausalLM"),
+    "gemma2-no-caps": Reference(
+        "Gemma2ForCausalLM",
+        {
+            "attn_logit_softcapping": None,
+            "final_logit_softcapping": None,
+            "layer_types": ["full_attention"] * 2,
+            "num_hidden_layers": 2,
+            "query_pre_attn_scalar": 10,
+            "tie_word_embeddings": False,
+            "attention_bias": True,
+        },
+    ),
+    "bloom": Reference("BloomForCausalLM"),
+    "bloom-untied": Reference("BloomForCausalLM", {"tie_word_embeddings": False, "n_head": 4}),
+    "falcon-7b": Reference("FalconForCausalLM"),
+    "falcon-40b": Reference("FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
+    "falcon-11b": Reference(
+        "FalconForCausalLM",
+        {
+            "new_decoder_architecture": True,
+            "num_kv_heads": 2,
+            "num_ln_in_parallel_attn": 1,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "falcon-in-turn": Reference(
+        "FalconForCausalLM",
+        {"parallel_attn": False, "multi_query": False, "ffn_hidden_size": 20, "activation": "relu", "bias": True},
+    ),
+    "modernbert-masked": Reference("ModernBertForMaskedLM"),
+    "modernbert-biases": Reference(
+        "ModernBertForMaskedLM",
+        {
+            **dict.fromkeys(("norm_bias", "classifier_bias", "attention_bias", "mlp_bias"), True),
+            "decoder_bias": False,
+            "classifier_activation": "relu",
+            "tie_word_embeddings": False,
+        },
+    ),
+    "modernbert-vectors": Reference("ModernBertModel", {"local_attention": 6}),
     "mixtral": Reference("MixtralForCausalLM"),
     "mixtral-window": Reference(
         "MixtralForCausalLM",
@@ -368,6 +413,20 @@ def test_greedy_of_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
         use_cache=False,  # theirs counts the encoder's blocks where a decoder has more
     )
     assert greedy(generation.Decoder(ours, [start], source_ids=ids), n) == drawn[0, 1:].tolist()
+
+
+@pytest.mark.parametrize("layout", [{"parallel_attn": False, "multi_query": False, "bias": True}, {}])
+@torch.no_grad()
+def test_falcon_with_penalties_of_distance(layout: dict[str, Any], tmp_path: Path) -> None:
+    """Compared without its attention: asked for it, the reference adds the penalties a second time."""
+    model = Reference("FalconForCausalLM", {"alibi": True, **layout}, attention="sdpa").save(tmp_path)
+    ours = huggingface.load_folder(tmp_path)
+    (ids,) = token_ids((12,), 53, seed=1)
+    expected = model(torch.tensor([ids]), output_hidden_states=True)
+    found = run(ours, ids)
+    for site, value in hidden(ours.config, 2, expected.hidden_states):
+        close(found[site], value[0], site)
+    close(found["logits"], expected.logits[0], "logits")
 
 
 @torch.no_grad()

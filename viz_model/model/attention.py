@@ -156,7 +156,9 @@ class Attention(nn.Module):
         if bias is None:
             bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
         masked = tap("masked", ops.cap(ops.scores(q, k, self.scale), self.cap) + bias)  # [B, H, Tq, Tk]
-        pattern = tap("pattern", ops.pattern(masked))
+        # Padding whose window holds nothing but padding sees nobody: 0, as in the fused kernel.
+        blind = masked.isneginf().all(-1, keepdim=True)
+        pattern = tap("pattern", ops.pattern(masked).masked_fill(blind, 0.0))
         return ops.mix(self.dropout(pattern), v)
 
 
@@ -284,8 +286,6 @@ def _scaled(config: ModelConfig, product: Expression) -> Expression:
         root = rf"\sqrt{{{config.scale_width:g}}}"
         return product / Setting(root, math.sqrt(config.scale_width), "config", f"{config.scale_width}**0.5")
     return product / Setting(r"\sqrt{d_k}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
-
-
 
 
 def group(config: ModelConfig, head: Expression) -> Expression:

@@ -72,10 +72,10 @@ class MaskedHead(Head):
 
     def __init__(self, head: config.MaskedHead, model: ModelConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(model.d_model, model.d_model)
+        self.dense = nn.Linear(model.d_model, model.d_model, bias=head.dense_bias)
         self.activation = ACTIVATIONS[head.activation]
         self.norm = norms.build(model.norm, model.d_model)
-        self.unembedding = nn.Linear(model.d_model, model.n_vocab)
+        self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
@@ -85,11 +85,11 @@ class MaskedHead(Head):
         t, d = at.index("T"), at.index("D")
         of = at.at("head", "head")
         act = of.value(
-            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=True))),
+            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=head.dense_bias))),
             symbol="y", label="the head's own layer", role="output",
         )  # fmt: skip
         normed = norms.declare(model.norm, of.at("norm", "norm"), act, (t, d))
-        _logits(model, at, normed, scale=False, bias=True)
+        _logits(model, at, normed, scale=False, bias=head.bias)
 
 
 class NoHead(Head):

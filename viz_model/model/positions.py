@@ -247,7 +247,7 @@ class Alibi(Position):
 
     def __init__(self, position: config.Alibi, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
-        self.slopes = ops.alibi_slopes(model.n_heads)
+        self.slopes = _slopes(position, model.n_heads, model.d_head)
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
         return -self.slopes[:, None, None] * ops.distances(n_queries, n_keys).abs()
@@ -255,20 +255,27 @@ class Alibi(Position):
     @staticmethod
     def declare_bias(position: config.Alibi, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
         h, i, j = index
-        slopes = Table("m", ops.alibi_slopes(at.sizes["H"]), "scheme", _slopes(at.sizes["H"]))
+        n_heads, width = at.sizes["H"], at.sizes["K"]
+        slopes = Table("m", _slopes(position, n_heads, width), "scheme", _python_of_slopes(position, n_heads, width))
         return at.value(
             "bias", index, -slopes[h] * absolute(j - i),
             symbol="B", label="position bias", role="position", derived=True,
         )  # fmt: skip
 
 
-def _slopes(n_heads: int) -> str:
+def _slopes(position: config.Alibi, n_heads: int, width: int) -> Tensor:
+    """[H], of heads of K values."""
+    slopes = ops.alibi_slopes(n_heads)
+    return slopes / math.sqrt(width) if position.divided else slopes
+
+
+def _python_of_slopes(position: config.Alibi, n_heads: int, width: int) -> str:
     """Python for the slopes (:func:`viz_model.model.ops.alibi_slopes`)."""
     below = 2 ** (n_heads.bit_length() - 1)
     own = f"torch.tensor([2 ** (-8 * (h + 1) / {below}) for h in range({below})]"
     if n_heads > below:
         own += f" + [2 ** (-4 * (h + 1) / {below}) for h in range(0, {2 * (n_heads - below)}, 2)]"
-    return own + ")"
+    return own + (f") / {width}**0.5" if position.divided else ")")
 
 
 class T5Bias(Position):

@@ -23,6 +23,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     """What the attributes mean. Raises ModelError for a value that is not supported."""
     a = attributes
     a.one_value("use_bidirectional_attention", False)
+    a.one_value("attn_logit_softcapping", None)  # the reference reads it, and caps nothing
     # Of the caches of pictures and text, which change no number.
     a.no_effect(["attention_dropout", "cache_implementation", "num_logits_to_keep"])
     n_layers, d_head = a.size("num_hidden_layers", 26), a.size("head_dim", 256)
@@ -50,7 +51,6 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         attention_bias=a.flag("attention_bias", False),
         qk_norm=True,
         scale_width=gemma.root(a, d_head),
-        score_cap=gemma.cap(a, "attn_logit_softcapping", None),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=True,
     )
