@@ -451,7 +451,7 @@ class ModelConfig:
     scale_width: float | None = None
     """What stands under that root in the place of K (``query_pre_attn_scalar`` of Gemma 2); None: K itself."""
     score_cap: float | None = None
-    """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: they are not."""
+    """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: not."""
     embedding_norm: bool = False
     """Normalise the sum of the embeddings, as BERT does."""
     n_segments: int = 0
@@ -520,8 +520,8 @@ class ModelConfig:
             raise ConfigError("first_norm: only a norm before attention, in a model of one stack, can be left out")
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
-        if self.scale_width is not None and not self.scale_scores:
-            raise ConfigError("scale_width: scores that are not divided have no root")
+        if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
+            raise ConfigError("scale_width: a cap on scores, and a width of their own, are of models of one stack")
         if isinstance(self.head, LanguageHead) and self.head.cap is not None and not self.head.cap > 0:
             raise ConfigError(f"head: cap: expected a number above 0, or none, got {self.head.cap!r}")
         if self.n_segments and self.kind != "encoder":
@@ -567,6 +567,11 @@ class ModelConfig:
     def root_of(self) -> float:
         """What stands under the root that scores are divided by: K, unless the model has a width of its own."""
         return self.d_head if self.scale_width is None else self.scale_width
+
+    @property
+    def divides_by_root(self) -> bool:
+        """Whether scores are divided by √K, as in the paper."""
+        return self.scale_scores and self.scale_width is None
 
     @property
     def has_out_bias(self) -> bool:

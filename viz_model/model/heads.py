@@ -84,8 +84,9 @@ class MaskedHead(Head):
     def declare(head: config.MaskedHead, model: ModelConfig, at: Scope, x: Vector) -> None:
         t, d = at.index("T"), at.index("D")
         of = at.at("head", "head")
+        before = linear(of, "dense", "H", x, "D", bias=head.dense_bias)
         act = of.value(
-            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=head.dense_bias))),
+            "act", (t, d), activated(head.activation, Between("u", before)),
             symbol="y", label="the head's own layer", role="output",
         )  # fmt: skip
         normed = norms.declare(model.norm, of.at("norm", "norm"), act, (t, d))

@@ -30,8 +30,8 @@ NAMES = {
 
 _OF_TRAINING = """
     attention_dropout classifier_dropout classifier_pooling cls_token_id deterministic_flash_attn embedding_dropout
-    initializer_cutoff_factor layer_norm_eps mlp_dropout position_embedding_type reference_compile repad_logits_with_grad
-    sparse_pred_ignore_index sparse_prediction
+    initializer_cutoff_factor layer_norm_eps mlp_dropout position_embedding_type reference_compile
+    repad_logits_with_grad sparse_pred_ignore_index sparse_prediction
 """
 
 

@@ -37,7 +37,7 @@ def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
     block = view or views.strips_view(of.trace, of.layer, of.token)
     shown = views.norm_view(of.trace, of.layer, which, of.token)
     labels = {name: of.words(f"norm_{name}") for name in ("0", "near", "values", "axis")}
-    labels |= {n: of.words(of.kind(f"norm_{n}", block.norm)) for n in ("1", "3")}
+    labels |= {n: of.words(of.kind(f"norm_{n}", block.kind)) for n in ("1", "3")}
     labels["2"] = of.words("norm_2", other=shown.normed.other)
     call = of.call("norms", layer=of.layer, token=of.token, which=which)
     return Drawn(norm.draw_norm(shown, labels), of.words("norm_alt"), shown, tuple(shown.statistics), call)

@@ -143,15 +143,16 @@ def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:
     if norm.scale is None or norm.standard is None or norm.gain is None:
         return {**told, "before": value, "after": after}
     scale, standard, gain = f"{norm.scale:.4f}", norm.standard[dimension], theme.signed(norm.gain[dimension])
-    if norm.mean is None or norm.shift is None:
+    if norm.mean is None:
         first = rf"\dfrac{{x}}{{\sigma}} = \dfrac{{{value}}}{{{scale}}} = {standard:.4f}"
         second = rf"\gamma \cdot {theme.signed(standard)} = {gain} \cdot {theme.signed(standard)} = {after}"
         measured = rf"\sigma = {scale}"
     else:
-        mean, shift = theme.signed(norm.mean), theme.signed(norm.shift[dimension])
+        mean = theme.signed(norm.mean)
         first = rf"\dfrac{{x - \mu}}{{\sigma}} = \dfrac{{{value} - {mean}}}{{{scale}}} = {standard:.4f}"
-        second = rf"\gamma \cdot {theme.signed(standard)} + \beta"
-        second += rf" = {gain} \cdot {theme.signed(standard)} + {shift} = {after}"
+        letter, shift = ("", "") if norm.shift is None else (r" + \beta", f" + {theme.signed(norm.shift[dimension])}")
+        second = rf"\gamma \cdot {theme.signed(standard)}{letter}"
+        second += rf" = {gain} \cdot {theme.signed(standard)}{shift} = {after}"
         measured = rf"\mu = {norm.mean:.4f},\; \sigma = {scale}"
     return {
         **told,

@@ -83,7 +83,9 @@ def _norm_by_hand(norm: block.Normed) -> str:
         return rf"{theme.signed(norm.before[0])} \;\mapsto\; {norm.after[0]:.4f}"
     top, end = theme.signed(norm.before[0]), ""
     after = norm.gain[0] * norm.standard[0]
-    if norm.mean is not None and norm.shift is not None:
-        top, end = f"{top} - {theme.signed(norm.mean)}", f" + {theme.signed(norm.shift[0])}"
+    if norm.mean is not None:
+        top = f"{top} - {theme.signed(norm.mean)}"
+    if norm.shift is not None:
+        end = f" + {theme.signed(norm.shift[0])}"
         after += norm.shift[0]
     return rf"{theme.signed(norm.gain[0])} \cdot \frac{{{top}}}{{{norm.scale:.4f}}}{end} = {after:.4f}"
