@@ -162,6 +162,8 @@ class YarnScaling:
     beta_slow: float = 1.0
     attention_factor: float | None = None
     """None: 0.1·ln(factor) + 1, the paper's fit."""
+    truncate: bool = True
+    """The ramp begins and ends at whole pairs."""
 
 
 RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling
@@ -681,7 +683,7 @@ def _check_scaling(scaling: RopeScaling | None) -> None:
     if scaling is None:
         return
     for name, value in dataclasses.asdict(scaling).items():
-        if value is not None and not value > 0:
+        if value is not None and not isinstance(value, bool) and not value > 0:
             raise ConfigError(f"position: scaling: {name} must be above 0, got {value!r}")
     if isinstance(scaling, Llama3Scaling) and scaling.low_freq_factor >= scaling.high_freq_factor:
         raise ConfigError("position: scaling: low_freq_factor must be below high_freq_factor")

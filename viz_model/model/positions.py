@@ -231,10 +231,12 @@ def scale_frequencies(frequencies: Tensor, position: config.Rope) -> tuple[Tenso
                 wave = scaling.original_context / (turns * 2 * math.pi)
                 return n_rotated * math.log(wave) / (2 * math.log(position.base))
 
-            first = max(math.floor(pair_with(scaling.beta_fast)), 0)
-            last = min(math.ceil(pair_with(scaling.beta_slow)), n_rotated - 1)
+            begins, ends = pair_with(scaling.beta_fast), pair_with(scaling.beta_slow)
+            if scaling.truncate:
+                begins, ends = math.floor(begins), math.ceil(ends)
+            first, last = max(begins, 0), min(ends, n_rotated - 1)
             pairs = torch.arange(len(frequencies), dtype=torch.float64)
-            slowed = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
+            slowed = ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
             scaled = slowed * frequencies / scaling.factor + (1 - slowed) * frequencies
             stretch = scaling.attention_factor
             if stretch is None:

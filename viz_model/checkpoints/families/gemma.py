@@ -51,10 +51,11 @@ def renames(config: ModelConfig) -> list[Rename]:
 
 def activation(a: Attributes) -> Activation:
     """``hidden_activation`` where it stands, else ``hidden_act``, whose ``gelu`` is the approximation."""
-    known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
-    name = "hidden_activation" if "hidden_activation" in a else "hidden_act"
     a.no_effect(["hidden_act"])
-    return a.choice(name, known, "gelu_pytorch_tanh")
+    if "hidden_activation" in a:
+        return a.choice("hidden_activation", ACTIVATIONS)
+    known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
+    return a.choice("hidden_act", known, "gelu_pytorch_tanh")
 
 
 def root(a: Attributes, d_head: int) -> float | None:

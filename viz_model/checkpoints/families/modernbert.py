@@ -52,7 +52,9 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         a.choice("classifier_activation", ACTIVATIONS, "gelu"),
     )
     out_bias = a.flag("decoder_bias", True)
-    fills_masks = any(name.startswith("decoder.") for name in tensors)
+    # A tied decoder without a bias is stored nowhere.
+    has_head, classifies = (any(name.startswith(p) for name in tensors) for p in ("head.", "classifier."))
+    fills_masks = has_head and not classifies
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 50368),

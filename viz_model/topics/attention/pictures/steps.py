@@ -34,7 +34,8 @@ class StepsView(NamedTuple):
     ``products`` q·k of the form that this model makes scores of; ``scores`` after ÷√K, where it
     divides; ``capped`` those kept within a cap, or None; ``bias`` what its position scheme adds, or None;
     ``mask`` 0 or −∞; ``masked`` the sum of these; ``pattern`` after softmax; ``values`` the value vectors [T, K],
-    ``z`` their weighted sum [K]. ``at`` is what the names of the layer's values begin with; empty where they are not the run's.
+    ``z`` their weighted sum [K]. ``at`` is what the names of the layer's values begin with; empty where they are not
+    the run's.
     """
 
     labels: tuple[str, ...]
