@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,11 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
+
+from viz_model.config import ModelConfig
+from viz_model.model.transformer import Transformer
+from viz_model.runs import record, trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
 
 # The library's logging is not typed.
 _logging: Any = transformers.logging
@@ -212,6 +217,25 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
     longest = max(map(len, texts))
     ids = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
     return ids, torch.tensor([[i >= len(text) for i in range(longest)] for text in texts])
+
+
+def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
+    return record.record(model, story_tokenizer(), ids, target, **more)
+
+
+def hidden(
+    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
+) -> Iterator[tuple[str, Tensor]]:
+    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
+    assert len(states) == n_layers + 1
+    yield f"{prefix}embed.out", states[0]
+    for layer, state in enumerate(states[1:]):
+        is_normed = layer == n_layers - 1 and config.norm_at != "post"
+        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
+
+
+def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
+    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from checkpoint_makers import Reference, padded, token_ids
+from checkpoint_makers import Reference, hidden, padded, patterns, run, token_ids
 from torch import Tensor
 
 from viz_model.checkpoints import huggingface
@@ -18,7 +18,7 @@ from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
 from viz_model.config import Experts, Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation, record, trace
+from viz_model.runs import generation
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 # Only some contexts are as long; T5's last bucket of distances begins below it.
@@ -265,10 +265,6 @@ def close(found: Tensor, expected: Tensor, what: str) -> None:
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
-def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
-    return record.record(model, story_tokenizer(), ids, target, **more)
-
-
 def each(references: Mapping[str, Reference]) -> list[Any]:
     return [pytest.param((ref, seed), id=f"{name}-{seed}") for name, ref in references.items() for seed in SEEDS]
 
@@ -287,21 +283,6 @@ def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     reference, seed = request.param
     folder = tmp_path_factory.mktemp("model")
     return reference.save(folder, seed), huggingface.load_folder(folder)
-
-
-def hidden(
-    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
-) -> Iterator[tuple[str, Tensor]]:
-    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
-    assert len(states) == n_layers + 1
-    yield f"{prefix}embed.out", states[0]
-    for layer, state in enumerate(states[1:]):
-        is_normed = layer == n_layers - 1 and config.norm_at != "post"
-        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
-
-
-def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
-    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
 
 
 @torch.no_grad()
