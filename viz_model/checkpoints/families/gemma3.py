@@ -14,7 +14,7 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import Rename, rename
 from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm, Rope
 
-NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types"}
+NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types", "scale_width": gemma.ROOT}
 
 GLOBAL_BASE, LOCAL_BASE = 1_000_000.0, 10_000.0
 
