@@ -2,12 +2,12 @@
 
 Each embedding, head, feed-forward layer and bias adds a vector to the residual stream. What follows on a vector's way
 to the logit is a norm (the final one; under Post-LN one after every addition), and of a masked model the head's own
-layer. None of these is linear. But at the point that was measured each is a linear map: LayerNorm subtracts the mean
-and multiplies by γ/σ, with the σ that this run measured; x·Φ(x) multiplies by the Φ(x) that it measured. With these
-factors held, the parts add up to the logit to the last digit ("direct logit attribution": Elhage et al. 2021, A
-Mathematical Framework for Transformer Circuits; nostalgebraist 2020). The factors were made by all parts together, so
-a share says what a part adds, not what would happen without it. Of a run in which an intervention changed the stream
-itself, the sum lacks what that added.
+layer. None of these is linear. But at the point that was measured each is a linear map: the norm subtracts the mean,
+where it takes one, and multiplies by γ/σ, with the σ that this run measured; x·Φ(x) multiplies by the Φ(x) that it
+measured. With these factors held, the parts add up to the logit to the last digit ("direct logit attribution": Elhage
+et al. 2021, A Mathematical Framework for Transformer Circuits; nostalgebraist 2020). The factors were made by all
+parts together, so a share says what a part adds, not what would happen without it. Of a run in which an intervention
+changed the stream itself, the sum lacks what that added.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
 
 
 def norm_name(trace: Trace) -> str:
-    """What the model's norm is called, such as "LayerNorm"."""
+    """What the model's norm is called."""
     return type(trace.config.norm).__name__
 
 
@@ -158,8 +158,8 @@ class Normed(NamedTuple):
     """A norm at work on one token: arrays are [D].
 
     ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
-    γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
-    or √(mean of squares + ε).
+    γ the gain and β the shift). A norm that takes no mean has neither ``mean`` nor ``shift``. ``scale`` is
+    √(variance + ε), or √(mean of squares + ε).
 
     ``instead`` is what ``other``, the norm that it is compared with, would make of the same vector with gain 1
     and shift 0. No part of the model computes it. A norm of another kind (:data:`viz_model.model.norms.COMPARED`)
