@@ -3,8 +3,8 @@
     python tests/benchmarks/corpus_speed.py [--models story gpt2] [--tokens 9000] [--rounds 3] [--threads 1]
 
 Both have the same random weights and read the same texts, of the lengths that stories and sentences
-have, as many tokens of both. Ours does all of its work: every statistic of every head, and the texts that fire each neuron
-most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
+have, as many tokens of both. Ours does all of its work: every statistic of every head, and the texts that fire each
+neuron most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
 without (as the bare model), and nothing is made of the attentions: whatever anybody computes from
 them comes on top. Printed are our tokens a second of processor time, the median of the ratios, and
 what bounds the first of them: its value if nothing were left but the products with the weights of
