@@ -212,8 +212,8 @@ def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatc
     def answer(page: Page, draw: Callable[[int], Scene | None], key: str, **options: Any) -> None:
         scene = draw(0)
         assert scene is not None
-        known = options.get("known", saving.Known)() if options.get("own", True) else None
-        met.append((saving.saved(page, scene, key, known), page.trace.whole))
+        known = options.get("known", saving.Known)()
+        met.append((saving.saved(page, scene, key, known, own=options.get("own", True)), page.trace.whole))
 
     monkeypatch.setattr(saving, "answer", answer)
     open_page(page, {"lang": "en", "text": "The cat sat"})

@@ -105,7 +105,7 @@ def shown(
 
     def known() -> Known:
         made = make(page)
-        return Known() if made is None else Known(made.call, made.sites)
+        return Known() if made is None else Known(made.call, made.sites, other=made.other)
 
     picture(page, scene, key, by=by, on_pick=on_pick, own=own, known=known)
 
