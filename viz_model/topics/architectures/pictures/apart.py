@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import heatmap, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import heading
 from viz_model.topics.architectures.pictures.common import HEADED, Words
 
 
+@brief
 class ApartView(NamedTuple):
     """How far the patterns A and B of each head lie apart: ``distances`` [L, H].
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from viz_model.drawing.brief import brief
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.drawing.scene import Scene
 from viz_model.topics.architectures.pictures.apart import ApartView
@@ -16,6 +17,7 @@ NARROWEST = 320
 """Pixels of a part: two stand side by side across a page and in a notebook, and one on a phone."""
 
 
+@brief
 class ComparedView(NamedTuple):
     """What two runs differ in.
 

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.writing import heading, hover, percent
 from viz_model.topics.architectures.pictures.common import COLOURS, HEADED
 
 
+@brief
 class ChoicesView(NamedTuple):
     """The k tokens that a model holds most probable at a position: ``labels`` [k] and ``probs`` [k]."""
 
