@@ -150,16 +150,16 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page = visit("/attention", options=LAPTOP, **query)
     whole = page.url
     page.goto(f"{whole}&picture=attention.head")
-    shown = """() => [...document.querySelectorAll('[data-testid=stMainBlockContainer] [class*=st-key-attention-]')]
+    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-attention-]')]
         .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z-]+/)[0])"""
     is_alone = f"({shown})().join() === 'st-key-attention-head'"
     page.wait_for_function(is_alone)
     link = page.get_by_test_id("stLinkButton").get_by_role("link").get_attribute("href")
     assert link is not None and "picture" not in link and "head=2" in link
     page.locator(".st-key-frame_head .chip").nth(1).click()
-    wait_for_query(page, token="1", picture="attention.head")
-    cells = page.locator(".st-key-attention-head canvas").first
-    cells.click(position={"x": 60, "y": 20})
+    page.wait_for_url("**/attention?*token=1*picture=attention.head*")
+    cells = page.locator(".st-key-attention-head canvas").first.bounding_box()
+    page.mouse.click(cells["x"] + 0.3 * cells["width"], cells["y"] + 0.5 * cells["height"])
     page.get_by_role("dialog").wait_for()
     assert page.evaluate(is_alone)
     page.goto(f"{whole}&picture=attention.nothing")

@@ -42,10 +42,17 @@ class Figure:
     """
 
     def __init__(
-        self, name: str, of: Subject, made: Drawn, theme: Theme = "light", *, beside: Trace | None = None
+        self,
+        name: str,
+        of: Subject,
+        made: Drawn,
+        theme: Theme = "light",
+        *,
+        beside: Trace | None = None,
+        own: bool = True,
     ) -> None:
         self.name, self.theme = name, themed(theme)
-        self._of, self._drawn, self._beside = of, made, beside
+        self._of, self._drawn, self._beside, self._own = of, made, beside, own
 
     def __repr__(self) -> str:
         return f"Figure({self.name}: {self.caption})"
@@ -62,7 +69,7 @@ class Figure:
     @cached_property
     def scene(self) -> Scene:
         """The picture as data: panels with marks, as the app shows it too."""
-        return drawn.scene(self._of, self._drawn.picture, self.name, self._drawn.alt)
+        return drawn.scene(self._of, self._drawn.picture, self.name, self._drawn.alt, own=self._own)
 
     @cached_property
     def caption(self) -> str:

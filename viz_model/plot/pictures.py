@@ -363,7 +363,7 @@ def compare(
     if part is None:
         return Figure("compare", of, architectures.of_runs(of, view, parts), theme, beside=other)
     seen, made = parts[part]
-    return Figure(part, seen, made, theme)
+    return Figure(part, seen, made, theme, own=seen is of and not of.trace.edits)
 
 
 def cross(
