@@ -20,7 +20,7 @@ from viz_model.training.loop import new_model
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, RecipeError, Translation
 
 NAMES = (
-    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none"),
+    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe"),
     *("story-bert", "translate-2017", "translate-t5"),
 )
 
@@ -92,10 +92,12 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # peak of their own, the first has that of all the others.
     length = {"steps", "decay_steps", "restarts", "peak_rate"}
     begun = {name for name in NAMES if recipe.load(name).begin_from}
-    assert begun == {"story-alibi", "story-none"}
+    assert begun == {"story-alibi", "story-none", "story-moe"}
     assert len({recipe.load(name).rounds[0].peak_rate for name in NAMES if name not in begun}) == 1
     # One that begins from another's weights has no need of a first round at the full rate.
-    for name in begun:
+    routed = {"begin_from", "frozen", "balance", "config.ffns", "warmup", "validate_every"}
+    assert differing(described("story-pre-ln"), described("story-moe")) - length == routed
+    for name in begun - {"story-moe"}:
         assert differing(described("story-pre-ln"), described(name)) - length == {"begin_from", "config.position"}
     assert differing(described("story-pre-ln"), described("story-modern")) - length == {
         f"config.{field}"
@@ -117,6 +119,14 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # Three matrices of 512 columns hold as many numbers as two of 768.
     for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
         assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
+
+
+def test_experts_begin_with_the_outputs_of_what_they_were_cut_from() -> None:
+    begun, kept = new_model(recipe.load("story-moe")), vm.load("story-pre-ln").model
+    x = torch.arange(9)[None]
+    torch.testing.assert_close(begun.eval()(x), kept(x), atol=1e-3, rtol=1e-3)
+    trained = [name for name, weight in begun.named_parameters() if weight.requires_grad]
+    assert trained and all(".1.ffn." in name or ".3.ffn." in name for name in trained)
 
 
 def test_a_model_begins_from_the_weights_of_another() -> None:
