@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints import gguf, hub, huggingface
+from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig
@@ -158,7 +159,7 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
 
 def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig) -> Archive:
     """The tensors of a model of ours; those that its file lacks may be another bundled model's."""
-    own = SafetensorsArchive(folder)
+    own = OwnArchive(folder)
     if (other := description.get("weights_of")) is None:
         return own
     bundled = dict(_bundled())
@@ -166,7 +167,7 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
         raise ModelError(
             f"{folder / 'config.json'}: weights_of: expected one of {', '.join(bundled)}, got {str(other)[:80]!r}"
         )
-    return JoinedArchive(own, SafetensorsArchive(bundled[other]), {row.theirs for row in unchanged(config)})
+    return JoinedArchive(own, OwnArchive(bundled[other]), {row.theirs for row in unchanged(config)})
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:

@@ -346,5 +346,11 @@ def prepare(recipe: Recipe, folder: Path, cache: Path) -> Batches:
     Raises:
         CorpusError: a file is missing or damaged.
     """
-    kind = PairCorpus if isinstance(recipe.objective, Translation) else Corpus
-    return build(recipe, kind.prepare(folder, story_tokenizer(recipe.config.kind), recipe.seed, cache))
+    of = (folder, story_tokenizer(recipe.config.kind), recipe.seed, cache)
+    match recipe.objective:
+        case Translation():
+            return build(recipe, PairCorpus.prepare(*of))
+        case NextToken(rows=rows):
+            return build(recipe, Corpus.prepare(*of, rows))
+        case MaskedToken():
+            return build(recipe, Corpus.prepare(*of))

@@ -62,6 +62,7 @@ def write(
             "what": fill(told["what"], {"n": f"{n_parameters:,}"}),
             "sizes": _sizes(config),
             "n_vocab": f"{config.n_vocab:,}",
+            "stored": TEXTS[recipe.stored],
             "columns": " | ".join(HEADS[name] for name in columns),
             "rule": "---|" * len(columns),
             "figures": _rows(rows),

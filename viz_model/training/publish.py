@@ -1,14 +1,17 @@
-"""A run becomes a bundled model: weights in half precision, training log, figures, card."""
+"""A run becomes a bundled model: weights in half precision or in eight bits, training log, figures, card."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
 
+from viz_model.checkpoints import int8
 from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
@@ -32,19 +35,26 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     """
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
-    tensors = {key: value.half().contiguous() for key, value in stored_tensors(trained_model(recipe, run)).items()}
+    tensors = stored_tensors(trained_model(recipe, run))
     description = {"tokenizer": "story-8k", "twin": twin(recipe), "config": recipe.config.to_dict()}
     if recipe.frozen:
-        begun = {key: value.half() for key, value in stored_tensors(load(recipe.begin_from).model).items()}
+        begun = stored_tensors(load(recipe.begin_from).model)
         tensors = {key: own for key, own in tensors.items() if key not in begun or not torch.equal(own, begun[key])}
         description["weights_of"] = recipe.begin_from
-    save_file(tensors, target / "model.safetensors")
+    store(recipe, tensors, target)
     _write(target / "config.json", description)
 
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
     describe(recipe, data, target)
+
+
+def store(recipe: Recipe, tensors: Mapping[str, Tensor], target: Path) -> None:
+    """Write weights as the recipe says that they are published."""
+    is_int8 = recipe.stored == "int8"
+    packed = int8.packed(tensors) if is_int8 else {key: own.half().contiguous() for key, own in tensors.items()}
+    save_file(packed, target / "model.safetensors")
 
 
 def describe(recipe: Recipe, data: Batches, target: Path) -> None:
