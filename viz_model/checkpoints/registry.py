@@ -91,6 +91,18 @@ def tokenizer_of(name: str) -> Tokenizer:
     return tokenizer
 
 
+def weights_of(folder: Path) -> str | None:
+    """The bundled model whose weights a model of ours shares, of which it has some of its own; None where it has all.
+
+    Raises:
+        ModelError: its description is damaged.
+    """
+    if not folder.is_dir() or not (folder / "config.json").is_file():
+        return None
+    other = read_json(folder / "config.json").get("weights_of")
+    return other if isinstance(other, str) and other in dict(_bundled()) else None
+
+
 def load(source: str | Path) -> LanguageModel:
     """Load a model: a name of :func:`models`, a model folder, a ``.gguf`` file, or ``org/name`` on the hub.
 

@@ -16,9 +16,10 @@ from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
-from viz_model.training import card, log, loop, objective
+from viz_model.training import card, log, loop, objective, routing
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
+from viz_model.training.corpus import Corpus
 from viz_model.training.loop import trained_model
 from viz_model.training.recipe import Recipe, twin
 from viz_model.training.samples import OWN_TEXT
@@ -27,8 +28,8 @@ MODELS = Path(__file__).resolve().parents[1] / "models"
 GREEDY = generation.Sampling(temperature=0.0)
 
 
-def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None) -> None:
-    """Write a run's model to ``target``, by default into the package, and describe it.
+def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None, kinds: Corpus | None = None) -> None:
+    """Write a run's model to ``target``, by default into the package, and describe it, as :func:`describe` says.
 
     Raises:
         TrainingError: the run has no checkpoint.
@@ -47,7 +48,7 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
-    describe(recipe, data, target)
+    describe(recipe, data, target, kinds)
 
 
 def store(recipe: Recipe, tensors: Mapping[str, Tensor], target: Path) -> None:
@@ -57,9 +58,15 @@ def store(recipe: Recipe, tensors: Mapping[str, Tensor], target: Path) -> None:
     save_file(packed, target / "model.safetensors")
 
 
-def describe(recipe: Recipe, data: Batches, target: Path) -> None:
-    """Measure the weights in ``target`` as shipped; write figures, curves and card beside them."""
+def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None = None) -> None:
+    """Measure the weights in ``target`` as shipped; write figures, curves and card beside them.
+
+    Args:
+        kinds: texts of :data:`viz_model.training.sources.KINDS`, on which routers are measured where there are any.
+    """
     lm, reports = load_folder(target), log.read(target / "log.jsonl")
+    if kinds is not None and routing.has_experts(lm):
+        _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
     figures, sources = held_out(lm, data), by_source(lm, data)
     _write(target / "figures.json", {"held_out": figures, "by_source": sources, "own_text": own_text(lm)})
     (target / "curves.svg").write_text(card.curves(reports), encoding="utf-8")
@@ -71,6 +78,7 @@ def describe(recipe: Recipe, data: Batches, target: Path) -> None:
             samples(lm),
             n_steps=reports[-1]["step"] + 1,
             n_parameters=sum(map(torch.numel, lm.model.parameters())),
+            routed=json.loads(told.read_text(encoding="utf-8")) if (told := target / routing.FILE).exists() else None,
         ),
         encoding="utf-8",
     )

@@ -65,8 +65,10 @@ class PairSource:
 _FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TEXTS = tuple(Source(**told) for told in _FILE["text"])
 MORE = tuple(Source(**told) for told in _FILE["more"])
-"""Texts of further languages and kinds, which models read whose recipe has rows of them, and no vocabulary is of."""
+"""Texts of further languages and kinds: what routers are measured on (:mod:`viz_model.training.routing`)."""
 PAIRS = tuple(PairSource(**told) for told in _FILE["pair"])
+KINDS = tuple(dict.fromkeys(source.language for source in (*TEXTS, *MORE)))
+"""Languages and kinds of text that routers are measured on, whatever they were trained on."""
 
 Item = TypeVar("Item")
 
