@@ -117,7 +117,7 @@ def test_a_text_is_continued_with_an_expert_out() -> None:
     for token in written.tokens:
         ids.append(int(lm.trace(ids=ids, edits=off)["logits"][-1].argmax()))
         assert token.id == ids[-1]
-    with pytest.raises(ValueError, match="^edits: expert-only names positions"):
+    with pytest.raises(ValueError, match=r"^edits: expert-only names positions"):
         lm.generate("Once", edits=[ExpertOnly(layer=0, expert=1, position=0)])
 
 

@@ -68,6 +68,28 @@ def of_model(config: ModelConfig) -> Parameters:
     return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
 
 
+class Inside(NamedTuple):
+    """Where a neuron stands among experts: number ``inside`` of ``expert``, which ``n_read`` tokens of the run chose.
+
+    ``weight`` is that of the expert for one token, 0 where it was not chosen.
+    """
+
+    expert: int
+    inside: int
+    n_read: int
+    weight: float
+
+
+def of_neuron(trace: Trace, layer: int, token: int, neuron: int) -> Inside | None:
+    """Of one of all experts' neurons; None in a layer without experts."""
+    ffn = of_layer(trace, layer)
+    if ffn is None:
+        return None
+    expert, inside = divmod(neuron, ffn.width(trace.config.d_ffn))
+    weights = trace[f"blocks.{layer}.ffn.chosen"][:, expert]
+    return Inside(expert, inside, int((weights > 0).sum()), float(weights[token]))
+
+
 class Load(NamedTuple):
     """What the experts of a layer got over texts: of the tokens of each language the share that chose each, [N, E].
 

@@ -83,7 +83,7 @@ def draw_routes(view: RoutesView, id: str, words: Mapping[str, str]) -> Scene:
         marks += _of_layer(view, n, (start[0], start[1]), words["told"])
     return Scene(
         id=id,
-        panels=[Panel(id="routes", marks=marks, height=height)],
+        panels=[Panel(id="routes", marks=marks, height=height, min=240, most=int(left) + 190 * len(columns))],
         title=words["title"],
         description=words["alt"],
     )
