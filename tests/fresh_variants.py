@@ -1,7 +1,8 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
-A score bias with learnt numbers, a norm without mean or deviation, a feed-forward of another activation. They stand
-in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+A score bias with learnt numbers, two norms without mean or deviation (one number by number, one by a measure of the
+vector), a feed-forward of another activation. They stand in the unions of :mod:`viz_model.config` only while
+:func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant
 from viz_model.model import feedforward, norms, ops, positions
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import absolute, log, relu, tanh
+from viz_model.values.leaves import Index, Setting, Value
+from viz_model.values.operations import Sum, absolute, log, relu, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,34 @@ class Squash(norms.Norm):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SizedConfig(Variant):
+    eps: float = 1e-3
+
+
+class Sized(norms.Norm):
+    """γ · x / (mean of |x| + ε): it measures the vector, and brings it to no known length."""
+
+    def __init__(self, norm: SizedConfig, width: int) -> None:
+        super().__init__()
+        self.eps = norm.eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", self.weight * x / (x.abs().mean(-1, keepdim=True) + self.eps))
+
+    @staticmethod
+    def declare(norm: SizedConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        *where, d = index
+        gain, eps = at.weight("weight", r"\gamma", d.axis), Setting(r"\varepsilon", norm.eps, "config")
+        scale = at.value(
+            "scale", where, Sum(d, absolute(x[index])) / at.size(d.axis) + eps,
+            symbol=r"\sigma", label="mean size of the vector's numbers", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        expression = gain[d] * (x[index] / scale[*where])
+        return at.value("out", index, expression, symbol="n", label="sized vector", role="norm")
+
+
+@dataclass(frozen=True, kw_only=True)
 class SquaredConfig(Variant):
     bias: bool = True
 
@@ -114,13 +143,18 @@ class Squared(feedforward.FeedForward):
 
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
-    """The three of them are members of their unions, as if their lines stood in the package."""
-    classes: dict[type, Any] = {LogarithmicConfig: Logarithmic, SquashConfig: Squash, SquaredConfig: Squared}
+    """All of them are members of their unions, as if their lines stood in the package."""
+    classes: dict[type, Any] = {
+        LogarithmicConfig: Logarithmic,
+        SquashConfig: Squash,
+        SizedConfig: Sized,
+        SquaredConfig: Squared,
+    }
     known = config._parameters(ModelConfig)
     wider = {
         **known,
         "position": known["position"] | LogarithmicConfig,
-        "norm": known["norm"] | SquashConfig,
+        "norm": known["norm"] | SquashConfig | SizedConfig,
         "ffn": known["ffn"] | SquaredConfig,
     }
     config.variants.cache_clear()
@@ -137,10 +171,11 @@ def installed() -> Iterator[None]:
 
 def fresh_configs() -> list[ModelConfig]:
     """Configs with the variants, together and each alone, in every kind of model; only where they are installed."""
-    choices: dict[str, Any] = {"position": LogarithmicConfig(), "norm": SquashConfig(), "ffn": SquaredConfig()}
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
+        norm = SizedConfig() if n % 2 else SquashConfig()
+        choices: dict[str, Any] = {"position": LogarithmicConfig(), "norm": norm, "ffn": SquaredConfig()}
         alone = list(choices)[n % 3]
         for changes in (choices, {alone: choices[alone]}):
             found.append(
