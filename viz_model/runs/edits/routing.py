@@ -90,7 +90,5 @@ class ExpertOnly(ValueEdit):
 
 def _left(router: Tensor, layer: int) -> Tensor:
     if bool(router.isneginf().all(-1).any()):
-        raise ValueError(
-            f"expert: no expert of layer {layer} is left for some token, and a softmax over nothing is none"
-        )
+        raise ValueError(f"expert: no expert of layer {layer} is left for some token")
     return router
