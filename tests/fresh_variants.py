@@ -1,15 +1,15 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
-A score bias with learnt numbers, two norms without mean or deviation (one number by number, one by a measure of the
-vector), a feed-forward of another activation. They stand in the unions of :mod:`viz_model.config` only while
-:func:`installed` holds.
+Two score biases, one of which reads the queries, two norms without mean or deviation (one number by number, one by a
+measure of the vector), a feed-forward of another activation. They stand in the unions of :mod:`viz_model.config` only
+while :func:`installed` holds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest import mock
@@ -24,8 +24,9 @@ from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant
 from viz_model.model import feedforward, norms, ops, positions
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
+from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Sum, absolute, log, relu, tanh
+from viz_model.values.operations import Sum, absolute, log, relu, sigmoid, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,39 @@ class Logarithmic(positions.Position):
         h, i, j = index
         r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
         expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "distance penalty that the query sets"
+
+
+class Asked(positions.Position):
+    """−σ(q·u)·distance, u learnt for each head: how far back a query reads is its own choice."""
+
+    def __init__(self, position: AskedConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
+
+    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
+        at = torch.arange(start, start + q.shape[-2])
+        slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
+        return -slope[..., None] * (torch.arange(n_keys) - at[:, None]).abs()
+
+    @staticmethod
+    def declare_query_bias(
+        position: AskedConfig,
+        at: Scope,
+        q: Value,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), k, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = -sigmoid(Sum(k, q[h, i, k] * u[h, k])) * absolute(j - i)
         return at.value(
             "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
         )  # fmt: skip
@@ -146,6 +180,7 @@ def installed() -> Iterator[None]:
     """All of them are members of their unions, as if their lines stood in the package."""
     classes: dict[type, Any] = {
         LogarithmicConfig: Logarithmic,
+        AskedConfig: Asked,
         SquashConfig: Squash,
         SizedConfig: Sized,
         SquaredConfig: Squared,
@@ -153,7 +188,7 @@ def installed() -> Iterator[None]:
     known = config._parameters(ModelConfig)
     wider = {
         **known,
-        "position": known["position"] | LogarithmicConfig,
+        "position": known["position"] | LogarithmicConfig | AskedConfig,
         "norm": known["norm"] | SquashConfig | SizedConfig,
         "ffn": known["ffn"] | SquaredConfig,
     }
@@ -174,8 +209,8 @@ def fresh_configs() -> list[ModelConfig]:
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
-        norm = SizedConfig() if n % 2 else SquashConfig()
-        choices: dict[str, Any] = {"position": LogarithmicConfig(), "norm": norm, "ffn": SquaredConfig()}
+        position, norm = (AskedConfig(), SizedConfig()) if n % 2 else (LogarithmicConfig(), SquashConfig())
+        choices: dict[str, Any] = {"position": position, "norm": norm, "ffn": SquaredConfig()}
         alone = list(choices)[n % 3]
         for changes in (choices, {alone: choices[alone]}):
             found.append(

@@ -200,6 +200,8 @@ class Recipe:
             raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
         if isinstance(self.config.head, NoHead):
             raise RecipeError("objective: a model without a head predicts no tokens")
+        if getattr(self.config.head, "cap", None) is not None:
+            raise RecipeError("head: cap: the loss here is that of logits as they are; a cap is read from checkpoints")
 
     @property
     def _spans(self) -> list[tuple[int, int]]:

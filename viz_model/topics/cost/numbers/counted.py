@@ -24,6 +24,8 @@ class Multiplications(NamedTuple):
 
     projections: int
     scores: int
+    position: int
+    """What a scheme multiplies for each pair, such as a query with the vector of a distance."""
     mixing: int
     cross: int
     ffn: int
@@ -31,8 +33,8 @@ class Multiplications(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """What grows with the square of the length: scores and mixing."""
-        return self.scores + self.mixing
+        """What grows with the square of the length: scores, with what position adds to them, and mixing."""
+        return self.scores + self.position + self.mixing
 
     @property
     def total(self) -> int:
@@ -48,7 +50,9 @@ def group(site: Site) -> str:
         return "head"
     if step == "z":
         return "mixing"
-    return "scores" if {"Tq", "Tk"} <= set(site.axes) else "projections"
+    if {"Tq", "Tk"} <= set(site.axes):
+        return "scores" if step == "scores" else "position"
+    return "projections"
 
 
 @functools.lru_cache(maxsize=64)
@@ -193,7 +197,8 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     n, m = n_source, n_target
     plain = replace(config, kind="decoder", head=LanguageHead(), n_segments=0, start_id=None)
     place: NormAt = "post" if plain.norm_at == "post" else "pre"  # the others are of one stack; norms cost no products
-    changes: dict[str, Any] = {"norm_at": place, "parallel": False}
+    changes: dict[str, Any] = {"norm_at": place, "parallel": False, "shared_norm": False, "first_norm": True}
+    changes |= {"scale_width": None, "score_cap": None}
     both = replace(plain, kind="encoder_decoder", n_encoder_layers=config.n_layers, start_id=0, **changes)
     return {
         "decoder": _arranged(plain, [_by_part(plain, "decoder", n + m, 0)], visible_pairs(n + m, 0, two_way=False)),
