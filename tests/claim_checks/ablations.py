@@ -72,6 +72,7 @@ ELSEWHERE = (
     "ablations.mask.little",
     "ablations.norm.same",
     "ablations.scale.flatter",
+    "ablations.each_expert.spared",
 )
 """Experiments of many runs each, which the page's tests make; and guesses that no bundled model bore out so far."""
 
