@@ -248,6 +248,29 @@ def neurons(
     return Figure("neurons", of, blocks.strongest(of), theme)
 
 
+def experts(
+    trace: Trace,
+    layer: int = 0,
+    token: int = -1,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """Which experts are chosen for each token in each layer that has some, and with which weight.
+
+    At most 22 tokens, around ``token``; of many layers those around ``layer``, which may be one without experts.
+
+    Raises:
+        ValueError: no layer has experts.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    drawn = blocks.of_experts(of)
+    if drawn is None:
+        raise ValueError("experts: no block of this stack has experts")
+    return Figure("experts", of, drawn, theme)
+
+
 def attribution(
     trace: Trace,
     token: int = -1,
