@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from app_driver import mounts, open_page, pictures
 
 import viz_model as vm
@@ -66,7 +67,7 @@ def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str)
     trace = runs.trace(run).at("decoder")
     view = ViewState(model=model, to=to)
     token = usual.token(run, view, "decoder")
-    rows = sum(trace[f"blocks.{layer}.cross.pattern"].mean(0) for layer in range(trace.n_layers)) / trace.n_layers
+    rows = torch.stack([trace[f"blocks.{layer}.cross.pattern"] for layer in range(trace.n_layers)]).mean((0, 1))
     read = trace.at("encoder").tokens[int(rows[token].argmax())]
     assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
     # Of a target that was typed, as of any other text, the end.
