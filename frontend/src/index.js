@@ -8,11 +8,12 @@ import { mask } from "./mask.js"
 import { parts } from "./parts.js"
 import { reach } from "./reach.js"
 import { scene } from "./scene.js"
+import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, mask, parts, reach, scene, skip, terms, tree }
+const KINDS = { bridge, chips, film, mask, parts, reach, scene, sketch, skip, terms, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

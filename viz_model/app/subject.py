@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from viz_model.app.texts import Texts, labels, literal, sections
+from viz_model.app.texts import Texts, literal
 from viz_model.runs.trace import Trace
 
 
@@ -40,8 +40,8 @@ class Subject:
 
     def kind(self, prefix: str, name: str) -> str:
         """The key of a text on one of several kinds, or where that has none of its own, ``prefix_other``."""
-        key, language = f"{prefix}_{name}", self.t.language
-        is_known = key in labels(language, self.text_key) or key in sections(language, self.text_key)
+        key = f"{prefix}_{name}"
+        is_known = key in self.t.labels(self.text_key) or key in self.t.sections(self.text_key)
         return key if is_known else f"{prefix}_other"
 
     def token_name(self, position: int | None = None) -> str:

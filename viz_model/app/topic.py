@@ -165,6 +165,7 @@ class Topic:
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
         needs: which models it can show; None where it shows all.
+        pictures: what it shows of a model that reads pictures; None where it has nothing to say of one, and says why.
     """
 
     name: str
@@ -177,11 +178,17 @@ class Topic:
     telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
     is_bare: bool = False
     needs: Callable[[ModelConfig], bool] | None = None
+    pictures: Layout[Any] | None = None
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
         """What it may show."""
-        return (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+        own = (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+        return own if self.pictures is None else (*own, self.pictures)
+
+    def has_sense(self, config: ModelConfig) -> bool:
+        """Whether there is anything to show of a model."""
+        return config.patches is None or self.pictures is not None
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
@@ -210,6 +217,9 @@ class Topic:
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
+        if page.lm.config.patches is not None:
+            (self.pictures or without_sense.LAYOUT).draw(page)
+            return
         (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
 
 
@@ -234,7 +244,7 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     view = lent.fitted(view, topic.name, topic.needs)
-    t = Texts(view.lang)
+    t = Texts(view.lang, pictures=runs.offered()[view.model].patches is not None)
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
@@ -260,7 +270,8 @@ def show(topic: Topic) -> None:
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    run = sentence.line(places, view, lm, t, is_fixed=taught is not None)
+    line = sentence.line if lm.config.patches is None else sketch.line
+    run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
@@ -339,6 +350,8 @@ def _head(opened: _Opened, page: Page) -> None:
     t, own = opened.t, page.text_key == page.name
     with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
+        if not opened.topic.has_sense(page.lm.config):
+            return
         if mark := stations.mark(page):
             st.caption(mark, width="content")
         if not ({"layer", "head"} <= page.without or page.view.present):

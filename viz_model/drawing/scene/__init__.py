@@ -3,7 +3,7 @@
 Import from here; :mod:`.marks` says what there is.
 """
 
-from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged
+from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged, with_bytes
 from viz_model.drawing.scene.film import Film, Frame
 from viz_model.drawing.scene.marks import (
     Cells,
@@ -52,4 +52,5 @@ __all__ = [
     "framed",
     "merged",
     "points",
+    "with_bytes",
 ]

@@ -1,0 +1,119 @@
+"""A picture that a model reads, its patches, and numbers of the patches painted over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN, Index
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.scene import Cells, Mark, Rect, Text
+
+FAINT = 0.4
+"""How much of the ink is left where numbers are painted over it."""
+CLASS, PITCH = 40.0, 8.0
+"""Pixels that the cell of [CLS] takes beside a picture, and what lies between them."""
+
+
+class Painted(NamedTuple):
+    """Numbers of the positions, of which the first is [CLS] and the others are patches, row after row.
+
+    Attributes:
+        pixels: the ink, float32 [height, width] in 0 to 1.
+        values: float32 [T]; NaN where there is none.
+        grid: rows and columns of patches.
+        names: of the positions, for what is said of them.
+        site: of the values, and ``index`` where they stand in it, with COLUMN for the position; "" where
+            they are no value of the run.
+        chosen: the position that is ringed, if one is.
+    """
+
+    pixels: np.ndarray
+    values: np.ndarray
+    grid: tuple[int, int]
+    names: Sequence[str]
+    site: str = ""
+    index: Index = (COLUMN,)
+    chosen: int | None = None
+
+
+def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> Cells:
+    """The ink of a picture, or of a patch."""
+    return Cells(
+        id=id, x=x, y=y, width=width, height=height, values=pixels, look="share", role="ink", top=1.0,
+        walk=False, coarse=True, opacity=opacity,
+    )  # fmt: skip
+
+
+def painted(
+    view: Painted,
+    x: float,
+    y: float,
+    size: float,
+    top: float,
+    *,
+    id: str = "",
+    look: Literal["share", "signed"] = "share",
+    role: str = "pattern",
+    selects: bool = True,
+) -> list[Mark]:
+    """The picture ``size`` pixels wide with its numbers over it, [CLS] in a cell to its left.
+
+    ``top`` is the magnitude of full colour. Where it ``selects``, a click on a patch selects that one.
+    """
+    rows, columns = view.grid
+    left, tall = x + CLASS + PITCH, size / columns
+    marks: list[Mark] = [ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)]
+
+    def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
+        names = [view.names[n] for n in positions]
+        return Cells(
+            id=f"{id}{name}", x=x, y=y, width=width, height=tall, opacity=0.8,
+            values=view.values[None, positions.start : positions.stop],
+            look=look, role=role, top=top,
+            columns=tuple(names),
+            labels=tuple(f"{name}: {view.values[n]:.3f}" for name, n in zip(names, positions, strict=True)),
+            where=Where(view.site, view.index, columns=tuple(positions)) if view.site else None,
+            choose="column" if selects else None,
+            first=positions.start,
+            walk=selects,
+        )  # fmt: skip
+
+    marks.append(of("class", range(1), x, y, CLASS))
+    for row in range(rows):
+        positions = range(1 + row * columns, 1 + (row + 1) * columns)
+        marks.append(of(f"row.{row}", positions, left, y + row * tall, size))
+    name = Text(id=f"{id}class.name", text="[CLS]", x=x + CLASS / 2, y=y + tall + 9, anchor="middle", fill="muted")
+    return [*marks, name, *frames(view, x, y, size, id)]
+
+
+def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list[Mark]:
+    """Lines around the picture and around [CLS], and a ring around what is chosen."""
+    rows, columns = view.grid
+    left, tall, wide = x + CLASS + PITCH, size / columns, size / columns
+    marks: list[Mark] = [
+        Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid"),
+        Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"),
+    ]
+    if view.chosen == 0:
+        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=CLASS, height=tall, stroke="accent", thick=3))
+    elif view.chosen is not None:
+        row, column = divmod(view.chosen - 1, columns)
+        ring = {"x": left + column * wide, "y": y + row * tall, "width": wide, "height": tall}
+        marks.append(Rect(id=f"{id}ring", stroke="accent", thick=3, **ring))
+    return marks
+
+
+def across(size: float) -> float:
+    """Pixels that a painted picture of that width takes, with [CLS]."""
+    return CLASS + PITCH + size
+
+
+def patches(pixels: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
+    """A picture [height, width] cut into its patches, row after row: [N, h, w]."""
+    rows, columns = grid
+    height, width = pixels.shape[0] // rows, pixels.shape[1] // columns
+    cut = pixels.reshape(rows, height, columns, width).swapaxes(1, 2)
+    return np.ascontiguousarray(cut.reshape(rows * columns, height, width))
