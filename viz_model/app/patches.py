@@ -5,33 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 import viz_model as vm
-from viz_model import images
 from viz_model.app.texts import Texts
-from viz_model.config import ModelConfig
-from viz_model.drawing import picture
+from viz_model.config import ModelConfig, Patches
 
 
 def grid(config: ModelConfig) -> tuple[int, int]:
     """Rows and columns of patches."""
-    assert config.patches is not None
-    return config.patches.rows, config.patches.columns
+    assert isinstance(config.inputs, Patches)
+    return config.inputs.rows, config.inputs.columns
 
 
 def is_drawn(config: ModelConfig) -> bool:
     """Whether a model reads what one draws: small grey pictures."""
-    patches = config.patches
-    return patches is not None and patches.channels == 1 and patches.height == patches.width <= 32
-
-
-def pixels(trace: vm.Trace) -> np.ndarray:
-    """The ink of the picture that was read: float32 [H, W], 0 to 1; of one in colours, its brightness."""
-    levels = images.decode(trace.text or "").astype(np.float32) / 255
-    return levels if levels.ndim == 2 else levels.mean(-1)
+    inputs = config.inputs
+    return isinstance(inputs, Patches) and inputs.channels == 1 and inputs.height == inputs.width <= 32
 
 
 def of(trace: vm.Trace) -> np.ndarray:
-    """The ink of each patch: float32 [N, h, w]."""
-    return picture.patches(pixels(trace), grid(trace.config))
+    """The ink of the patch at each place, as far as an edit has left it there: float32 [N, h, w], 0 to 1.
+
+    Of a picture in colours it is the brightness.
+    """
+    return (trace.patches.float().mean(-1) / 255).numpy()
+
+
+def pixels(trace: vm.Trace) -> np.ndarray:
+    """The picture that was read, put together from its patches: float32 [H, W], 0 to 1."""
+    rows, columns = grid(trace.config)
+    cut = of(trace)
+    _, height, width = cut.shape
+    whole = cut.reshape(rows, columns, height, width).swapaxes(1, 2)
+    return np.ascontiguousarray(whole.reshape(rows * height, columns * width))
 
 
 def thumbnails(trace: vm.Trace) -> np.ndarray:

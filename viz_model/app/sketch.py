@@ -29,10 +29,11 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
 
     A picture that ``is_fixed`` is shown and cannot be changed.
     """
-    assert lm.config.patches is not None
+    wanted = lm.config.inputs
+    assert isinstance(wanted, Patches)
     shown = examples.of(lm, t.language)
     try:
-        drawn = _fitting(images.decode(view.drawing or shown[0]), lm.config.patches)
+        drawn = _fitting(images.decode(view.drawing or shown[0]), wanted)
     except PictureError as error:
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
@@ -52,11 +53,10 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
         return None
 
 
-def _fitting(levels: Levels, patches: Patches) -> Levels:
+def _fitting(levels: Levels, wanted: Patches) -> Levels:
     """A picture at the size and in the colours of the model."""
-    height, width = patches.height, patches.width
-    fitted = images.fit(levels, height, width, patches.channels)
-    return fitted[:, :, 0] if patches.channels == 1 else fitted
+    fitted = images.fit(levels, wanted.height, wanted.width, wanted.channels, wanted.resample)
+    return fitted[:, :, 0] if wanted.channels == 1 else fitted
 
 
 def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str, ...], t: Texts) -> None:
@@ -79,7 +79,7 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
                 type=["png", "jpg", "jpeg", "webp"],
                 key="frame.upload",
                 on_change=_uploaded,
-                args=(lm.config.patches, patches.is_drawn(lm.config), t),
+                args=(lm.config.inputs, patches.is_drawn(lm.config), t),
             )
 
 
@@ -120,14 +120,14 @@ def tokens(trace: vm.Trace, t: Texts) -> None:
             [
                 {
                     "label": "" if n else "[CLS]",
-                    "under": place.label if n else "",
+                    "under": token.label if n else "",
                     "title": names[n],
                     "bytes": "",
                     "colour": theme.token_colour(n),
                     "whole": True,
                     "has_picture": n > 0,
                 }
-                for n, place in enumerate(trace.positions)
+                for n, token in enumerate(trace.tokens)
             ],
             selected=None,
             label=t("common.tokens"),

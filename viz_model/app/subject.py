@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from viz_model.app import patches
 from viz_model.app.texts import Texts, literal
+from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
@@ -45,11 +47,15 @@ class Subject:
         return key if is_known else f"{prefix}_other"
 
     def token_name(self, position: int | None = None) -> str:
-        """A token of this run for prose: literal, whatever was typed."""
+        """A token of this run for prose: literal, whatever was typed; a patch by its place in the picture."""
+        if isinstance(self.trace.config.inputs, Patches):
+            return patches.name(self.trace.config, self.token if position is None else position, self.t)
         return literal(self.trace.tokens[self.token if position is None else position].label)
 
     @property
     def token_labels(self) -> tuple[str, ...]:
+        if isinstance(self.trace.config.inputs, Patches):
+            return tuple(token.label for token in self.trace.tokens)
         return tuple(place.label for place in self.trace.positions)
 
     def call(self, name: str, /, **places: object) -> str:

@@ -26,9 +26,11 @@ from viz_model.app import (
     sentence,
     share,
     sidebar,
+    sketch,
     state,
     stations,
     usual,
+    without_sense,
 )
 from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
@@ -36,7 +38,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, Patches, Side
 
 C = TypeVar("C")
 
@@ -188,7 +190,7 @@ class Topic:
 
     def has_sense(self, config: ModelConfig) -> bool:
         """Whether there is anything to show of a model."""
-        return config.patches is None or self.pictures is not None
+        return not isinstance(config.inputs, Patches) or self.pictures is not None
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
@@ -217,8 +219,8 @@ class Topic:
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
-        if page.lm.config.patches is not None:
-            (self.pictures or without_sense.LAYOUT).draw(page)
+        if isinstance(page.lm.config.inputs, Patches):
+            without_sense.draw(page) if self.pictures is None else self.pictures.draw(page)
             return
         (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
 
@@ -244,7 +246,7 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     view = lent.fitted(view, topic.name, topic.needs)
-    t = Texts(view.lang, pictures=runs.offered()[view.model].patches is not None)
+    t = Texts(view.lang, pictures=isinstance(runs.offered()[view.model].inputs, Patches))
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
@@ -270,7 +272,7 @@ def show(topic: Topic) -> None:
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    line = sentence.line if lm.config.patches is None else sketch.line
+    line = sketch.line if isinstance(lm.config.inputs, Patches) else sentence.line
     run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
@@ -313,7 +315,10 @@ def _tokens(opened: _Opened) -> None:
     """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
     if not opened.topic.is_bare:
-        sentence.tokens(page.trace, page.t, page.token)
+        if isinstance(page.lm.config.inputs, Patches):
+            sketch.tokens(page.trace, page.t)
+        else:
+            sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.PLACE)
@@ -407,6 +412,8 @@ def _asked_about(trace: vm.Trace, view: ViewState) -> int:
     After the text an encoder may read control tokens. A target that the model said by itself
     ends where nothing more is to be said: of that, the last one with a letter.
     """
+    if isinstance(trace.config.inputs, Patches):
+        return 0  # [CLS], from which the class is read
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
     if mask in trace.own_ids:
         return trace.own_ids.index(mask)

@@ -109,11 +109,3 @@ def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list
 def across(size: float) -> float:
     """Pixels that a painted picture of that width takes, with [CLS]."""
     return CLASS + PITCH + size
-
-
-def patches(pixels: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
-    """A picture [height, width] cut into its patches, row after row: [N, h, w]."""
-    rows, columns = grid
-    height, width = pixels.shape[0] // rows, pixels.shape[1] // columns
-    cut = pixels.reshape(rows, height, columns, width).swapaxes(1, 2)
-    return np.ascontiguousarray(cut.reshape(rows * columns, height, width))
