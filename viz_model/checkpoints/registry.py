@@ -18,9 +18,10 @@ from typing import Any
 from viz_model.checkpoints import gguf, hub, huggingface
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
-from viz_model.config import ConfigError, ModelConfig
+from viz_model.config import ConfigError, ModelConfig, Patches
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
 
 BUNDLED = Path(__file__).resolve().parents[1] / "models"
@@ -65,8 +66,9 @@ def vocabulary_of(name: str) -> str:
     Raises:
         ModelError: there is no such model, or its description is damaged.
     """
-    config_of(name)
-    path = _found()[name]
+    config, path = config_of(name), _found()[name]
+    if isinstance(config.inputs, Patches):
+        return name
     description = read_json(path / "config.json") if path.is_dir() else {}
     return str(description["tokenizer"]) if "config" in description else name
 
@@ -170,6 +172,8 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
+    if isinstance(config.inputs, Patches):
+        return PatchTokenizer(config.inputs)
     name = description.get("tokenizer")
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)
