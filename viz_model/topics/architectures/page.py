@@ -35,7 +35,7 @@ def layout(page: Page) -> Layout[Any]:
     return ALONE if partner(page) is None else PAIR
 
 
-TOPIC = Topic(name="architectures", layout=layout, layouts=(ALONE, PAIR), choices=choices.ALL)
+TOPIC = Topic(name="architectures", layout=layout, layouts=(ALONE, PAIR), choices=choices.ALL, pictures=PAIR)
 
 
 def run() -> None:

@@ -59,7 +59,7 @@ TOPIC = Topic(
     layout=layout,
     layouts=tuple(map(_whole, (*OWN.values(), declared.LAYOUT))),
     choices=choices.ALL,
-    pictures=replace(places.LAYOUT, trials=TRIALS),
+    pictures=replace(places.LAYOUT, trials=Trials(("position", "shuffle"))),
 )
 
 

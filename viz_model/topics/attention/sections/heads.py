@@ -34,7 +34,7 @@ def section(query: Query) -> None:
         _tell(query, view)
 
 
-def _of(page: Page) -> grid.GridView:
+def of_page(page: Page) -> grid.GridView:
     return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viz_model.app import elements, patches
 from viz_model.app.elements import Option
+from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
@@ -74,5 +75,6 @@ LAYOUT = Layout(
         Door("together", (together.section,), formerly="section=together"),
     ),
     tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    trials=Trials(("head", "scale")),
     question=question,
 )

@@ -15,6 +15,7 @@ from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.writing import signed
 from viz_model.runs import edits
 from viz_model.topics.attribution.choices import CLASS
 from viz_model.topics.attribution.numbers import picture
@@ -58,11 +59,11 @@ class Asked:
         most, least = int(lost.argmax()), int(lost.argmin())
         return {
             "class": self.view.labels[self.asked],
-            "logit": f"{self.view.logits[self.asked]:+.2f}",
+            "logit": signed(float(self.view.logits[self.asked])),
             "most": names[1 + most],
-            "most_lost": f"{lost[most]:+.2f}",
+            "most_lost": signed(float(lost[most])),
             "least": names[1 + least],
-            "least_lost": f"{lost[least]:+.2f}",
+            "least_lost": signed(float(lost[least])),
             "n": len(lost),
         }
 
@@ -108,7 +109,7 @@ def heads(given: Asked) -> None:
     elements.picture(page, drawn, "heads", by=())
     lost = _heads(page.run_key)[:, :, given.asked]
     layer, head = np.unravel_index(int(lost.argmax()), lost.shape)
-    elements.see(page, "see_heads", layer=layer, head=head, lost=f"{lost.max():+.2f}", **given.facts)
+    elements.see(page, "see_heads", layer=layer, head=head, lost=signed(float(lost.max())), **given.facts)
 
 
 def formula(given: Asked) -> None:
@@ -142,7 +143,7 @@ def question(given: Asked) -> None:
     names = patches.names(given.page.trace, given.page.t)[1:]
     picked = {*elements.spread(len(names), 4), int(lost.argmax())}
     options = {n: Option(names[n], float(lost[n]), names[n]) for n in sorted(picked)}
-    guess = elements.largest(given.page, options, "{:+.2f}".format, "guess_patch", **given.facts)
+    guess = elements.largest(given.page, options, signed, "guess_patch", **{"class": given.facts["class"]})
     elements.question(given.page, guess=guess)
 
 

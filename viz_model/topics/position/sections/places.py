@@ -11,6 +11,7 @@ from viz_model.app.elements import Guess, Option, Worked
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.writing import signed
 from viz_model.topics.position.choices import WHOLE
 from viz_model.topics.position.numbers.places import Places, places
 from viz_model.topics.position.pictures.places import scene
@@ -34,7 +35,7 @@ def section(given: Seen) -> None:
     elements.picture(page, _drawn, "places", by=("token",))
     elements.source(page, "embed.position")
     near, far = view.neighbours()
-    facts = {"near": f"{near:.2f}", "far": f"{far:.2f}"}
+    facts = {"near": signed(near), "far": signed(far)}
     elements.see(page, "see_places", n=len(page.trace), d_model=page.lm.config.d_model, **facts)
 
 
