@@ -13,10 +13,12 @@ from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
-from viz_model.training import card, log, loop, objective
+from viz_model.tokenizers.patches import PatchTokenizer
+from viz_model.training import card, log, loop, objective, picture_card
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import trained_model
+from viz_model.training.pictures import Pictures
 from viz_model.training.recipe import Recipe, twin
 from viz_model.training.samples import OWN_TEXT
 
@@ -33,7 +35,8 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
     tensors = {key: value.half().contiguous() for key, value in stored_tensors(trained_model(recipe, run)).items()}
-    description = {"tokenizer": "story-8k", "twin": twin(recipe), "config": recipe.config.to_dict()}
+    vocabulary = {} if isinstance(data, Pictures) else {"tokenizer": "story-8k"}
+    description = {**vocabulary, "twin": twin(recipe), "config": recipe.config.to_dict()}
     if recipe.frozen:
         begun = {key: value.half() for key, value in stored_tensors(load(recipe.begin_from).model).items()}
         tensors = {key: own for key, own in tensors.items() if key not in begun or not torch.equal(own, begun[key])}
@@ -44,26 +47,24 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
+    if isinstance(data, Pictures):
+        picture_card.write_examples(data, target)
     describe(recipe, data, target)
 
 
 def describe(recipe: Recipe, data: Batches, target: Path) -> None:
     """Measure the weights in ``target`` as shipped; write figures, curves and card beside them."""
     lm, reports = load_folder(target), log.read(target / "log.jsonl")
-    figures, sources = held_out(lm, data), by_source(lm, data)
-    _write(target / "figures.json", {"held_out": figures, "by_source": sources, "own_text": own_text(lm)})
+    ran = {"n_steps": reports[-1]["step"] + 1, "n_parameters": sum(map(torch.numel, lm.model.parameters()))}
+    if isinstance(data, Pictures):
+        found = picture_card.figures(lm, data)
+        written = picture_card.write(recipe, found, **ran)
+    else:
+        found = {"held_out": held_out(lm, data), "by_source": by_source(lm, data), "own_text": own_text(lm)}
+        written = card.write(recipe, found["held_out"], found["by_source"], samples(lm), **ran)
+    _write(target / "figures.json", found)
     (target / "curves.svg").write_text(card.curves(reports), encoding="utf-8")
-    (target / "README.md").write_text(
-        card.write(
-            recipe,
-            figures,
-            sources,
-            samples(lm),
-            n_steps=reports[-1]["step"] + 1,
-            n_parameters=sum(map(torch.numel, lm.model.parameters())),
-        ),
-        encoding="utf-8",
-    )
+    (target / "README.md").write_text(written, encoding="utf-8")
 
 
 def resume_published(recipe: Recipe, run: Path, source: Path | None = None) -> None:
@@ -90,8 +91,11 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
     """The figures of a model on all held-out text of its data, by language.
 
     Bits per byte and accuracy of the tokens asked for; of translators also BLEU, against the first
-    translation of each sentence and against all of them.
+    translation of each sentence and against all of them. Of pictures, nats and accuracy of what was kept out
+    and of the test.
     """
+    if isinstance(data, Pictures):
+        return picture_card.held_out(lm, data)
     figures = objective.figures(lm.model, data)
     if isinstance(data, Translations):
         for language in data.languages:
@@ -144,8 +148,10 @@ def own_text(lm: LanguageModel) -> dict[str, float]:
     """Nats a token on :data:`OWN_TEXT`, by language: the quick check of shipped weights.
 
     A decoder predicts each next token, a translator each token of a translation, and the masked
-    model every token in turn, hidden alone.
+    model every token in turn, hidden alone; a model of pictures tells the classes of its examples.
     """
+    if isinstance(lm.tokenizer, PatchTokenizer):
+        return picture_card.of_examples(lm)
     kind, tokenizer = lm.config.kind, lm.tokenizer
     end, mask = tokenizer.end_of_text or 0, tokenizer.mask_id or 0
     found = {}
