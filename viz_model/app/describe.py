@@ -58,7 +58,7 @@ def _does(lm: vm.LanguageModel, t: Texts) -> str:
 
 def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """What it does, and how it differs from the one of the list that it is most like."""
-    said, near = _does(lm, t), architectures.nearest(name, runs.offered())
+    said, near = _does(lm, t), architectures.nearest(name, {name: lm.config, **runs.readers()})
     if near is None or isinstance(lm.config.inputs, Patches):
         return t("models.alone", does=said)
     differs = {part.name: part for part in near.differs if part.name not in _UNSAID}

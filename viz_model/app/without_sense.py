@@ -6,7 +6,6 @@ import streamlit as st
 
 from viz_model.app import runs, state
 from viz_model.app.page import Page
-from viz_model.config import Patches
 
 ONWARD = {"tokens": "embedding", "batch": "cost", "training_lab": "overview", "mistakes": "ablations"}
 """Where a page leads on to; others lead to the Overview."""
@@ -19,7 +18,7 @@ def draw(page: Page) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if to in page.pages:
             st.page_link(page.pages[to], label=page.t(f"pictures.onward_{to}"), icon=":material/arrow_forward:")
-        others = [name for name, config in runs.offered().items() if not isinstance(config.inputs, Patches)]
+        others = list(runs.readers())
         if page.name == "cross_attention":
             others = [name for name in others if runs.offered()[name].kind == "encoder_decoder"]
         if others:
