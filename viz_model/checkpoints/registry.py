@@ -84,10 +84,10 @@ def tokenizer_of(name: str) -> Tokenizer:
         description = read_json(path / "config.json")
         if "config" in description:
             return _own_tokenizer(path, description, config)
-        tokenizer = tokenizers.from_folder(path, config.n_vocab)
+        tokenizer = _their_tokenizer(path, config)
     else:
         tokenizer = tokenizers.from_gguf(gguf.GgufArchive(path).metadata, path, config.n_vocab)
-    if not isinstance(tokenizer, IdTokenizer):
+    if not isinstance(tokenizer, IdTokenizer | PatchTokenizer):
         tokenizer.name = name
     return tokenizer
 
@@ -125,7 +125,7 @@ def load_folder(folder: Path) -> LanguageModel:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config))
     else:
-        tokenizer = tokenizers.from_folder(folder, config.n_vocab)
+        tokenizer = _their_tokenizer(folder, config)
         model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
     return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
 
@@ -169,6 +169,12 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
             f"{folder / 'config.json'}: weights_of: expected one of {', '.join(bundled)}, got {str(other)[:80]!r}"
         )
     return JoinedArchive(own, SafetensorsArchive(bundled[other]), {row.theirs for row in unchanged(config)})
+
+
+def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
+    if isinstance(config.inputs, Patches):
+        return PatchTokenizer(config.inputs)
+    return tokenizers.from_folder(folder, config.n_vocab)
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
