@@ -60,7 +60,7 @@ def _fitting(levels: Levels, wanted: Patches) -> Levels:
 
 
 def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str, ...], t: Texts) -> None:
-    with st.container(key="frame_sketch", horizontal=True, vertical_alignment="top", gap="small"):
+    with st.container(key="frame_sketch", horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         if patches.is_drawn(lm.config):
             words = ("label", "hint", "reads", "undo", "clear", "examples", "pen", "up", "down")
             data = {

@@ -9,12 +9,14 @@ import numpy as np
 
 from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.scene import Cells, Mark, Rect, Text
+from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
 
 FAINT = 0.4
 """How much of the ink is left where numbers are painted over it."""
 CLASS, PITCH = 40.0, 8.0
 """Pixels that the cell of [CLS] takes beside a picture, and what lies between them."""
+TILE = 20.0
+"""Pixels above a small picture, for its name."""
 
 
 class Painted(NamedTuple):
@@ -109,3 +111,52 @@ def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list
 def across(size: float) -> float:
     """Pixels that a painted picture of that width takes, with [CLS]."""
     return CLASS + PITCH + size
+
+
+class Tile(NamedTuple):
+    """A small picture among others: its name, its values [T], full colour, what a click does, and what is said of it."""
+
+    id: str
+    name: str
+    values: np.ndarray
+    top: float
+    act: Act | None
+    label: str
+    is_chosen: bool
+
+
+def tiles(
+    view: Painted,
+    each: Sequence[Tile],
+    id: str,
+    size: float,
+    columns: int,
+    *,
+    look: Literal["share", "signed"] = "share",
+    beside: bool = True,
+) -> Panel:
+    """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told."""
+    rows, wide = view.grid
+    tall = size * rows / wide
+    marks: list[Mark] = []
+    for n, tile in enumerate(each):
+        x, y = (n % columns) * (size + 14), (n // columns) * (tall + 30)
+        marks += [
+            Text(id=f"{tile.id}.name", text=tile.name, x=x, y=y + 12, bold=tile.is_chosen),
+            ink(f"{tile.id}.ink", view.pixels, x, y + TILE, size, tall, FAINT),
+            Cells(
+                id=tile.id, x=x, y=y + TILE, width=size, height=tall, values=tile.values[1:].reshape(rows, wide),
+                look=look, role="pattern", top=tile.top, opacity=0.8, coarse=True, walk=False, act=tile.act,
+                label=tile.label,
+            ),
+            Rect(
+                id=f"{tile.id}.frame", x=x, y=y + TILE, width=size, height=tall,
+                stroke="accent" if tile.is_chosen else "grid", thick=3 if tile.is_chosen else 1,
+            ),
+        ]  # fmt: skip
+        if beside:
+            said = f"[CLS] {tile.values[0]:.0%}"
+            marks.append(Text(id=f"{tile.id}.class", text=said, x=x + size, y=y + 12, anchor="end", fill="muted"))
+    n_rows = -(-len(each) // columns)
+    width = int(columns * (size + 14))
+    return Panel(id=id, marks=marks, height=n_rows * (tall + 30), min=width, most=width)

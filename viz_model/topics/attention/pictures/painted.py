@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing.cells import COLUMN
-from viz_model.drawing.picture import Painted, across, painted
+from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
 
-LARGE, SMALL, TOP = 300.0, 112.0, 24.0
+LARGE, SMALL, TOP = 250.0, 116.0, 24.0
 """Pixels of the picture of one head, of those of all heads, and above them."""
 
 
@@ -33,21 +33,22 @@ class HeadsView(NamedTuple):
 
 def scene(view: HeadsView, id: str, title: str, head: str, does: Sequence[str], description: str) -> Scene:
     """One head in large, then all of them. Full colour is the largest weight of each head. ``head`` is the word."""
-
-    def panel(name: str, n: int, size: float, is_large: bool) -> Panel:
-        top = float(view.weights[n].max()) or 1.0
-        said = f"{head} {n}"
-        marks: list[Mark] = [
-            Text(id="name", text=said, y=12, bold=True, size=13),
-            Text(id="top", text=f"≤ {top:.0%}", x=across(size), y=12, anchor="end", fill="muted"),
-            *painted(view.of(n), 0, TOP, size, top, selects=is_large),
-        ]
-        height, width = TOP + size * view.grid[0] / view.grid[1] + 6, int(across(size))
-        act = None if is_large else Select(head=n)
-        label = "" if is_large else f"{said}: {does[n]}"
-        return Panel(id=name, marks=marks, height=height, min=width, most=width, act=act, label=label)
-
-    small = [panel(f"head.{n}", n, SMALL, False) for n in range(len(view.weights))]
-    return Scene(id=id, panels=[panel("large", view.head, LARGE, True), *small], title=title, description=description)
-
-
+    own = view.of(view.head)
+    top = float(own.values.max()) or 1.0
+    marks: list[Mark] = [
+        Text(id="name", text=f"{head} {view.head}", y=12, bold=True, size=13),
+        Text(id="top", text=f"≤ {top:.0%}", x=across(LARGE), y=12, anchor="end", fill="muted"),
+        *painted(own, 0, TOP, LARGE, top),
+    ]
+    height, width = TOP + LARGE * view.grid[0] / view.grid[1] + 6, int(across(LARGE))
+    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    each = [
+        Tile(
+            f"head.{n}", f"{head} {n}", weights, float(weights.max()) or 1.0, Select(head=n), f"{head} {n}: {does[n]}",
+            n == view.head,
+        )
+        for n, weights in enumerate(view.weights)
+    ]  # fmt: skip
+    is_few = len(each) <= 4
+    every = tiles(own, each, "heads", SMALL if is_few else SMALL * 0.7, 2 if is_few else 3, beside=is_few)
+    return Scene(id=id, panels=[large, every], title=title, description=description)

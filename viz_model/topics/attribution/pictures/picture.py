@@ -6,32 +6,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz_model.drawing.picture import Painted, across, painted
-from viz_model.drawing.scene import Cells, Mark, Panel, Scene, Select, Text
+from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
+from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Scene, Select, Text
 
-LARGE, SMALL, TOP, CELL = 300.0, 84.0, 24.0, 62.0
+LARGE, SMALL, TOP, CELL = 250.0, 78.0, 24.0, 62.0
 """Pixels of the picture of the class that is asked about, of those of all classes, above them, and of a head's cell."""
+MOST = 12
+"""Classes that are shown small."""
 
 
 def patches(
     view: Painted, every: np.ndarray, labels: Sequence[str], asked: int, id: str, title: str, said: str
 ) -> Scene:
-    """The asked class in large, then all classes small, on one colour scale. ``every`` [Y, T] are their values."""
+    """The asked class in large, then all classes small, on one colour scale; a click picks one. ``every`` is [Y, T]."""
     top = float(np.nanmax(np.abs(every))) or 1.0
-    panels = []
-    for n in (asked, *range(len(labels))):
-        is_large = not panels
-        size = LARGE if is_large else SMALL
-        name = said.replace("#", labels[n]) if is_large else labels[n]
-        marks: list[Mark] = [
-            Text(id="name", text=name, y=12, bold=True, fill="accent" if n == asked and not is_large else "ink"),
-            *painted(view._replace(values=every[n]), 0, TOP, size, top, look="signed", selects=is_large),
-        ]
-        width = int(across(size))
-        key = "large" if is_large else f"class.{n}"
-        height = TOP + size * view.grid[0] / view.grid[1] + 6
-        panels.append(Panel(id=key, marks=marks, height=height, min=width, most=width))
-    return Scene(id=id, panels=panels, title=title)
+    name = said.replace("#", labels[asked])
+    marks: list[Mark] = [
+        Text(id="name", text=name, y=12, bold=True, size=13),
+        *painted(view._replace(values=every[asked]), 0, TOP, LARGE, top, look="signed"),
+    ]
+    width, height = int(across(LARGE)), TOP + LARGE * view.grid[0] / view.grid[1] + 6
+    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    shown = range(len(labels)) if len(labels) <= MOST else np.argsort(-np.nanmax(np.abs(every), 1))[:MOST].tolist()
+    each = [
+        Tile(f"class.{n}", labels[n], every[n], top, Pick(n), said.replace("#", labels[n]), n == asked) for n in shown
+    ]
+    every_class = tiles(view, each, "classes", SMALL, 3, look="signed", beside=False)
+    return Scene(id=id, panels=[large, every_class], title=title)
 
 
 def heads(lost: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scene:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, patches, runs
+from viz_model.app import elements, patches, runs, state
 from viz_model.app.cache import cached
 from viz_model.app.elements import Option, Worked
 from viz_model.app.page import Page
@@ -81,9 +82,13 @@ def section(given: Asked) -> None:
         wrap=True,
     )
     st.subheader(page.words("class_title", **given.facts), anchor=False)
+
+    def pick(asked: Any) -> None:
+        state.update(**state.choose(page.name, (CLASS, int(asked))))
+
     picture, see = elements.split()
     with picture:
-        elements.picture(page, _drawn, "patches", by=("token",))
+        elements.picture(page, _drawn, "patches", by=("token",), on_pick=pick)
     with see:
         elements.see(page, "see_patches", **given.facts)
 
