@@ -56,6 +56,8 @@ class Visitor:
         self.errors: list[str] = []
         self._tabs: set[str] = set()
         self._folds: set[str] = set()
+        self._inside: dict[str, str] = {}
+        self._parts: dict[tuple[int, ...], str] = {}
         self._sent = 0
         self.is_counted = False
         self.ran: tuple[str, ...] = ()
@@ -142,11 +144,17 @@ class Visitor:
         self._sent += 1
         return self.pick("frame_selection", {**chosen, "seq": self._sent}, "selected")
 
+    def rest(self) -> float:
+        """Do nothing for a moment."""
+        return self.pick("frame_rest", True, "rested")
+
     def pick(self, key: str, picked: object, event: str = "picked") -> float:
         """What a component says when something in it is clicked."""
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
-        state.id = f"$$STREAMLIT_INTERNAL_KEY_{self._element('bidi_component', key).id}__events"
+        asked = self._element("bidi_component", key)
+        state.id = f"$$STREAMLIT_INTERNAL_KEY_{asked.id}__events"
+        message.rerun_script.fragment_id = self._inside.get(asked.id, "")
         state.json_trigger_value = json.dumps([{"event": event, "value": picked}])
         return self._timed(message)
 
@@ -226,12 +234,17 @@ class Visitor:
                 if message.delta.add_block.expandable.id:
                     self._folds.add(message.delta.add_block.expandable.id)
                 if message.delta.WhichOneof("type") == "new_element":
-                    drawn[tuple(message.metadata.delta_path)] = message.delta.new_element
+                    element = message.delta.new_element
+                    place = tuple(message.metadata.delta_path)
+                    drawn[place], self._parts[place] = element, message.delta.fragment_id
+                    if element.WhichOneof("type") == "bidi_component":
+                        self._inside[element.bidi_component.id] = message.delta.fragment_id
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                     self.errors.append("the page does not compile")
-                # A part alone replaces what stands in its places.
-                self.elements = {**self.elements, **drawn} if self.ran else drawn
+                # A part alone replaces what it had drawn before.
+                stay = {place: e for place, e in self.elements.items() if self._parts[place] not in self.ran}
+                self.elements = {**stay, **drawn} if self.ran else drawn
                 self._note_exceptions(drawn.values())
                 return
 

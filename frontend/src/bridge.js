@@ -1,8 +1,6 @@
 // Between the selection and the server; also what belongs to the document and not to a picture.
 import { store } from "./store.js"
 
-const REST = 250 // ms after which there is time to draw ahead
-
 export function bridge(root, header, arrays, tell) {
   document.documentElement.lang = header.language
   store.bridge(header, selection => tell("selected", selection))
@@ -14,12 +12,8 @@ export function bridge(root, header, arrays, tell) {
   }
   addEventListener("popstate", back)
   const stop = header.sizes ? walking(header.sizes) : () => {}
-  const resting = header.wants ? setTimeout(() => tell("rested", header.seq), REST) : 0
-  const unsubscribe = store.subscribe(() => clearTimeout(resting))
   return () => {
-    unsubscribe()
     stop()
-    clearTimeout(resting)
     removeEventListener("popstate", back)
   }
 }

@@ -1,6 +1,7 @@
 // What stands over and under a picture: its heading, a note, and its legend, each name beside marks that look as what
 // it names.
 import { write } from "./marks.js"
+import { store } from "./store.js"
 import { measure } from "./cases.js"
 import { linesOf } from "./writing.js"
 
@@ -8,7 +9,7 @@ const [WIDE, HIGH] = [28, 14]
 
 export function keys(made, colours) {
   const { at, header, over, below } = made
-  const entries = at(header.keys) ?? [], heading = at(header.heading), note = at(header.note)
+  const entries = at(header.keys) ?? [], heading = at(header.heading), note = header.chooses ? chosen(made) : at(header.note)
   const now = JSON.stringify([entries, heading, note])
   if (now === made.keyed && colours === made.keyColours) return
   Object.assign(made, { keyed: now, keyColours: colours })
@@ -23,7 +24,16 @@ export function keys(made, colours) {
   for (const { name, marks } of entries) list.append(entry(name, marks, at, colours))
   const under = at(header.keys_at) === "below"
   over.replaceChildren(...(heading ? [line("heading", heading)] : []), ...(entries.length && !under ? [list] : []))
-  below.replaceChildren(...(entries.length && under ? [list] : []), ...(note ? [line("note", note)] : []))
+  below.replaceChildren(...(entries.length && under ? [list] : []), ...(note ? [line(header.chooses ? "note chosen" : "note", note)] : []))
+}
+
+// Of a picture in which one chooses: what is said of the mark that is chosen.
+function chosen({ at, header }) {
+  const isChosen = mark => {
+    const wanted = Object.entries(at(mark.act)?.select ?? {})
+    return wanted.length && wanted.every(([name, n]) => store.selection[name] === n)
+  }
+  return at(header.panels.flatMap(panel => panel.marks).find(isChosen)?.label)
 }
 
 function entry(name, marks, at, colours) {

@@ -50,6 +50,10 @@ function spell(element, { words, align, set }) {
     if (element.textContent !== (words ?? "") || element.firstElementChild) element.textContent = words ?? ""
     return
   }
+  // Writing of several parts is made anew only where it differs.
+  const now = JSON.stringify([words, align, set["font-size"], set.x])
+  if (element.spelled === now && element.firstElementChild) return
+  element.spelled = now
   const made = words.flatMap((line, n) => line.map(([text, bold, fill], i) => {
     const part = document.createElementNS(element.namespaceURI, "tspan")
     part.textContent = text

@@ -12,6 +12,8 @@ import { palette, watched } from "./theme.js"
 
 const MOVE = 250 // ms from the old values to the new, unless the picture says otherwise
 const SVG = "http://www.w3.org/2000/svg"
+export const scenes = new Set() // the roots of all that stand on the page
+export const CHANGED = "viz-scene" // what the document hears when there is another
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 
 export function scene(root, header, arrays, tell) {
@@ -32,7 +34,10 @@ export function scene(root, header, arrays, tell) {
     if (made.panels.some(panel => panel.box.clientWidth !== panel.width)) draw(made, false)
   })
   observer.observe(root)
+  scenes.add(root)
+  document.dispatchEvent(new Event(CHANGED))
   return () => {
+    scenes.delete(root)
     unsubscribe()
     unwatch()
     observer.disconnect()
@@ -59,7 +64,8 @@ function build(root, id) {
 }
 
 // Everything as it is for what is selected now; what the server has yet to send stays as it was. A film says which of
-// its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn.
+// its frames it is at, how long it takes to get there, and how many times as tall the stage is as it was drawn; by a
+// projector a picture is as tall as the screen has room for, and shows a part of its panels where all are too many.
 export function draw(made, moves, isMeasured = true) {
   const now = caseOf(made.header, { ...store.selection, frame: made.root.frame })
   made.flow.toggleAttribute("data-waiting", now === undefined)
@@ -71,7 +77,8 @@ export function draw(made, moves, isMeasured = true) {
   made.flow.setAttribute("aria-description", at(header.description))
   const colours = palette(header)
   keys(made, colours)
-  const present = made.panels.filter(panel => at(panel.data.present ?? true))
+  const all = made.panels.filter(panel => at(panel.data.present ?? true))
+  const part = all.filter(panel => made.root.panels?.includes(panel.data.id)), present = part.length ? part : all
   for (const panel of made.panels) panel.box.style.display = present.includes(panel) ? "" : "none"
   // All widths before anything is written: what is written in between would have the page laid out again.
   const asks = isMeasured || present.some(panel => !panel.width) || made.present?.length !== present.length

@@ -10,7 +10,6 @@ from app_driver import open_page, pictures, tell
 from socket_visitor import Visitor, server
 
 from viz_model.app import runs
-from viz_model.app.texts import Texts
 
 SENTENCE = "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
@@ -34,28 +33,23 @@ CHANGES = {"head": 3, "layer": 2, "token": 4}
 )
 def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field: str) -> None:
     value = CHANGES[field]
-    with Visitor(app, page, QUERY) as visitor:
+    with Visitor(app, page, {**QUERY, "layer": "1", "head": "1", "token": "2"}) as visitor:
         visitor.open()
         assert not visitor.ran
         visitor.select(**{field: value})
-        assert visitor.ran and not visitor.errors
+        assert len(visitor.ran) == 1 and not visitor.errors
         assert parse_qs(visitor.query)[field] == [str(value)]
         assert parse_qs(visitor.query)["text"] == [SENTENCE]
-        shown, address = visitor.pictures(), parse_qs(visitor.query)
+        shown, said, address = visitor.pictures(), words(visitor), parse_qs(visitor.query)
     with Visitor(app, page, {name: values[0] for name, values in address.items()}) as fresh:
         fresh.open()
-        assert shown == fresh.pictures()
+        assert shown == fresh.pictures() and said == words(fresh)
 
 
-@pytest.mark.server
-def test_a_head_that_is_picked_in_the_picture_is_named_in_the_sidebar(app: str) -> None:
-    with Visitor(app, "attention", {**QUERY, "layer": "0"}) as visitor:
-        visitor.open()
-        visitor.select(head=5)
-        assert visitor.ran and parse_qs(visitor.query)["head"] == ["5"]
-        said = [e.markdown.body for e in visitor.elements.values() if e.WhichOneof("type") == "markdown"]
-        name = Texts("en")("common.head_name", layer=0, head=5, does="")
-        assert any(body.startswith(name) for body in said)
+def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
+    """What is written on the page and beside it, by place."""
+    shown = {place: getattr(e, e.WhichOneof("type")) for place, e in visitor.elements.items() if place[0] < 2}
+    return {place: element.body for place, element in shown.items() if hasattr(element, "body")}
 
 
 @pytest.mark.server

@@ -1,4 +1,4 @@
-"""By a projector a page shows its first picture alone, with its sentence; the rest comes back with one click."""
+"""By a projector a page shows what stands open on it, one picture at a time; the rest comes back with one click."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGES = [page for pages in SECTIONS.values() for page in pages]
 
 
 @pytest.mark.parametrize("page", ["attention", "block"])
-def test_a_page_is_its_first_picture_and_back(page: str) -> None:
+def test_a_page_is_its_open_pictures_and_back(page: str) -> None:
     app = open_page(page, {"model": "story-pre-ln", "lang": "en", "text": "The cat sat", "view": "present"})
     assert app.query_params["view"] == "present" and app.get("bidi_component")
     assert not app.tabs and not app.expander and not app.sidebar.selectbox

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 import torch
-from app_driver import open_page, tell
+from app_driver import open_page, pictures, tell
 from streamlit.testing.v1 import AppTest
 from tiers import some
 from tiny_models import language_model, tiny_config
@@ -68,6 +68,18 @@ def files(app: AppTest) -> list[str]:
     """The labels of the files that a menu offers."""
     protos = [button.proto for button in app.get("download_button")]
     return [proto.label for proto in protos if "-saving." in proto.id]
+
+
+def test_all_heads_at_once_have_the_menu_in_large(menus: Menus) -> None:
+    app = open_page("attention", CHOSEN)
+    small = pictures(app)["sidebar_heads"].header
+    assert "menu" not in small.get("words", {}) and small["chooses"]
+    app.button(key="sidebar.heads_large").click().run()
+    assert pictures(app)["sidebar_heads_large"].header["words"]["menu"]
+    tell(app, "sidebar_heads_large", "menu", {"frame": 0})
+    (saved,) = menus
+    assert len(list(lines(saved.scene))) == 4 * 6 * 3 * 3 and len(saved.heads) == 4 and saved.layer is None
+    assert values(ran(saved.code)[1]) == values(saved.scene)
 
 
 def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:

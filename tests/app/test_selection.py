@@ -12,7 +12,7 @@ from viz_model.app import pictures as ahead
 
 TEXT = "The cat sat on the mat"
 QUERY = {"model": "story-pre-ln", "text": TEXT, "lang": "en", "layer": "1", "head": "2", "token": "3"}
-KEY = "frame_selection"
+KEY, RESTS = "frame_selection", "frame_rest"
 
 
 @pytest.fixture
@@ -104,10 +104,10 @@ def test_what_the_run_does_not_have_is_put_right_in_the_browser(app: AppTest) ->
 
 def test_a_visitor_who_rests_has_the_neighbours_drawn(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_SECONDS", 60.0)
-    assert bridge(app)["wants"] and all(len(picture.cases) == 1 for picture in pictures(app).values())
-    tell(app, KEY, "rested", 0)
+    assert mounts(app)[RESTS]["wants"] and all(len(picture.cases) == 1 for picture in pictures(app).values())
+    tell(app, RESTS, "rested", True)
     found = pictures(app)
-    assert shown(app) == (1, 2, 3) and not bridge(app)["wants"]
+    assert shown(app) == (1, 2, 3) and not mounts(app)[RESTS]["wants"]
     trace_layers, heads, tokens = 4, 6, 6
     assert set(found["attention.grid"].cases) == {(layer,) for layer in range(trace_layers)}
     everywhere = set(found["attention.head"].cases)
@@ -117,6 +117,6 @@ def test_a_visitor_who_rests_has_the_neighbours_drawn(app: AppTest, monkeypatch:
     tell(app, KEY, "selected", {"head": 4, "seq": 1})
     again = pictures(app)
     assert {key: picture.header for key, picture in again.items()} == {key: p.header for key, p in found.items()}
-    assert bridge(app)["wants"], "its own neighbours are still to be drawn"
-    tell(app, KEY, "rested", 1)
+    assert mounts(app)[RESTS]["wants"], "its own neighbours are still to be drawn"
+    tell(app, RESTS, "rested", True)
     assert shown(app) == (1, 4, 3) and (1, 4, 0) in pictures(app)["attention.head"].cases

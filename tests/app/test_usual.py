@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from app_driver import open_page
+from app_driver import mounts, open_page, pictures
 
 import viz_model as vm
 from viz_model.app import runs, usual
@@ -42,7 +42,10 @@ def test_a_part_that_the_model_lacks_is_not_asked_for() -> None:
 def test_the_address_says_only_what_was_chosen(page: str) -> None:
     app, free = open_page(page, {"model": MODEL, "text": CAT}), place()
     assert "layer" not in app.query_params and "head" not in app.query_params
-    assert any(part.value.startswith(f"Layer {free.layer} · head {free.head}:") for part in app.sidebar.markdown)
+    heads = pictures(app)["sidebar_heads"]
+    assert heads.header["chooses"]  # under it stands what is said of the one that the bridge selects
+    assert heads.mark(f"{free.layer}.{free.head}")["label"].startswith(f"Layer {free.layer} · head {free.head}:")
+    assert {name: mounts(app)["frame_selection"][name] for name in free._fields} == free._asdict()
     (why,) = [part for part in app.caption if "chosen by the app" in part.value]
     n_heads = vm.load(MODEL).config.n_heads
     trace = runs.trace(RUN)
@@ -54,3 +57,18 @@ def test_the_address_says_only_what_was_chosen(page: str) -> None:
     assert f"{second:.2f}" in why.help
     chosen = open_page(page, {"model": MODEL, "text": CAT, "layer": "0", "head": "1"})
     assert not any("chosen by the app" in part.value for part in chosen.caption)
+
+
+@pytest.mark.parametrize(("model", "to"), [("translate-2017", "fr"), ("translate-2017", "zh"), ("translate-t5", "fr")])
+def test_a_translation_is_asked_about_where_it_reads_a_word(model: str, to: str) -> None:
+    text = "The cat is sleeping on the chair."
+    run = runs.RunKey(model, text, target=runs.greedy_target(model, text, to), to=to)
+    trace = runs.trace(run).at("decoder")
+    view = ViewState(model=model, to=to)
+    token = usual.token(run, view, "decoder")
+    rows = sum(trace[f"blocks.{layer}.cross.pattern"].mean(0) for layer in range(trace.n_layers)) / trace.n_layers
+    read = trace.at("encoder").tokens[int(rows[token].argmax())]
+    assert read.text.strip().isalpha() and any(map(str.isalpha, trace.tokens[token].text))
+    # Of a target that was typed, as of any other text, the end.
+    assert usual.token(run, ViewState(model=model, to=to, target="x"), "decoder") == len(trace) - 1
+    assert usual.token(RUN, ViewState(model=MODEL), "decoder") == len(runs.trace(RUN)) - 1

@@ -103,6 +103,7 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
           const seen = []
           for (const head of [0, 1, 2, 4, 5, 0, 1, 2, 4, 5]) {
             find(head).click()
+            seen.push(String(window.__all('.chosen')[0].textContent.startsWith(`Layer 1 · head ${head}: `)))
             await new Promise(done => setTimeout(done, 60))
             seen.push(find(head).getAttribute('aria-pressed'))
           }

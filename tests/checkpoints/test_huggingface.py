@@ -64,9 +64,10 @@ REFERENCES = {
     "mixtral": Reference("MixtralForCausalLM"),
     "olmoe": Reference("OlmoeForCausalLM"),
     "qwen3_moe": Reference("Qwen3MoeForCausalLM", {"num_hidden_layers": 3, "mlp_only_layers": [1]}),
+    "vit": Reference("ViTForImageClassification"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
-ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE = OTHERS
+ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, VIT = OTHERS
 
 Tensors = dict[str, Tensor]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -47,16 +47,15 @@ _PAGES = {
 }
 
 
-def offer(trace: vm.Trace, token: int, t: Texts) -> None:
-    """A way to ask without a mouse: for the run that the page shows, and its selected position."""
+def offer(first: Callable[[], Cell], t: Texts) -> None:
+    """A way to ask without a mouse, for what ``first`` says when it is taken."""
     st.button(
         t("derivation.ask"),
         key="derivation.ask",
         help=t("derivation.ask_help"),
         icon=":material/account_tree:",
         width="stretch",
-        on_click=ask,
-        args=(first(trace, token),),
+        on_click=lambda: ask(first()),
     )
 
 

@@ -15,7 +15,7 @@ import streamlit as st
 from viz_model.app import components, pictures, state
 from viz_model.app.page import Page
 
-KEY = "frame_selection"
+KEY, RESTS = "frame_selection", "frame_rest"
 MOST = 100_000
 """Beyond this no layer, head or token is worth reading; what the run has is for the page to say."""
 
@@ -28,7 +28,7 @@ def bridge(page: Page, usual: Mapping[str, int]) -> None:
     Args:
         usual: the layer, head and token of an address that names none.
     """
-    now = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+    now = _now(page)
     known: dict[str, int] = st.session_state.get(_KNOWN, {})
     changed = {name: n for name, n in now.items() if known.get(name) != n}
     if changed:
@@ -38,10 +38,19 @@ def bridge(page: Page, usual: Mapping[str, int]) -> None:
         "seq": st.session_state.get(_READ, 0),
         "initial": dict(usual),
         "language": page.t.language,
-        "wants": pictures.end(),
         "sizes": {"layer": page.trace.n_layers, "head": page.lm.config.n_heads} if page.view.present else None,
     }
-    components.bridge(header, key=KEY, on_select=_selected, on_rest=_rested)
+    components.bridge(header, key=KEY, on_select=_selected)
+
+
+def rest(page: Page) -> None:
+    """Have the browser tell when the visitor rests, where pictures lack neighbours; after all of them."""
+    seen = [n for name, n in _now(page).items() if name not in page.without]
+    components.rest(pictures.end(), [*page.run_key, page.name, *seen], key=RESTS, on_rest=_rested)
+
+
+def _now(page: Page) -> dict[str, int]:
+    return {"layer": page.view.layer, "head": page.view.head, "token": page.token}
 
 
 def _selected(told: object) -> None:
@@ -52,7 +61,7 @@ def _selected(told: object) -> None:
     st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
     if _is_index(told.get("seq")):
         st.session_state[_READ] = told["seq"]
-    state.update(**changes)
+    state.update(within=state.BODY, **changes)
 
 
 def _rested(_: object) -> None:

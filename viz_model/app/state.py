@@ -43,20 +43,19 @@ _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices"
 _PARTS, _ABSENT, _OPENED_BY = "view.parts", "view.absent", "view.opened_by"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE = (
-    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "bridge")
+BODY, TOKENS, PLACE, LINK, ASK, DRAWER, REST = (
+    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "rest")
 )
-"""The parts of a page that run alone: its own content; the sentence's tokens; layer and head, link and question in the
-sidebar; the derivation; what the browser is told of the selection."""
+"""The parts of a page that run alone: its own content; the sentence's tokens; all heads, link and question in the
+sidebar; the derivation; whether the browser is to tell when the visitor rests."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
     BODY: frozenset({"layer", "head", "token", "choices"}),
     TOKENS: frozenset({"token"}),
-    PLACE: frozenset({"layer", "head"}),
-    ASK: frozenset({"token"}),
+    LINK: frozenset({"layer", "head", "token", "choices", "cell"}),
     DRAWER: frozenset({"cell"}),
 }
-"""The fields of the view that each part shows; the link shows all. Other fields belong to the whole page."""
+"""The fields of the view that each part shows. Other fields belong to the whole page."""
 _NARROW = frozenset().union(*SHOWN_BY.values())
 
 
@@ -372,7 +371,7 @@ def update(*, within: str | None = None, **changes: Any) -> None:
     """Change the view and run the parts of the page that show it; for widget callbacks, as the last thing they do.
 
     Args:
-        within: the fragment that alone shows the choices of the page that change.
+        within: the fragment in which the widget stands, which alone shows the choices of the page that change.
     """
     before = current()
     put(**changes)
@@ -380,13 +379,14 @@ def update(*, within: str | None = None, **changes: Any) -> None:
     if within is not None and changed <= {"choices"}:
         run_alone(within)
     elif changed:
-        run_again(changed)
+        run_again(changed, within)
 
 
-def run_again(changed: Collection[str] | None = None) -> None:
+def run_again(changed: Collection[str] | None = None, within: str | None = None) -> None:
     """Have those parts of the page run that depend on ``changed`` fields; by default all. Ends the callback.
 
-    Without this, Streamlit runs the part in which the widget stands.
+    Without this, Streamlit runs the part in which the widget stands. Where that, ``within``, is all that is needed, it
+    is left to do so: asked for from here, it would be a second run, and the browser goes through the page for each.
     """
     if not has_browser():
         return
@@ -397,7 +397,10 @@ def run_again(changed: Collection[str] | None = None) -> None:
     if without.issuperset(changed):
         wanted.remove(BODY)
     absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
-    st.rerun([*(part for part in wanted if part not in absent), LINK])
+    # Every part writes the address; the link does nothing else where it shows none.
+    parts = [part for part in wanted if part not in absent] or [LINK]
+    if parts != [within]:
+        st.rerun(parts)
 
 
 def run_alone(*fragments: str) -> None:

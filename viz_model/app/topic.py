@@ -39,6 +39,7 @@ from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.config import ModelConfig, Patches, Side
+from viz_model.runs.derivation import Cell
 
 C = TypeVar("C")
 
@@ -114,25 +115,26 @@ class Layout(Generic[C]):
     def doors(self) -> tuple[Door[C], ...]:
         return tuple(section for section in self.sections if isinstance(section, Door))
 
-    @property
-    def first(self) -> Callable[[C], None]:
-        """The section that a projector shows."""
-        return next(section for section in self.sections if not isinstance(section, Door))
-
     def draw(self, page: Page) -> None:
-        given = self.of(page)
         if page.view.present:
-            self.first(given)
+            share.slides(page.t(f"common.page_{page.name}"), page.t)
+            with st.container(key="present_slides"):
+                self._open(self.of(page))
             return
-        for section in self.sections:
-            if not isinstance(section, Door):
-                section(given)
+        given = self.of(page)
+        self._open(given)
         with st.container(gap="xsmall"):
             self._doors(page, given)
         if self.question is not None:
             self.question(given)
         elif self.tabs is not None:
             elements.question(page)
+
+    def _open(self, given: C) -> None:
+        """What everybody meets first."""
+        for section in self.sections:
+            if not isinstance(section, Door):
+                section(given)
 
     def _doors(self, page: Page, given: C) -> None:
         """All of them, one close to the other."""
@@ -289,7 +291,12 @@ def show(topic: Topic) -> None:
         state.PLACE: (slots.place, _place),
         state.ASK: (slots.ask, _ask),
     }
-    state.has_parts(topic.without, absent=[part for part, (place, _) in parts.items() if place is None])
+    absent = {part for part, (place, _) in parts.items() if place is None}
+    if max(len(run.at(side)) for side in run.config.sides) <= sentence.MOST_CHIPS:
+        absent.add(state.TOKENS)  # the browser marks the chosen one of all
+    if not frame.is_bare():
+        absent.add(state.LINK)
+    state.has_parts(topic.without, absent)
     for place, draw in parts.values():
         if place is not None:
             with place:
@@ -328,8 +335,11 @@ def _place(opened: _Opened) -> None:
 
 @st.fragment(key=state.ASK)
 def _ask(opened: _Opened) -> None:
-    page = _now(opened)
-    derivation.offer(page.trace, page.token, page.t)
+    def first() -> Cell:
+        page = _now(opened)
+        return derivation.first(page.trace, page.token)
+
+    derivation.offer(first, opened.t)
 
 
 @st.fragment(key=state.BODY)
@@ -341,13 +351,14 @@ def _body(opened: _Opened) -> None:
         own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
         interventions.banner(page.run_key, own_token, t)
     derivation.watch(page.name, view, trace, t)
-    if not opened.topic.is_bare:
+    if not (opened.topic.is_bare or view.present):
         _head(opened, page)
     pictures.begin()
     opened.topic.draw(page)
     if not opened.topic.is_bare and view.lesson is None and not view.present:
         onward.neighbours(page)
-    _bridge(opened)
+    selection.bridge(page, _usual(opened, page))
+    _rest(opened)
 
 
 def _head(opened: _Opened, page: Page) -> None:
@@ -359,19 +370,17 @@ def _head(opened: _Opened, page: Page) -> None:
             return
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-        if not ({"layer", "head"} <= page.without or page.view.present):
+        if not {"layer", "head"} <= page.without:
             usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
         frame.back(page.name, opened.pages)
     lent.mark(t)
-    if not page.view.present:
-        elements.see(page, "lead")
+    elements.see(page, "lead")
 
 
-@st.fragment(key=state.BRIDGE)
-def _bridge(opened: _Opened) -> None:
+@st.fragment(key=state.REST)
+def _rest(opened: _Opened) -> None:
     """After the pictures; alone where some were added to a page that stood there."""
-    page = _now(opened)
-    selection.bridge(page, _usual(opened, page))
+    selection.rest(_now(opened))
 
 
 def _now(opened: _Opened) -> Page:
@@ -381,7 +390,7 @@ def _now(opened: _Opened) -> Page:
     fitted = state.fit(state.current(), lm.config, opened.example, tuple(lm.tokenizer.languages))
     side = fitted.stack(lm.config)
     trace = run.at(side)
-    token = _asked_about(trace, fitted) if fitted.token is None else min(fitted.token, len(trace) - 1)
+    token = usual.token(opened.run_key, fitted, side) if fitted.token is None else min(fitted.token, len(trace) - 1)
     layer, head = _place_of(opened, fitted, side, token)
     view = state.shown(fitted, layer=layer, head=head)
     if trace.model is not lm.model:  # an edit has taken a part out of it
@@ -402,22 +411,6 @@ def _place_of(opened: _Opened, view: ViewState, side: Side, token: int) -> usual
 
 def _usual(opened: _Opened, page: Page) -> dict[str, int]:
     """What is looked at where an address names nothing."""
-    nowhere, token = replace(state.current(), layer=None, head=None), _asked_about(page.trace, page.view)
-    return {**_place_of(opened, nowhere, page.trace.stack.side, token)._asdict(), "token": token}
-
-
-def _asked_about(trace: vm.Trace, view: ViewState) -> int:
-    """The position to tell of where none was chosen: a mask that was typed, or else the last one of the text.
-
-    After the text an encoder may read control tokens. A target that the model said by itself
-    ends where nothing more is to be said: of that, the last one with a letter.
-    """
-    if isinstance(trace.config.inputs, Patches):
-        return 0  # [CLS], from which the class is read
-    controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
-    if mask in trace.own_ids:
-        return trace.own_ids.index(mask)
-    written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
-    if trace.prefix and trace.side == "decoder" and view.target is None:
-        written = [i for i in written if any(map(str.isalpha, trace.tokens[i].text))] or written
-    return written[-1] if written else len(trace) - 1
+    nowhere, side = replace(state.current(), layer=None, head=None), page.trace.stack.side
+    token = usual.token(opened.run_key, page.view, side)
+    return {**_place_of(opened, nowhere, side, token)._asdict(), "token": token}

@@ -1,16 +1,18 @@
-"""The layer and head that are shown where nobody has chosen: those that tell most on this sentence."""
+"""The layer, head and token that are shown where nobody has chosen: those that tell most on this sentence."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import streamlit as st
+import torch
 
+import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
-from viz_model.config import Side
+from viz_model.config import Patches, Side
 from viz_model.topics.attention.numbers import telling
 
 
@@ -32,6 +34,43 @@ def place(run: runs.RunKey, view: ViewState, side: Side, part: str) -> Place:
     tells = _tells(run, view, side, part)
     best = max(tells, key=tells.__getitem__)
     return best if view.head is None else Place(best.layer, view.head)
+
+
+def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
+    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture [CLS].
+
+    After the text an encoder may read control tokens. A target that the model said by itself ends where nothing
+    more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
+    """
+    trace = runs.trace(run.plain).at(side)
+    if isinstance(trace.config.inputs, Patches):
+        return 0
+    controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
+    if mask in trace.own_ids:
+        return trace.own_ids.index(mask)
+    written = [i for i, id in enumerate(trace.own_ids) if id not in controls]
+    if trace.prefix and side == "decoder" and view.target is None:
+        written = [i for i in written if _is_word(trace, i)] or written
+        if shares := _of_words(run.plain):
+            return max(written, key=shares.__getitem__)
+    return written[-1] if written else len(trace) - 1
+
+
+@cached()
+def _of_words(run: runs.RunKey) -> tuple[float, ...]:
+    """For each target token the largest weight of a word of the source, on average over all heads."""
+    trace = runs.trace(run).at("decoder")
+    source = trace.at("encoder")
+    words = [i for i in range(len(source)) if _is_word(source, i)]
+    if not words:
+        return ()
+    patterns = [trace[f"blocks.{layer}.cross.pattern"] for layer in telling.layers(trace)]  # each [H, T, S]
+    rows = torch.stack(patterns).mean((0, 1))  # [T, S]
+    return tuple(rows[:, words].max(-1).values.tolist())
+
+
+def _is_word(trace: vm.Trace, token: int) -> bool:
+    return trace.own_ids[token] not in trace.tokenizer.controls and any(map(str.isalpha, trace.tokens[token].text))
 
 
 def mark(run: runs.RunKey, view: ViewState, side: Side, part: str, t: Texts) -> None:

@@ -63,20 +63,16 @@ def picture(
     _module()(key=key, data=scene, **heard)
 
 
-def bridge(
-    header: dict[str, Any],
-    *,
-    key: str,
-    on_select: Callable[[object], None],
-    on_rest: Callable[[object], None],
-) -> None:
+def bridge(header: dict[str, Any], *, key: str, on_select: Callable[[object], None]) -> None:
     """What ties the browser's selection to the view (:mod:`viz_model.app.selection`)."""
-    _module()(
-        key=key,
-        data=framed({"kind": "bridge", **header}),
-        on_selected_change=_callback(key, on_select, "selected"),
-        on_rested_change=_callback(key, on_rest, "rested"),
-    )
+    heard = {"on_selected_change": _callback(key, on_select, "selected")}
+    _module()(key=key, data=framed({"kind": "bridge", **header}), **heard)
+
+
+def rest(wants: bool, shown: Sequence[object], *, key: str, on_rest: Callable[[object], None]) -> None:
+    """Tells once that the visitor rests on what is ``shown``, where the page ``wants`` to know."""
+    heard = {"on_rested_change": _callback(key, on_rest, "rested")}
+    _module()(key=key, data=framed({"kind": "rest", "wants": wants, "shown": list(shown)}), **heard)
 
 
 def ribbon(
@@ -140,6 +136,15 @@ def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> 
 def tree(data: dict[str, Any], *, key: str) -> None:
     """A module tree that folds."""
     _module()(key=key, data=framed({"kind": "tree", **data}))
+
+
+def slides(page: str, words: dict[str, str], *, key: str) -> None:
+    """Has a page that is shown by a projector show its pictures one at a time, each with its sentences.
+
+    ``page`` is what it is called; ``words`` are those of the two buttons, ``back`` and ``on``, of the ``count``
+    between them, and of a page with ``nothing`` to show.
+    """
+    _module()(key=key, data=framed({"kind": "slides", "id": page, "page": page, "words": words}))
 
 
 def reach(*, key: str) -> None:

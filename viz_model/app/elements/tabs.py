@@ -66,7 +66,7 @@ def _folded(page: Page, choice: Choice[bool], label: str, draw: Draw, *, is_alon
 
     def changed() -> None:
         state.put(**state.choose(page.name, (choice, bool(st.session_state[key]))))
-        state.run_alone(part, state.BRIDGE)
+        state.run_alone(part, state.REST)
 
     def draw_open() -> None:
         state.follow(key, page.chosen(choice))

@@ -131,6 +131,7 @@ def encoded(
         "palette": {page: palettes.PALETTES[page] for page in ("light", "dark")},
         "by": list(by),
         "even": first.even,
+        "chooses": first.chooses,
         "cases": {",".join(map(str, case)): n for n, case in enumerate(cases)},
         **_together(of_all, ("title", "description", "words", "heading", "keys", "keys_at", "note")),
         "panels": _merged_by_id([scene["panels"] for scene in of_all]),

@@ -297,7 +297,7 @@ class Scene:
         words: "masked", what is said of a cell without a number.
         heading: written over it.
         keys: its legend; ``keys_at`` says where.
-        note: written under it.
+        note: written under it; where one ``chooses`` among its marks, in its place what is said of the chosen one.
         even: whether the panels are alike and stand in columns; else they flow.
         series: the numbers behind lines and bars, for who asks for numbers; cells hold their own. They are not drawn.
     """
@@ -311,6 +311,7 @@ class Scene:
     keys: Sequence[Key] = ()
     keys_at: Literal["above", "below"] = "above"
     note: str = ""
+    chooses: bool = False
     even: bool = False
     series: Sequence[Series] = ()
 

@@ -42,4 +42,4 @@ def scene(view: Thumbnails, id: str, title: str, name: Callable[[int, int, HeadS
     height = (n_layers * share, TOP + n_layers * across)
     width = int(SIDE + n_heads * most)
     panel = Panel(id="heads", marks=marks, height=height, min=min(200, width), most=width)
-    return Scene(id=id, panels=[panel], title=title)
+    return Scene(id=id, panels=[panel], title=title, chooses=True)

@@ -28,7 +28,7 @@ def section(exercise: Exercise) -> None:
     st.caption(literal(numbers.promise(bug, place)))
     if is_open:
         st.markdown(f"**{words('which')}**")
-    columns = st.columns(2, gap="medium")
+    columns = st.container(key="present_slide_pair").columns(2, gap="medium")
     for letter, column, lines in zip(LETTERS, columns, exercise.ordered(*numbers.sources(bug, place)), strict=True):
         with column:
             st.markdown(f"**{letter}**")
