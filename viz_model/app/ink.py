@@ -24,7 +24,10 @@ def centred(levels: Levels) -> Levels:
     height, width = (max(1, round(share * side)) for side in cut.shape)
     small = np.array(Image.fromarray(cut).resize((width, height), Image.Resampling.LANCZOS))
     weights = small.astype(float)
-    middle = [float((weights.sum(1 - axis) * (np.arange(side) + 0.5)).sum() / weights.sum()) for axis, side in enumerate(small.shape)]
+    middle = [
+        float((weights.sum(1 - axis) * (np.arange(side) + 0.5)).sum() / weights.sum())
+        for axis, side in enumerate(small.shape)
+    ]
     top, left = (
         min(max(0, round(whole / 2 - at)), whole - side)
         for whole, at, side in zip(levels.shape, middle, small.shape, strict=True)

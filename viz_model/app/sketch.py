@@ -1,4 +1,4 @@
-"""The field to draw a picture in, its patches, and the run of it: what a model that reads pictures has for a sentence."""
+"""The field to draw a picture in, its patches, and the run of it: in the place of a sentence."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<
 ``## section`` headings, of this folder or of a topic's. Both are addressed as ``group.key``, so no two
 folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
 LaTeX are left alone. A model that reads pictures has no sentence: what must be said of it in other words stands under
-the same key in the group ``<group>_pictures``. The library speaks English: ``texts/<language>/errors.toml`` has its messages as keys,
-``{name}`` where a value stands.
+the same key in the group ``<group>_pictures``. The library speaks English: ``texts/<language>/errors.toml`` has its
+messages as keys, ``{name}`` where a value stands.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def across(size: float) -> float:
 
 
 class Tile(NamedTuple):
-    """A small picture among others: its name, its values [T], full colour, what a click does, and what is said of it."""
+    """A small picture among others: its name, values [T], full colour, what a click does, what is said of it."""
 
     id: str
     name: str

@@ -124,7 +124,9 @@ def sketch(
     ``on_drawn`` is told the ``pixels``, in base64, and the ``seq`` of the message, while somebody draws.
     """
     _module()(
-        key=key, data=with_bytes({"kind": "sketch", **data}, pictures), on_drawn_change=_callback(key, on_drawn, "drawn")
+        key=key,
+        data=with_bytes({"kind": "sketch", **data}, pictures),
+        on_drawn_change=_callback(key, on_drawn, "drawn"),
     )
 
 

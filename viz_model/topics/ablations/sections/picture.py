@@ -111,7 +111,12 @@ def section(tried: Tried) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         elements.see(page, f"question_{name}", **tried.facts())
-        options = {"label": page.words("guess"), "wrap": True, "help": None, "format_func": lambda guess: page.words(f"changes_{guess}")}
+        options = {
+            "label": page.words("guess"),
+            "wrap": True,
+            "help": None,
+            "format_func": lambda guess: page.words(f"changes_{guess}"),
+        }
         elements.control(page, CHANGES, st.pills, ["same", "other"], **options)
         _buttons(tried)
         if tried.is_tried:

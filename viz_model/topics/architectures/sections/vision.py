@@ -10,9 +10,6 @@ from viz_model.app.topic import Door, Layout, Tabs, itself
 from viz_model.config import Patches
 from viz_model.topics.architectures.numbers import parameters
 
-PUBLISHED = (("ViT-Base", 12, 768, 3072, 12, 86), ("ViT-Large", 24, 1024, 4096, 16, 307), ("ViT-Huge", 32, 1280, 5120, 16, 632))
-"""Layers, width, hidden width, heads and millions of parameters (Dosovitskiy et al. 2021, table 1)."""
-
 
 def section(page: Page) -> None:
     """Which parts are as in a text encoder, and which are not."""
@@ -37,19 +34,12 @@ def sizes(page: Page) -> None:
     counted = parameters.count(page.lm.model)
     total = sum(counted.values())
     rows = [texts.row([page.words("where_part"), page.words("where_n"), "%"]), "|---|---:|---:|"]
-    rows += [
-        texts.row([page.words(f"where_{part}"), f"{n:,}", f"{n / total:.1%}"]) for part, n in counted.items() if n
-    ]
+    rows += [texts.row([page.words(f"where_{part}"), f"{n:,}", f"{n / total:.1%}"]) for part, n in counted.items() if n]
     rows.append(texts.row([page.words("where_total"), f"{total:,}", "100%"]))
     st.markdown("\n".join(rows))
     config = page.lm.config
-    names = ("layers", "width", "hidden", "heads", "parameters")
-    table = [texts.row([page.words("size_model"), *(page.words(f"size_{name}") for name in names)]), "|---|---:|---:|---:|---:|---:|"]
-    own = (config.n_layers, config.d_model, config.d_ffn, config.n_heads)
-    table.append(texts.row([texts.literal(page.view.model), *map(str, own), f"{total / 1e6:.2f} M"]))
-    table += [texts.row([name, *map(str, sizes), f"{millions} M"]) for name, *sizes, millions in PUBLISHED]
-    st.markdown("\n".join(table))
-    elements.see(page, "see_sizes")
+    own = {"layers": config.n_layers, "width": config.d_model, "hidden": config.d_ffn, "heads": config.n_heads}
+    elements.see(page, "see_sizes", model=texts.literal(page.view.model), total=f"{total / 1e6:.2f}", **own)
 
 
 def formula(page: Page) -> None:

@@ -38,4 +38,6 @@ def scene(
         )
         for n in neurons
     ]  # fmt: skip
-    return Scene(id=id, panels=[large, tiles(view, each, "neurons", SMALL, 4, look="signed", beside=False)], title=title)
+    return Scene(
+        id=id, panels=[large, tiles(view, each, "neurons", SMALL, 4, look="signed", beside=False)], title=title
+    )

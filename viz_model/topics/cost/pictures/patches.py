@@ -23,7 +23,9 @@ def scene(cuts: Sequence[Cut], pixels: np.ndarray, own: int, id: str, title: str
         total = cut.counted.total
         cells = round(SIZE * cut.side / max(pixels.shape), 3)
         marks: list[Mark] = [
-            Text(id="name", text=f"{cut.side} × {cut.side}", y=12, bold=True, fill="accent" if cut.side == own else "ink"),
+            Text(
+                id="name", text=f"{cut.side} × {cut.side}", y=12, bold=True, fill="accent" if cut.side == own else "ink"
+            ),
             Text(id="n", text=f"T = {cut.n_positions:,}", y=30, fill="muted"),
             ink("ink", pixels, 0, TOP, SIZE, SIZE),
         ]

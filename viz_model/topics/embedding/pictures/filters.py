@@ -34,7 +34,13 @@ def grid(view: Filtered, id: str, title: str, description: str, name: str, answe
 
 
 def worked(
-    view: Filtered, pixels: np.ndarray, grid: tuple[int, int], patch: int, labels: Mapping[str, str], id: str, title: str
+    view: Filtered,
+    pixels: np.ndarray,
+    grid: tuple[int, int],
+    patch: int,
+    labels: Mapping[str, str],
+    id: str,
+    title: str,
 ) -> Scene:
     """The patch in its picture, the patch, the filter, and their products, whose sum with the bias is the number."""
     rows, columns = grid

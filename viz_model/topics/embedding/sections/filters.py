@@ -18,7 +18,7 @@ from viz_model.topics.embedding.pictures import filters as pictures
 
 
 class Patch(NamedTuple):
-    """A patch, counted from 0, under the chosen filter; where [CLS] is chosen, which has none, the one with most ink."""
+    """A patch, counted from 0, under the chosen filter; where [CLS] is chosen, the one with most ink."""
 
     page: Page
     patch: int
@@ -60,7 +60,10 @@ def section(given: Patch) -> None:
 
 
 def _labels(given: Patch) -> dict[str, str]:
-    return {name: given.page.words(f"worked_{name}", **given.facts) for name in ("picture", "patch", "filter", "product", "value")}
+    return {
+        name: given.page.words(f"worked_{name}", **given.facts)
+        for name in ("picture", "patch", "filter", "product", "value")
+    }
 
 
 def _worked(page: Page) -> Scene:

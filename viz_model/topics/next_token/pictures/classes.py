@@ -69,5 +69,3 @@ def depth(view: Depth, labels: Sequence[str], rows: Sequence[str], id: str, titl
         marks.append(Text(id=f"label.{n}", text=label, x=(share, left * (1 - share)), y=12, anchor="middle", size=14))
     height = TOP + tall * len(rows) + 4
     return Scene(id=id, panels=[Panel(id="depth", marks=marks, height=height, min=300)], title=title)
-
-

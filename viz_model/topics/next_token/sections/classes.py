@@ -61,7 +61,9 @@ def section(given: Said) -> None:
 
 def _drawn(page: Page) -> Scene:
     words = page.words("picture_name"), page.words("classes_name")
-    return pictures.bars(classes(page.trace), patches.pixels(page.trace), "next_token.classes", page.words("classes_alt"), words)
+    return pictures.bars(
+        classes(page.trace), patches.pixels(page.trace), "next_token.classes", page.words("classes_alt"), words
+    )
 
 
 def depth(given: Said) -> None:
@@ -88,7 +90,10 @@ def hand(given: Said) -> None:
     if given.view is None:
         return
     at = (given.view.top,)
-    numbers = [Worked(("next_token.hand_class",), "class.logits", at), Worked(("next_token.hand_class_share",), "class.probs", at)]
+    numbers = [
+        Worked(("next_token.hand_class",), "class.logits", at),
+        Worked(("next_token.hand_class_share",), "class.probs", at),
+    ]
     elements.worked(given.page, numbers, **given.facts)
 
 

@@ -86,9 +86,7 @@ def _picture(view: DrawnView, words: Mapping[str, str]) -> Panel:
     return Panel(id="picture", marks=marks, height=TOP + ROWS + 8, min=int(PICTURE), most=int(PICTURE))
 
 
-def _strip(
-    view: DrawnView, part: str, values: np.ndarray, site: str, page: str, words: Mapping[str, str]
-) -> Panel:
+def _strip(view: DrawnView, part: str, values: np.ndarray, site: str, page: str, words: Mapping[str, str]) -> Panel:
     top = float(np.abs(values).max()) or 1.0
     step = ROWS / len(values)
     cells = Cells(

@@ -75,7 +75,14 @@ def _view(page: Page) -> DrawnView:
 
 
 def formula(page: Page) -> None:
-    shown = ("patches.projected", "embed.out", page.at("resid.mid"), page.at("resid.out"), "class.logits", "class.probs")
+    shown = (
+        "patches.projected",
+        "embed.out",
+        page.at("resid.mid"),
+        page.at("resid.out"),
+        "class.logits",
+        "class.probs",
+    )
     elements.formula(page, *(name for name in shown if name in page.trace))
 
 

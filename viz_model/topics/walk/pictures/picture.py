@@ -12,7 +12,7 @@ from viz_model.topics.embedding.numbers.filters import Filtered
 from viz_model.topics.next_token.numbers.classes import Classes
 
 SIDE, GAP, TOP, HEIGHT, BESIDE = 180.0, 6.0, 30.0, 400.0, 250.0
-"""Pixels of the whole picture, between patches that are apart, above it, of the stage, and where its right half begins."""
+"""Pixels of the whole picture, between patches apart, above it, of the stage, and where its right half begins."""
 STEP, MOST_ROWS, BARS = 21.0, 17, 10
 """Pixels from row to row of vectors, rows at the most, and bars at the most."""
 
@@ -46,7 +46,7 @@ def scene(shot: Shot, title: str) -> Scene:
 
 def whole(view: Patched, apart: float = 0, values: np.ndarray | None = None, ring: int | None = None) -> list[Mark]:
     """The patches in their places, ``apart`` from each other; ``values`` [T] are painted over them and [CLS]."""
-    rows, columns = view.grid
+    columns = view.grid[1]
     side = SIDE / columns
     marks: list[Mark] = []
     top = None if values is None else float(np.abs(values).max()) or 1.0
