@@ -98,7 +98,9 @@ def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
     assert Texts("en", pictures=True)("common.empty") in prose(app)
 
 
-@pytest.mark.parametrize("told", [None, 7, {}, {"seq": 1, "pixels": "!"}, {"seq": "1", "pixels": ""}, {"seq": 3, "pixels": "AAAA"}])
+@pytest.mark.parametrize(
+    "told", [None, 7, {}, {"seq": 1, "pixels": "!"}, {"seq": "1", "pixels": ""}, {"seq": 3, "pixels": "AAAA"}]
+)
 def test_what_is_no_drawing_is_left_alone(told: object) -> None:
     app = open_page("next_token", {"model": MODEL, "lang": "en"})
     before = prose(app)

@@ -41,7 +41,7 @@ def test_a_digit_drawn_with_the_mouse_is_recognised_and_stays_in_the_address(vis
     page.reload()
     page.get_by_text("The model reads a 7").wait_for()
     assert query(page)["drawing"] == drawn
-    page.get_by_role("button", name="Example 2").click()
+    page.get_by_role("button", name="Example 2:").click()
     page.wait_for_function("drawn => new URL(location.href).searchParams.get('drawing') !== drawn", arg=drawn)
     settle(page)
     page.go_back()
@@ -68,7 +68,7 @@ def test_attention_is_painted_over_the_drawing_and_follows_a_patch(visit: Visit)
 
 
 def test_the_keyboard_draws(visit: Visit) -> None:
-    page = visit("/next_token", model=MODEL, lang="en", **NARROW)
+    page = visit("/next_token", model=MODEL, lang="en", options=NARROW)
     page.get_by_role("button", name="Clear").click()
     paper = page.get_by_role("application")
     paper.focus()
