@@ -1,14 +1,15 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
-A score bias with learnt numbers, a norm without mean or deviation, a feed-forward of another activation. They stand
-in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+Two score biases, one of which reads the queries, two norms without mean or deviation (one number by number, one by a
+measure of the vector), a feed-forward of another activation. They stand in the unions of :mod:`viz_model.config` only
+while :func:`installed` holds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest import mock
@@ -23,8 +24,9 @@ from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant
 from viz_model.model import feedforward, norms, ops, positions
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import absolute, log, relu, tanh
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Index, Setting, Value
+from viz_model.values.operations import Sum, absolute, log, relu, sigmoid, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,39 @@ class Logarithmic(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "distance penalty that the query sets"
+
+
+class Asked(positions.Position):
+    """−σ(q·u)·distance, u learnt for each head: how far back a query reads is its own choice."""
+
+    def __init__(self, position: AskedConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
+
+    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
+        at = torch.arange(start, start + q.shape[-2])
+        slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
+        return -slope[..., None] * (torch.arange(n_keys) - at[:, None]).abs()
+
+    @staticmethod
+    def declare_query_bias(
+        position: AskedConfig,
+        at: Scope,
+        q: Value,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), k, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = -sigmoid(Sum(k, q[h, i, k] * u[h, k])) * absolute(j - i)
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class SquashConfig(Variant):
     alpha: float = 0.5
 
@@ -79,6 +114,34 @@ class Squash(norms.Norm):
         gain, shift = at.weight("weight", r"\gamma", d.axis), at.weight("bias", r"\beta", d.axis)
         expression = gain[d] * tanh(alpha[()] * x[index]) + shift[d]
         return at.value("out", index, expression, symbol="n", label="squashed vector", role="norm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedConfig(Variant):
+    eps: float = 1e-3
+
+
+class Sized(norms.Norm):
+    """γ · x / (mean of |x| + ε): it measures the vector, and brings it to no known length."""
+
+    def __init__(self, norm: SizedConfig, width: int) -> None:
+        super().__init__()
+        self.eps = norm.eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", self.weight * x / (x.abs().mean(-1, keepdim=True) + self.eps))
+
+    @staticmethod
+    def declare(norm: SizedConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        *where, d = index
+        gain, eps = at.weight("weight", r"\gamma", d.axis), Setting(r"\varepsilon", norm.eps, "config")
+        scale = at.value(
+            "scale", where, Sum(d, absolute(x[index])) / at.size(d.axis) + eps,
+            symbol=r"\sigma", label="mean size of the vector's numbers", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        expression = gain[d] * (x[index] / scale[*where])
+        return at.value("out", index, expression, symbol="n", label="sized vector", role="norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +177,19 @@ class Squared(feedforward.FeedForward):
 
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
-    """The three of them are members of their unions, as if their lines stood in the package."""
-    classes: dict[type, Any] = {LogarithmicConfig: Logarithmic, SquashConfig: Squash, SquaredConfig: Squared}
+    """All of them are members of their unions, as if their lines stood in the package."""
+    classes: dict[type, Any] = {
+        LogarithmicConfig: Logarithmic,
+        AskedConfig: Asked,
+        SquashConfig: Squash,
+        SizedConfig: Sized,
+        SquaredConfig: Squared,
+    }
     known = config._parameters(ModelConfig)
     wider = {
         **known,
-        "position": known["position"] | LogarithmicConfig,
-        "norm": known["norm"] | SquashConfig,
+        "position": known["position"] | LogarithmicConfig | AskedConfig,
+        "norm": known["norm"] | SquashConfig | SizedConfig,
         "ffn": known["ffn"] | SquaredConfig,
     }
     config.variants.cache_clear()
@@ -137,10 +206,11 @@ def installed() -> Iterator[None]:
 
 def fresh_configs() -> list[ModelConfig]:
     """Configs with the variants, together and each alone, in every kind of model; only where they are installed."""
-    choices: dict[str, Any] = {"position": LogarithmicConfig(), "norm": SquashConfig(), "ffn": SquaredConfig()}
     found = []
     kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
     for n, (kind, norm_at) in enumerate(itertools.product(kinds, ("pre", "post"))):
+        position, norm = (AskedConfig(), SizedConfig()) if n % 2 else (LogarithmicConfig(), SquashConfig())
+        choices: dict[str, Any] = {"position": position, "norm": norm, "ffn": SquaredConfig()}
         alone = list(choices)[n % 3]
         for changes in (choices, {alone: choices[alone]}):
             found.append(

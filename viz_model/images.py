@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 Levels = NDArray[np.uint8]
 
@@ -80,7 +80,7 @@ def read(data: bytes) -> Levels:
                 return _levels(image)
     except PictureError:
         raise
-    except Image.UnidentifiedImageError:
+    except UnidentifiedImageError:
         raise PictureError(f"this is no picture: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from None
     except Exception as error:  # what a damaged file may raise, each format has its own
         raise PictureError(f"the picture cannot be read: {' '.join(str(error).split())[:200]}") from None
@@ -123,7 +123,7 @@ def encode(levels: Levels, *, bits: Literal[4, 8] = 8) -> str:
     flat = levels.reshape(-1)
     if bits == 4:
         nibbles = np.append((flat.astype(int) + 8) // 17, [0] * (flat.size % 2)).astype(np.uint8)
-        flat = nibbles[::2] << 4 | nibbles[1::2]
+        flat = np.asarray(nibbles[::2] << 4 | nibbles[1::2], np.uint8)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(flat.tobytes()) + packer.flush()
     header = bytes((bits | (_COLOUR if colour else 0), height, width))

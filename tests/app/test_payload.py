@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scenes
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
@@ -16,11 +18,14 @@ from tiny_models import random_model, tiny_config
 import viz_model as vm
 from viz_model.app import runs, state
 from viz_model.app.frame import SECTIONS
+from viz_model.app.subject import Subject
+from viz_model.app.texts import Texts
 from viz_model.config import NoHead
 from viz_model.drawing import maps, scene
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
-from viz_model.topics.attention.numbers import views
+from viz_model.topics.attention import figures
+from viz_model.topics.attention.numbers import thumbnails, views
 from viz_model.topics.attention.pictures import grid
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,3 +148,29 @@ def test_the_grid_is_bounded_whatever_the_number_of_heads() -> None:
     drawn = grid.maps(view, "head", lambda _: "broad", str, ("from", "to"))
     sent = scene.encode(maps.scene(drawn, "grid", "title", {"masked": "masked"}))
     assert len(sent) <= MOST_GRID and view.pool > 1
+
+
+def test_all_heads_of_a_deep_model_are_there_at_once_pooled_and_bounded() -> None:
+    """30 × 9 heads at 256 tokens: each can be looked at by what the browser has, in either size of the maps."""
+    lm = long_model(n_layers=30, n_heads=9, d_model=36, d_ffn=16)
+    trace = lm.trace(text_of(lm, 256))
+    subject, view = Subject(trace, 0, 0, 0, Texts("en"), "attention"), thumbnails.of(trace)
+    for most in (figures.LARGE, figures.SMALL):
+        drawn = figures.of_every_layer(subject, view, most)
+        assert isinstance(drawn.picture, scene.Scene)
+        sent = scene.encode(drawn.picture)
+        assert len(sent) <= MOST_GRID
+    marks = [mark for mark in scenes.read(sent).marks() if mark["kind"] == "cells"]
+    chosen = [(mark["act"]["select"]["layer"], mark["act"]["select"]["head"]) for mark in marks]
+    assert chosen == [(layer, head) for layer in range(30) for head in range(9)]
+    named = [mark["label"].partition(":")[0] for mark in marks]
+    assert named == [f"Layer {layer} · head {head}" for layer, head in chosen]
+    # What is sent of a head is its largest weights, each of a square of the pattern.
+    pattern, (layer, head) = trace.head("blocks.7.attn.pattern", 4).numpy(), chosen[7 * 9 + 4]
+    shown = marks[7 * 9 + 4]["values"]
+    assert (layer, head) == (7, 4) and len(trace) == 256 and shown.shape[0] < 48
+    pool = -(-256 // shown.shape[0])
+    squares = np.pad(pattern, (0, pool * shown.shape[0] - 256)).reshape(shown.shape[0], pool, -1, pool).max((1, 3))
+    seen = np.isfinite(shown)
+    assert np.array_equal(seen, np.tril(np.ones_like(seen)))
+    np.testing.assert_allclose(shown[seen], squares[seen], atol=pattern.max() / 127)

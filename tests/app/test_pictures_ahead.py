@@ -30,7 +30,7 @@ def visit(page: str, model: str, selection: dict[str, int]) -> AppTest:
     return open_page(page, {"model": model, "lang": "en", "text": "The cat sat on the mat", **asked})
 
 
-@pytest.mark.parametrize(("page", "model"), some(list(itertools.product(PAGES, MODELS)), 8))
+@pytest.mark.parametrize(("page", "model"), some(list(itertools.product(PAGES, MODELS)), 3))
 def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does one change with what it is said not to depend on."""
     with monkeypatch.context() as patch:

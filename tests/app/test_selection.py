@@ -102,6 +102,7 @@ def test_what_the_run_does_not_have_is_put_right_in_the_browser(app: AppTest) ->
     assert [told[name] for name in ("layer", "head", "token")] == [layer, head, token] and max(layer, head, token) < 99
 
 
+@pytest.mark.full
 def test_a_visitor_who_rests_has_the_neighbours_drawn(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_SECONDS", 60.0)
     assert mounts(app)[RESTS]["wants"] and all(len(picture.cases) == 1 for picture in pictures(app).values())

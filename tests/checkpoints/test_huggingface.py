@@ -72,7 +72,7 @@ ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3
 Tensors = dict[str, Tensor]
 
 
-@pytest.fixture(params=REFERENCES)
+@pytest.fixture(params=[pytest.param(r, marks=[pytest.mark.full] * bool(n % 3)) for n, r in enumerate(REFERENCES)])
 def family_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A small model of each family."""
     REFERENCES[request.param].save(tmp_path)
@@ -1020,6 +1020,7 @@ def test_a_config_of_something_else(tmp_path: Path, reference: Reference, change
     refused(tmp_path, "config.json", field)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("reference", "changes", "part"),
     [

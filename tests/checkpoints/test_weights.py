@@ -158,6 +158,7 @@ def test_the_vocabulary_must_be_the_tokenizers(tmp_path: Path) -> None:
     refused(write(tmp_path / "small", random_model(tiny_config())), "config.json", "101", "story-8k", "8192")
 
 
+@pytest.mark.full
 def test_a_config_larger_than_its_weights_costs_no_memory(folder: Path) -> None:
     # Within the limits of a config, and 300 GB if it were built.
     change_config(folder, n_layers=512, d_model=2**12, n_heads=2**4, n_kv_heads=2**4, d_head=2**8, d_ffn=2**14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import itertools
 import json
@@ -20,6 +21,9 @@ from viz_model.drawing.scene import points as along
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name
 
 RNG = np.random.default_rng(0)
+
+
+KINDS: dict[str, type[Cells | Rect | Text]] = {"cells": Cells, "rect": Rect, "text": Text}
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -94,9 +98,11 @@ def test_every_case_is_what_would_be_sent_of_it_alone() -> None:
             )  # fmt: skip
             assert shown.keys() == expected.keys()
             for name, fields in expected.items():
-                assert shown[name].keys() == fields.keys(), name
-                for key, value in fields.items():
-                    np.testing.assert_array_equal(shown[name][key], value, err_msg=f"{name}.{key}")
+                assert fields.keys() <= shown[name].keys(), name
+                usual = {field.name: field.default for field in dataclasses.fields(KINDS[fields["kind"]])}
+                for key, value in shown[name].items():
+                    wanted = fields.get(key, usual.get(key))
+                    np.testing.assert_array_equal(value, wanted, err_msg=f"{name}.{key}")
 
 
 def test_marks_of_two_kinds_may_have_one_name() -> None:
@@ -105,6 +111,17 @@ def test_marks_of_two_kinds_may_have_one_name() -> None:
     )
     assert [sent.mark("mark", case)["kind"] for case in sent.cases.values()] == ["rect", "path"]
     assert all(isinstance(mark["kind"], str) for mark in sent.header["panels"][0]["marks"])
+
+
+def test_what_one_case_has_by_default_is_written_where_another_has_it_otherwise() -> None:
+    drawn: dict[Case, Scene] = {
+        (0,): scene(Text(id="note", text="7.7%"), Text(id="plain", text="same")),
+        (1,): scene(Text(id="note", text="7.7%", fill="muted", anchor="end"), Text(id="plain", text="same")),
+    }
+    _, sent = of(drawn, (0,))
+    note = raw(sent)["note"]
+    assert note["fill"] == {"case": ["ink", "muted"]} and note["anchor"] == {"case": ["start", "end"]}
+    assert "fill" not in raw(sent)["plain"]
 
 
 def test_equal_arrays_are_one_wherever_they_stand() -> None:

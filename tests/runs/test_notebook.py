@@ -17,6 +17,7 @@ import pytest
 import torch
 from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
+from tiers import some
 from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
 
 import viz_model as vm
@@ -199,7 +200,7 @@ def test_changed_runs_are_refused() -> None:
         snippets(run_both(lm), 2)
 
 
-@pytest.mark.parametrize("name", bundled_models.NAMES)
+@pytest.mark.parametrize("name", some(bundled_models.NAMES, 3))
 def test_the_bundled_models(name: str) -> None:
     lm = vm.load(name)
     trace = bundled_models.example(lm)

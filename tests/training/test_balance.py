@@ -75,6 +75,7 @@ def test_what_cannot_be_cut_is_refused(changes: dict[str, object], message: str)
 SMALL = {"ffn": Experts(n_experts=4, top_k=2, d_expert=8)}
 
 
+@pytest.mark.full
 def test_training_reports_the_balance_and_mends_it() -> None:
     """From a router that sends everything to two experts."""
     means = []

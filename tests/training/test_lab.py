@@ -180,6 +180,7 @@ def test_the_level_of_frequencies_is_their_entropy(finished: Experiment) -> None
     )
 
 
+@pytest.mark.full
 def test_deep_post_ln_without_warm_up_starves_its_first_block() -> None:
     deep = dataclasses.replace(TINY, n_layers=12, warmup=False, peak_rate=0.01)
     ratios = {}

@@ -139,7 +139,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("data"))
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.full) for kind in KINDS[1:])])
 def published(
     request: pytest.FixtureRequest, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Recipe, Batches, Path, Path]:
@@ -370,6 +370,7 @@ def test_help(run_command: Callable[..., int], capsys: pytest.CaptureFixture[str
     assert said.err == ""
 
 
+@pytest.mark.full
 def test_the_command_trains_publishes_and_measures(
     data: Path,
     tmp_path: Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.texts import Texts, literal
+from viz_model.app.texts import Texts, labels, literal
 from viz_model.checkpoints import registry
 from viz_model.config import ClassHead, Patches
 from viz_model.topics.architectures.numbers import architectures
@@ -65,7 +65,14 @@ def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     for implied, by in (("hidden", "ffn"), ("tied", "head")):  # a gated layer is narrower; no head, no table for it
         if by in differs:
             differs.pop(implied, None)
-    parts = [t(f"models.{n}_{part.said}", **part.values) for n, part in differs.items() if n not in _SIZES]
+    parts = [_told(part, t) for n, part in differs.items() if n not in _SIZES]
     parts += [t("models.sizes")] if _SIZES & differs.keys() else []
     other = literal(runs.label(near.name))
     return t("models.like" if parts else "models.same", does=said, other=other, parts=t("models.comma").join(parts))
+
+
+def _told(part: architectures.Part, t: Texts) -> str:
+    """A part in words, or its label where no text speaks of it."""
+    key = f"{part.name}_{part.said}"
+    is_told = key in labels(t.language, "models") or not part.label
+    return t(f"models.{key}", **part.values) if is_told else part.label

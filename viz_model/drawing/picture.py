@@ -27,7 +27,7 @@ class Painted(NamedTuple):
         values: float32 [T]; NaN where there is none.
         grid: rows and columns of patches.
         names: of the positions, for what is said of them.
-        site: of the values, and ``index`` where they stand in it, with COLUMN for the position; "" where
+        site: of the values, and ``place`` where they stand in it, with COLUMN for the position; "" where
             they are no value of the run.
         chosen: the position that is ringed, if one is.
     """
@@ -37,7 +37,7 @@ class Painted(NamedTuple):
     grid: tuple[int, int]
     names: Sequence[str]
     site: str = ""
-    index: Index = (COLUMN,)
+    place: Index = (COLUMN,)
     chosen: int | None = None
 
 
@@ -77,7 +77,7 @@ def painted(
             look=look, role=role, top=top,
             columns=tuple(names),
             labels=tuple(f"{name}: {view.values[n]:.3f}" for name, n in zip(names, positions, strict=True)),
-            where=Where(view.site, view.index, columns=tuple(positions)) if view.site else None,
+            where=Where(view.site, view.place, columns=tuple(positions)) if view.site else None,
             choose="column" if selects else None,
             first=positions.start,
             walk=selects,
@@ -103,8 +103,8 @@ def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list
         marks.append(Rect(id=f"{id}ring", x=x, y=y, width=CLASS, height=tall, stroke="accent", thick=3))
     elif view.chosen is not None:
         row, column = divmod(view.chosen - 1, columns)
-        ring = {"x": left + column * wide, "y": y + row * tall, "width": wide, "height": tall}
-        marks.append(Rect(id=f"{id}ring", stroke="accent", thick=3, **ring))
+        x, y = left + column * wide, y + row * tall
+        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=wide, height=tall, stroke="accent", thick=3))
     return marks
 
 

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
-from viz_model.model.positions import Position
+from viz_model.model.positions import Position, rotates
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
@@ -179,10 +179,6 @@ class CrossAttention(Attention):
         if given.source.padding is not None:
             visible = masks.padding(x.shape[-2], given.source.padding)[:, None]
         return self.mix(q, k, v, ops.additive(visible), tap)
-
-
-def rotates(position: Position) -> bool:
-    return type(position).rotate is not Position.rotate
 
 
 def _heads(layer: nn.Linear, x: Tensor, width: int, head: int | None) -> Tensor:

@@ -147,6 +147,10 @@ def kind(norm: config.Norm) -> type[Norm]:
             assert_never(norm)
 
 
+COMPARED: dict[type[Norm], type[Norm]] = {LayerNorm: RMSNorm, RMSNorm: LayerNorm}
+"""The two that bring a vector to the length √D, each with the other: they differ by the mean alone."""
+
+
 def build(norm: config.Norm, width: int) -> Norm:
     return kind(norm)(norm, width)
 

@@ -53,9 +53,9 @@ class Position(nn.Module):
         return None
 
     def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor | None:
-        """[.., Tq, Tk], to be added to the scores, where it depends on the queries [.., Tq, K] too; None for nothing.
+        """[.., H, Tq, Tk], to be added to the scores, where it depends on the queries too; None for nothing.
 
-        The queries are those of positions start …; ``scale`` is what the scores are multiplied by.
+        The queries [.., H, Tq, K] are those of positions start …; ``scale`` is what the scores are multiplied by.
         """
         return None
 
@@ -80,6 +80,16 @@ class Position(nn.Module):
     ) -> Value | None:
         """Declare ``bias`` where it depends on the queries ``q`` too; ``scaled`` is what becomes of a product."""
         return None
+
+
+def rotates(position: Position) -> bool:
+    """Whether a scheme turns queries and keys."""
+    return type(position).rotate is not Position.rotate
+
+
+def asks(position: Position) -> bool:
+    """Whether what a scheme adds to the scores depends on the queries."""
+    return type(position).query_bias is not Position.query_bias
 
 
 class Sinusoidal(Position):

@@ -19,6 +19,7 @@ from torch import Tensor
 from viz_model.config import ClassHead, ModelConfig, NormAt, Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
+from viz_model.model.positions import asks
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs import display, recompute
@@ -467,8 +468,10 @@ class Trace:
         bias = None if is_cross else scheme.bias(n_queries, n_keys)
         if bias is not None:
             bias = bias[heads, rows]
-        elif not is_cross:
-            bias = scheme.query_bias(q, rows.start or 0, n_keys, attention.scale)
+        elif not is_cross and asks(scheme):
+            every = q if head is None else self._queries_and_keys(at, None, rows)[0]
+            bias = scheme.query_bias(every, rows.start or 0, n_keys, attention.scale)
+            bias = bias if bias is None else bias[heads]
         is_causal = stack.side == "decoder" and not is_cross and not stack.layers[layer].window
         if which == "pattern" and is_causal and stack.side not in self.visible and bias is None and rows == slice(None):
             return ops.causal_pattern(q, k, attention.scale)

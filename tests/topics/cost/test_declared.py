@@ -58,7 +58,8 @@ def by_sizes(config: ModelConfig, side: Side, n: int, n_source: int) -> Multipli
     head = n * (d * config.n_vocab + (d * d if type(config.head).__name__ == "MaskedHead" else 0))
     return Multiplications(
         projections=depth * n * 2 * d * k * (h + g),
-        scores=(depth + asked) * n * n * h * k,
+        scores=depth * n * n * h * k,
+        position=asked * n * n * h * k,
         mixing=depth * n * n * h * k,
         cross=depth * across if len(config.sides) > 1 and is_last else 0,
         ffn=n * d * sum(_columns(ffn, config.d_ffn) for ffn in ffns),

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, name
+from tiers import name, turns
 from tiny_models import language_model, tiny_config, variants
 
 import viz_model as vm
@@ -50,7 +50,7 @@ def measure(app: AppTest) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize(("config", "lang"), crossed(CONFIGS, ["en", "zh"]), ids=name)
+@pytest.mark.parametrize(("config", "lang"), turns(CONFIGS, ["en", "zh"]), ids=name)
 def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
     lm = language_model(config)
     app = opened(lm, lang=lang, layer="1")

@@ -13,6 +13,7 @@ import tiers
 import torch
 from app_driver import figures, open_page, run_code
 from streamlit.testing.v1 import AppTest
+from tiers import name, some
 from tiny_models import describe, language_model, random_model, tiny_config, variants
 
 import viz_model as vm
@@ -124,7 +125,7 @@ def test_the_encoder_s_side_shows_what_the_decoder_says_last(visit: Visit) -> No
     run_snippet(app)
 
 
-@pytest.mark.parametrize("config", [c for c in KINDS if c.kind != "encoder"], ids=describe)
+@pytest.mark.parametrize("config", some([c for c in KINDS if c.kind != "encoder"], 2), ids=name)
 def test_what_is_drawn_continues_the_right_text(config: ModelConfig, visit: Visit) -> None:
     lm = ids_model(config)
     is_target = config.kind == "encoder_decoder"

@@ -9,7 +9,8 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page
 from streamlit.testing.v1 import AppTest
-from tiny_models import describe, language_model, tiny_config
+from tiers import crossed, name
+from tiny_models import language_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import texts
@@ -45,8 +46,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.subheader, *app.caption, *app.info))
 
 
-@pytest.mark.parametrize("config", KINDS, ids=describe)
-@pytest.mark.parametrize("lang", texts.LANGUAGES)
+@pytest.mark.parametrize(("config", "lang"), crossed(KINDS, list(texts.LANGUAGES)), ids=name)
 def test_the_cache_grows_with_every_drawn_token(
     config: ModelConfig, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

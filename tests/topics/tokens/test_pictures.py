@@ -90,6 +90,7 @@ def test_every_token_has_room_for_its_label(text: str) -> None:
             assert view.width[start:stop].sum() >= columns(token.label)
 
 
+@pytest.mark.full
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_can_be_drawn(text: str) -> None:
     view = cuts(text, selected=0)

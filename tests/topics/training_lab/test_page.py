@@ -96,6 +96,7 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     assert all(f"{loss:.3g}" in name for loss, name in zip(losses, told["names_of_columns"][1:], strict=True))
 
 
+@pytest.mark.full
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
     app = train(open_lab(n_layers=2))
     course, norms = (numbers.of(run_of(app).experiment).facts() for numbers in (Course, Gradients))
@@ -133,6 +134,7 @@ def test_settings_stand_in_the_address() -> None:
     assert run_of(train(open_lab(norm_at="post", dropout=0.15))).settings.dropout == 0.15
 
 
+@pytest.mark.full
 def test_a_full_server_says_so_and_lets_one_try_again(monkeypatch: pytest.MonkeyPatch, server: Jobs) -> None:
     monkeypatch.setattr(jobs, "SERVER", Jobs(0))
     app = click(open_lab(), "start")
@@ -150,6 +152,7 @@ def test_a_run_can_be_stopped_and_stays_on_the_screen() -> None:
     assert "Stopped after" in said(app) and app.button(key="training_lab.stop").disabled
 
 
+@pytest.mark.full
 def test_training_again_stops_what_was_going_on(server: Jobs) -> None:
     app = click(open_lab(steps=600), "start")
     first = run_of(app).job
@@ -158,6 +161,7 @@ def test_training_again_stops_what_was_going_on(server: Jobs) -> None:
     assert run_of(app).job is not first and server.n_running <= 1
 
 
+@pytest.mark.full
 def test_training_that_breaks_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(run: Any) -> Iterator[None]:
         raise TrainingError("step 0: the loss is nan")
@@ -177,6 +181,7 @@ def test_another_error_is_not_blamed_on_the_visitor(monkeypatch: pytest.MonkeyPa
     assert "fault of this app" in train(open_lab()).error[0].value
 
 
+@pytest.mark.full
 def test_a_kept_model_is_there_on_every_page_for_this_visitor_alone() -> None:
     app = click(train(open_lab(norm_at="post")), "keep_trained")
     (name,) = runs_kept(app)
@@ -207,6 +212,7 @@ def test_of_kept_models_the_newest_stay() -> None:
     assert "1:" not in offered(app)[-1] + offered(app)[-2]
 
 
+@pytest.mark.full
 def test_the_untrained_one_is_the_model_of_step_0() -> None:
     app = click(train(open_lab()), "keep_untrained")
     kept = app.session_state[runs._KEPT][runs_kept(app)[0]].lm

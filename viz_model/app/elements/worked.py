@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+import viz_model as vm
 from viz_model.app.cell_names import written
 from viz_model.app.derivation import lines, painted
 from viz_model.app.every_term import LARGEST, every_term
@@ -22,21 +23,22 @@ class Worked(NamedTuple):
     at: tuple[int, ...]
 
 
-def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:
+def worked(page: Page, numbers: Sequence[Worked], /, *, trace: vm.Trace | None = None, **values: object) -> None:
     """The numbers in order, each redone in double precision as the drawer does it (:mod:`viz_model.app.derivation`).
 
-    ``values`` fill the places of the prose.
+    ``values`` fill the places of the prose. They are of the page's run, unless ``trace`` is another.
     """
+    trace = page.trace if trace is None else trace
     for n, number in enumerate(numbers, start=1):
-        found = derive(page.trace, number.site, number.at)
+        found = derive(trace, number.site, number.at)
         prose = " ".join(page.t.prose(key, **values) for key in number.words)
         said = [f"**{n}.** {prose}"]
         for k, step in enumerate(found.steps):
-            shown = painted(step, page.trace, found.role if step is found.steps[-1] else None)
+            shown = painted(step, trace, found.role if step is found.steps[-1] else None)
             said.append(f"$$\n{lines(shown, factors=True)}\n$$")
             if shown.terms is not None and len(shown.terms) > LARGEST:
                 st.markdown("\n\n".join(said))
-                every_term(page.text_key, k, shown, found.cell, page.trace, page.t)
+                every_term(page.text_key, k, shown, found.cell, trace, page.t)
                 said = []
         end = "end_wrong" if not found.agrees else "end_exact" if found.difference == 0 else "end"
         facts = {name: written(getattr(found, name), 5) for name in ("result", "value")}

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import struct
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,14 @@ _KINDS = {
 _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
 """Fields that the browser reads without asking whether they are there."""
+
+_DEFAULTS: dict[str | None, dict[str, Any]] = {
+    kind: {
+        field.name: field.default for field in dataclasses.fields(mark) if isinstance(field.default, str | int | float)
+    }
+    for mark, kind in _KINDS.items()
+}
+"""What a mark has that is sent without a field: to be written where other versions of it have the field."""
 
 Case = tuple[int, ...]
 """A selection: an index for each dimension that a picture differs with."""
@@ -140,11 +149,15 @@ def encoded(
     return framed(header, arrays)
 
 
-def _together(versions: Sequence[Mapping[str, Any] | None], names: Sequence[str]) -> dict[str, Any]:
-    """The fields of a thing: one value where all versions agree, else all of them; None where a version has none."""
+def _together(
+    versions: Sequence[Mapping[str, Any] | None],
+    names: Sequence[str],
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The fields of a thing: one value where all versions agree, else all of them; None where there is no version."""
     made: dict[str, Any] = {}
     for name in names:
-        values = [None if version is None else version.get(name) for version in versions]
+        values = [None if version is None else version.get(name, defaults.get(name)) for version in versions]
         known = [value for value, version in zip(values, versions, strict=True) if version is not None]
         is_same = all(value == known[0] for value in known)
         value = known[0] if is_same else {"case": values}
@@ -163,7 +176,7 @@ def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
     for key in dict.fromkeys(key for things in by_id for key in things):
         those = [things.get(key) for things in by_id]
         fields = dict.fromkeys(field for thing in those if thing is not None for field in thing)
-        made = _together(those, [field for field in fields if field != "marks"])
+        made = _together(those, [field for field in fields if field != "marks"], _DEFAULTS.get(key[1], {}))
         if "marks" in fields:
             made["marks"] = _merged_by_id([[] if thing is None else thing["marks"] for thing in those])
         if None in those:

@@ -37,10 +37,12 @@ def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
     block = view or views.strips_view(of.trace, of.layer, of.token)
     shown = views.norm_view(of.trace, of.layer, which, of.token)
     labels = {name: of.words(f"norm_{name}") for name in ("0", "near", "values", "axis")}
-    labels |= {n: of.words(of.kind(f"norm_{n}", block.norm)) for n in ("1", "3")}
-    labels["2"] = of.words("norm_2", other=shown.normed.other)
+    labels["3"] = of.words(of.kind("norm_3", block.norm))
+    if other := shown.normed.other:
+        labels |= {"1": of.words(f"norm_1_{block.norm}"), "2": of.words("norm_2", other=other)}
     call = of.call("norms", layer=of.layer, token=of.token, which=which)
-    return Drawn(norm.draw_norm(shown, labels), of.words("norm_alt"), shown, tuple(shown.statistics), call)
+    alt = of.words("norm_alt" if other else "norm_alt_other")
+    return Drawn(norm.draw_norm(shown, labels), alt, shown, shown.sites, call)
 
 
 def strongest(of: Subject, view: NeuronsView | None = None) -> Drawn:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
 
@@ -27,8 +27,8 @@ class HeadsView(NamedTuple):
     token: int
 
     def of(self, head: int) -> Painted:
-        index = (head, self.token, COLUMN)
-        return Painted(self.pixels, self.weights[head], self.grid, self.names, self.site, index, self.token)
+        place: Index = (head, self.token, COLUMN)
+        return Painted(self.pixels, self.weights[head], self.grid, self.names, self.site, place, self.token)
 
 
 def scene(view: HeadsView, id: str, title: str, head: str, does: Sequence[str], description: str) -> Scene:

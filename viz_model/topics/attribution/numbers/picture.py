@@ -24,7 +24,7 @@ class Worth(NamedTuple):
 
 
 def blanked(picture: Levels, patches: Patches, n: int) -> Levels:
-    """A picture [H, W] or [H, W, C] with one patch, counted from 0, at the level of its edge: blank, where it is ink."""
+    """A picture [H, W] or [H, W, C] with one patch, counted from 0, at the level of its edge: blank."""
     row, column = divmod(n, patches.columns)
     height, width = picture.shape[0] // patches.rows, picture.shape[1] // patches.columns
     found = picture.copy()

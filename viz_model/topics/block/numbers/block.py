@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from viz_model.model import sites
+from viz_model.model import norms, sites
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import parameters
@@ -82,8 +82,8 @@ def has_norms(trace: Trace) -> bool:
 
 
 def sets_length(trace: Trace) -> bool:
-    """Whether the norms measure how long a vector is, and bring it to another length."""
-    return has_norms(trace) and "blocks.0.attn.norm.scale" in trace
+    """Whether the norms bring every vector to the length √D, before their weights."""
+    return has_norms(trace) and norms.kind(trace.config.norm) in norms.COMPARED
 
 
 def put_together(trace: Trace) -> str:
@@ -153,11 +153,11 @@ class Normed(NamedTuple):
 
     ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
     γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
-    or √(mean of squares + ε). Of a norm that measures nothing, and takes each number by itself, there is no
-    ``mean``, ``scale``, ``standard`` and ``instead``.
+    or √(mean of squares + ε).
 
-    ``instead`` is what the other of those two norms would make of the same vector with gain 1 and
-    shift 0. No part of the model computes it: it is here to compare with.
+    ``instead`` is what ``other``, the norm that it is compared with, would make of the same vector with gain 1
+    and shift 0. No part of the model computes it. A norm of another kind (:data:`viz_model.model.norms.COMPARED`)
+    has none of ``mean``, ``scale``, ``standard``, ``instead`` and ``other``.
 
     ``learnt`` are its weights of one number a dimension, by their letters.
     """
@@ -170,6 +170,7 @@ class Normed(NamedTuple):
     scale: float | None
     standard: np.ndarray | None
     instead: np.ndarray | None
+    other: str | None
 
     @property
     def gain(self) -> np.ndarray | None:
@@ -179,37 +180,35 @@ class Normed(NamedTuple):
     def shift(self) -> np.ndarray | None:
         return self.learnt.get("β")
 
-    @property
-    def other(self) -> str:
-        """The norm that ``instead`` is of."""
-        return "LayerNorm" if self.mean is None else "RMSNorm"
-
 
 _LETTERS_OF = {r"\gamma": "γ", r"\beta": "β"}
 
 
 def normed(trace: Trace, norm: str, token: int) -> Normed:
     """The norm ``norm``, like ``blocks.0.attn.norm``, on one token."""
-    before, out = trace.norm_input(norm, token).numpy(), trace.site(f"{norm}.out")
+    x, out = trace.norm_input(norm, token), trace.site(f"{norm}.out")
+    chosen = trace.config.norm
+    other = norms.COMPARED.get(norms.kind(chosen))
+    measured = ("mean", "scale") if other else ()
     mean, scale = (
-        trace.row(f"{norm}.{name}", token).item() if f"{norm}.{name}" in trace else None for name in ("mean", "scale")
+        trace.row(f"{norm}.{name}", token).item() if name in measured and f"{norm}.{name}" in trace else None
+        for name in ("mean", "scale")
     )
     learnt = {
         _LETTERS_OF.get(weight.symbol, weight.symbol): trace.model.get_parameter(weight.name).detach().numpy()
         for weight in out.weights
         if weight.axes == ("D",)
     }
-    offset, eps = before.mean() if mean is None else 0.0, getattr(trace.config.norm, "eps", 0.0)
-    centred = before - offset
     return Normed(
         name=norm_name(trace),
-        before=before,
+        before=x.numpy(),
         after=trace.row(f"{norm}.out", token).numpy(),
         learnt=learnt,
         mean=mean,
         scale=scale,
-        standard=None if scale is None else (before - (mean or 0.0)) / scale,
-        instead=None if scale is None else centred / np.sqrt(np.square(centred).mean() + eps),
+        standard=None if scale is None else (x.numpy() - (mean or 0.0)) / scale,
+        instead=None if other is None else other(chosen, len(x))(x).detach().numpy(),
+        other=None if other is None else other.__name__,
     )
 
 

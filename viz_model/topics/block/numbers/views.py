@@ -66,7 +66,8 @@ def norm_view(trace: Trace, layer: int, sublayer: str, token: int) -> NormView:
         reaches = [max(reaches)] * len(found)
     edges = tuple(np.linspace(-reach, reach, BINS + 1) for reach in reaches)
     counts = tuple(np.histogram(values, own)[0] for values, own in zip(found, edges, strict=True))
-    return NormView(site, reads, normed, edges, counts)
+    sites = tuple(name for name in trace.sites if name.startswith(f"{site}."))
+    return NormView(site, sites, reads, normed, edges, counts)
 
 
 def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:

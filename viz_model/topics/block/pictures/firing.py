@@ -23,7 +23,7 @@ def scene(
     """
     values = acts[:, chosen]
     top = float(np.abs(values).max()) or 1.0
-    own = view._replace(values=values, index=(COLUMN, chosen))
+    own = view._replace(values=values, place=(COLUMN, chosen))
     marks: list[Mark] = [
         Text(id="name", text=name.replace("#", str(chosen)), y=12, bold=True, size=13),
         Text(id="top", text=f"≤ {top:.2f}", x=across(LARGE), y=12, anchor="end", fill="muted"),

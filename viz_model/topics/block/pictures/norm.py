@@ -20,13 +20,14 @@ class NormView(NamedTuple):
     """A norm on one token: its values, and how often they fall into each of the bins.
 
     The four ``counts`` [N] are of the vector before, standardised, as the other norm would make it,
-    and after; of a norm that measures nothing the first and the last alone. Their ``edges`` [N + 1] are
+    and after; of a norm that is compared with none the first and the last alone. Their ``edges`` [N + 1] are
     the same for all, unless one of them would shrink to a few bins so; then only the second and the
     third, which are there to be compared, have them in common.
-    ``reads`` names the step that the norm reads.
+    ``sites`` are what the norm measures and what it makes; ``reads`` names the step that it reads.
     """
 
     site: str
+    sites: tuple[str, ...]
     reads: str
     normed: analysis.Normed
     edges: tuple[np.ndarray, ...]
@@ -39,17 +40,11 @@ class NormView(NamedTuple):
 
     @property
     def reached(self) -> tuple[float, float, float]:
-        """Mean, deviation and root mean square of the standardised vector; NaN of a norm that measures nothing."""
+        """Mean, deviation and root mean square of the standardised vector; NaN where there is none."""
         standard = self.normed.standard
         if standard is None:
             return math.nan, math.nan, math.nan
         return float(standard.mean()), float(standard.std()), float(np.sqrt(np.square(standard).mean()))
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """The sites that this norm has: an RMSNorm measures no mean."""
-        measured = {"mean": self.normed.mean, "scale": self.normed.scale, "out": 0.0}
-        return tuple(f"{self.site}.{part}" for part, value in measured.items() if value is not None)
 
     def facts(self) -> dict[str, str]:
         """What tells the two norms apart on this vector, for prose.
@@ -67,7 +62,7 @@ class NormView(NamedTuple):
             "share": f"{mean**2 / rms**2 if rms else 0.0:.2%}",
             "cosine": f"{deviation / rms if rms else 1.0:.4f}",
             "own": self.normed.name,
-            "other": self.normed.other,
+            "other": self.normed.other or "",
         }
 
 
@@ -133,29 +128,3 @@ def draw_parameters(view: NormView, dimension: int, axis: str) -> sheet.Sheet:
     axes.across(figure, axis, range=[-0.5, len(view.normed.before) - 0.5], at=(len(learnt), 1))
     figure.update_layout(bargap=0)
     return theme.finished(figure, height=60 + 120 * len(learnt), fixed=False)
-
-
-def norm_by_hand(view: NormView, dimension: int) -> dict[str, str]:
-    """The norm of one value, for prose: its two lines of LaTeX, and the statistics they use."""
-    norm = view.normed
-    value, after = theme.signed(norm.before[dimension]), f"{norm.after[dimension]:.4f}"
-    told = {"dimension": str(dimension), "d_model": str(len(norm.before))}
-    if norm.scale is None or norm.standard is None or norm.gain is None:
-        return {**told, "before": value, "after": after}
-    scale, standard, gain = f"{norm.scale:.4f}", norm.standard[dimension], theme.signed(norm.gain[dimension])
-    if norm.mean is None or norm.shift is None:
-        first = rf"\dfrac{{x}}{{\sigma}} = \dfrac{{{value}}}{{{scale}}} = {standard:.4f}"
-        second = rf"\gamma \cdot {theme.signed(standard)} = {gain} \cdot {theme.signed(standard)} = {after}"
-        measured = rf"\sigma = {scale}"
-    else:
-        mean, shift = theme.signed(norm.mean), theme.signed(norm.shift[dimension])
-        first = rf"\dfrac{{x - \mu}}{{\sigma}} = \dfrac{{{value} - {mean}}}{{{scale}}} = {standard:.4f}"
-        second = rf"\gamma \cdot {theme.signed(standard)} + \beta"
-        second += rf" = {gain} \cdot {theme.signed(standard)} + {shift} = {after}"
-        measured = rf"\mu = {norm.mean:.4f},\; \sigma = {scale}"
-    return {
-        **told,
-        "measured": measured,
-        "standardised": first,
-        "scaled": second,
-    }

@@ -65,9 +65,9 @@ def section(block: OneBlock) -> None:
                 page.words(page.kind("parameters", vectors.norm)),
                 by=("layer",),
             )
-        if page.kind("norm_1", vectors.norm) == "norm_1_other":
+        if view.normed.other is None:
             elements.see(page, "norm_other", formula=page.trace.site(f"{view.site}.out").formula, **facts)
         else:
             elements.see(page, "both_norms", **facts, **view.facts())
         elements.see(page, "why_norm", **facts)
-    elements.source(page, *view.statistics)
+    elements.source(page, *view.sites)

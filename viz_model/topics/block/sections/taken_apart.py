@@ -10,7 +10,7 @@ from viz_model.app.page import Page
 from viz_model.drawing import theme
 from viz_model.drawing.writing import percent
 from viz_model.topics.block.numbers import views
-from viz_model.topics.block.pictures import norm, strips
+from viz_model.topics.block.pictures import strips
 from viz_model.topics.block.sections.depth import lengths_of
 from viz_model.topics.block.sections.norm import norm_of
 from viz_model.topics.block.sections.one_block import OneBlock
@@ -27,14 +27,19 @@ def formula(block: OneBlock) -> None:
 def hand(block: OneBlock) -> None:
     page, vectors, dimension = block.page, block.vectors, block.dimension
     if vectors.has_norms:
-        view = norm_of(block)
-        elements.see(
+        facts = {"token": page.token_name(), "norm": vectors.norm, "dimension": dimension}
+        elements.see(page, "hand_norm", **facts)
+        axes = {site: page.trace.site(site).axes for site in norm_of(block).sites}
+        elements.worked(
             page,
-            page.kind("hand", vectors.norm),
-            token=page.token_name(),
-            norm=vectors.norm,
-            formula=page.trace.site(f"{view.site}.out").formula,
-            **norm.norm_by_hand(view, dimension),
+            [
+                elements.Worked(("block.hand_normed",), site, (page.token, dimension))
+                if own[-1] == "D"
+                else elements.Worked(("block.hand_measured",), site, (page.token, 0))
+                for site, own in axes.items()
+            ],
+            **facts,
+            d_model=len(block.vectors.matrix[0]),
         )
     sums = strips.sums_by_hand(vectors, dimension)
     elements.see(page, f"hand_sums_{block.of_sums}", dimension=dimension, sums=sums)

@@ -48,9 +48,9 @@ def by_hand(config: ModelConfig, side: Side, layer: int, length: int) -> dict[st
         "cells": n * n,
         "one": n * n * k,
         "scores": n * n * k * h,
-        "pairs": here.pairs,
+        "pairs": here.scores + here.mixing,
         "ffn": here.ffn,
-        "twice": twice.pairs,
+        "twice": twice.scores + twice.mixing,
         "twice_ffn": twice.ffn,
     }
     return {"m": _per_table(config, one), **{name: _plain(value) for name, value in numbers.items()}}

@@ -24,6 +24,8 @@ class Multiplications(NamedTuple):
 
     projections: int
     scores: int
+    position: int
+    """What a scheme multiplies for each pair, such as a query with the vector of a distance."""
     mixing: int
     cross: int
     ffn: int
@@ -31,8 +33,8 @@ class Multiplications(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """What grows with the square of the length: scores and mixing."""
-        return self.scores + self.mixing
+        """What grows with the square of the length: scores, with what position adds to them, and mixing."""
+        return self.scores + self.position + self.mixing
 
     @property
     def total(self) -> int:
@@ -50,7 +52,9 @@ def group(site: Site) -> str:
         return "head"
     if step == "z":
         return "mixing"
-    return "scores" if {"Tq", "Tk"} <= set(site.axes) else "projections"
+    if {"Tq", "Tk"} <= set(site.axes):
+        return "scores" if step == "scores" else "position"
+    return "projections"
 
 
 @functools.lru_cache(maxsize=64)

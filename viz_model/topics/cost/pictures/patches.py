@@ -29,7 +29,7 @@ def scene(cuts: Sequence[Cut], pixels: np.ndarray, own: int, id: str, title: str
             Text(id="n", text=f"T = {cut.n_positions:,}", y=30, fill="muted"),
             ink("ink", pixels, 0, TOP, SIZE, SIZE),
         ]
-        steps = int(round(SIZE / cells)) if cells * 3 < SIZE * 3 else 1
+        steps = round(SIZE / cells)
         for n in range(1, steps):
             marks += [
                 Rect(id=f"down.{n}", x=n * cells, y=TOP, width=0.6, height=SIZE, fill="grid"),

@@ -1,4 +1,4 @@
-"""What the pictures of this page show of its runs, and one step worked out by hand."""
+"""What the pictures of this page show of its runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from viz_model.drawing import theme
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import block
 from viz_model.topics.norm_placement.numbers.last_norm import LastNorm
@@ -51,39 +50,3 @@ def last_norm_view(trace: Trace, found: LastNorm, token: int) -> LastNormView:
     """Of the token that is looked at, with the names of its first choices."""
     ids = [] if found.top is None else found.top[:, token].tolist()
     return LastNormView.of(found, token, [trace.tokenizer.token(id).label for id in ids])
-
-
-def by_hand(traces: Mapping[str, Trace], layer: int, token: int) -> dict[str, dict[str, str]]:
-    """One residual step of the attention sub-layer in dimension 0, as LaTeX, for each model.
-
-    ``norm`` is the norm written out with its result, ``normed`` what was recorded of it; ``sum`` is
-    the addition, ``a`` what attention answers, ``recorded`` the stream after the step.
-    """
-    worked: dict[str, dict[str, str]] = {}
-    at = f"blocks.{layer}."
-    for side, trace in traces.items():
-        norm = block.normed(trace, f"{at}attn.norm", token)
-        entering, a, mid, out = (
-            trace[at + site][token, 0].item() for site in ("resid.in", "attn.out", "resid.mid", "attn.norm.out")
-        )
-        worked[side] = {
-            "norm": _norm_by_hand(norm),
-            "normed": f"{out:.4f}",
-            "a": f"{a:.4f}",
-            "sum": f"{theme.signed(entering)} + {theme.signed(a)} = {entering + a:.4f}",
-            "recorded": f"{mid:.4f}",
-            "name": norm.name,
-        }
-    return worked
-
-
-def _norm_by_hand(norm: block.Normed) -> str:
-    """A norm of dimension 0 as LaTeX: with its mean and shift, where it has them."""
-    if norm.scale is None or norm.standard is None or norm.gain is None:
-        return rf"{theme.signed(norm.before[0])} \;\mapsto\; {norm.after[0]:.4f}"
-    top, end = theme.signed(norm.before[0]), ""
-    after = norm.gain[0] * norm.standard[0]
-    if norm.mean is not None and norm.shift is not None:
-        top, end = f"{top} - {theme.signed(norm.mean)}", f" + {theme.signed(norm.shift[0])}"
-        after += norm.shift[0]
-    return rf"{theme.signed(norm.gain[0])} \cdot \frac{{{top}}}{{{norm.scale:.4f}}}{end} = {after:.4f}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
-from viz_model.topics.norm_placement.numbers import views
+from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.pictures.look import NAMES
 from viz_model.topics.norm_placement.sections.comparison import Comparison
 from viz_model.topics.norm_placement.sections.sentence import depth_of, shares
@@ -23,9 +23,15 @@ def formula(shown: Comparison) -> None:
 def hand(shown: Comparison) -> None:
     page = shown.page
     elements.see(page, "hand", **shown.values)
-    for place, worked in views.by_hand(shown.traces, page.view.layer, page.token).items():
-        is_other = place == "post" and not shown.sets_length
-        elements.see(page, f"hand_{place}{'_other' if is_other else ''}", **worked)
+    at, token = f"blocks.{page.view.layer}.", page.token
+    for place, trace in shown.traces.items():
+        facts = {"name": norm_name(trace), "a": f"{trace[f'{at}attn.out'][token, 0].item():.4f}"}
+        steps = ["attn.norm.out", "resid.mid"] if place == "pre" else ["attn.norm.out"]
+        numbers = [
+            elements.Worked((f"norm_placement.hand_{place}_{n}",), at + site, (token, 0))
+            for n, site in enumerate(steps, start=1)
+        ]
+        elements.worked(page, numbers, trace=trace, **facts)
 
 
 def code(shown: Comparison) -> None:
