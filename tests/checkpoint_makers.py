@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,11 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
+
+from viz_model.config import ModelConfig
+from viz_model.model.transformer import Transformer
+from viz_model.runs import record, trace
+from viz_model.tokenizers.tokenizer import story_tokenizer
 
 # The library's logging is not typed.
 _logging: Any = transformers.logging
@@ -25,6 +30,7 @@ class Reference:
     model: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     untied: bool = False
+    attention: str = "eager"
 
     @property
     def family(self) -> str:
@@ -36,7 +42,7 @@ class Reference:
         config = cls.config_class(**{**SIZES[self.family], **self.changes})
         # Its constructors draw from the global generator.
         with torch.random.fork_rng():
-            model = cls._from_config(config, attn_implementation="eager")
+            model = cls._from_config(config, attn_implementation=self.attention)
         if self.untied:  # T5's class ties whatever its config says
             model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
         randomise(model, seed)
@@ -102,6 +108,30 @@ SIZES: dict[str, dict[str, Any]] = {
         "query_pre_attn_scalar": 10,
         "sliding_window": 3,
         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    },
+    "gemma2": {
+        **_GROUPED,
+        "num_hidden_layers": 3,
+        "head_dim": 10,
+        "query_pre_attn_scalar": 7,
+        "sliding_window": 3,
+        "attn_logit_softcapping": 1.5,
+        "final_logit_softcapping": 2.0,
+    },
+    "bloom": {"vocab_size": 53, "hidden_size": 24, "n_layer": 2, "n_head": 3},
+    "falcon": {
+        "vocab_size": 53,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 16,
+    },
+    "modernbert": {
+        **_LIKE_LLAMA,
+        "num_hidden_layers": 4,
+        "local_attention": 4,
+        "global_attn_every_n_layers": 3,
+        **dict.fromkeys(("pad_token_id", "cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id"), 0),
     },
     "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
     "olmo2": _GROUPED,
@@ -198,6 +228,25 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
     longest = max(map(len, texts))
     ids = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
     return ids, torch.tensor([[i >= len(text) for i in range(longest)] for text in texts])
+
+
+def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
+    return record.record(model, story_tokenizer(), ids, target, **more)
+
+
+def hidden(
+    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
+) -> Iterator[tuple[str, Tensor]]:
+    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
+    assert len(states) == n_layers + 1
+    yield f"{prefix}embed.out", states[0]
+    for layer, state in enumerate(states[1:]):
+        is_normed = layer == n_layers - 1 and config.norm_at != "post"
+        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
+
+
+def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
+    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -33,7 +33,11 @@ def check_identities(trace: Trace, *, edited: frozenset[str] = frozenset()) -> N
             hidden = view[f"{at}.mask"].isinf()
             assert (pattern[hidden] == 0).all()
             bias = value_or_0(view, f"{at}.bias")
-            close(view[f"{at}.masked"][~hidden], (view[f"{at}.scores"] + bias)[~hidden])
+            scores, cap = view[f"{at}.scores"], trace.config.score_cap
+            if cap is not None:
+                close(view[f"{at}.capped"], cap * torch.tanh(scores / cap))
+                scores = view[f"{at}.capped"]
+            close(view[f"{at}.masked"][~hidden], (scores + bias)[~hidden])
             values = torch.stack([view.head(f"{at}.v", head) for head in range(trace.config.n_heads)])
             if f"{view.prefix}{at}" not in edited:
                 close(pattern @ values, view[f"{at}.z"])

@@ -33,7 +33,7 @@ def test_json_round_trip(config: ModelConfig) -> None:
 
 def test_variants_carry_their_type_and_parameters() -> None:
     plain = tiny_config().to_dict()
-    assert plain["norm"] == {"type": "LayerNorm", "eps": 1e-5}
+    assert plain["norm"] == {"type": "LayerNorm", "eps": 1e-5, "shift": True}
     assert plain["position"] == {"type": "Sinusoidal", "base": 10_000.0, "layout": "interleaved"}
     assert plain["ffn"] == {"type": "Dense", "activation": "relu", "bias": True}
 

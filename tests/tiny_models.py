@@ -143,6 +143,28 @@ def other_blocks() -> list[ModelConfig]:
         tiny_config("both", norm=config.NoNorm()),
         tiny_config(ffns=(EXPERTS[0], config.Dense()), head=config.LanguageHead(bias=True)),
         tiny_config(ffns=(config.Gated(), EXPERTS[1]), norm=config.RMSNorm(), position=rope),
+        *_published(rope),
+    ]
+
+
+def _published(rope: config.Rope) -> list[ModelConfig]:
+    """What single families have: caps (Gemma 2), a norm for both sub-layers (Falcon), norms without β (ModernBERT)."""
+    capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
+    near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
+    return [
+        tiny_config("both", head=config.LanguageHead(cap=0.9), windows=(3, 0), position=rope, **capped),
+        tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
+        tiny_config(
+            kind="encoder",
+            norm=config.LayerNorm(shift=False),
+            first_norm=False,
+            embedding_norm=True,
+            ffn=config.Gated(activation="gelu"),
+            attention_bias=False,
+            head=config.MaskedHead(dense_bias=False, bias=False),
+            **near,
+        ),
+        tiny_config(position=config.Alibi(divided=True), embedding_norm=True, scale_embedding=False, **capped),
     ]
 
 

@@ -69,11 +69,15 @@ class _WithEps(Variant):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(_WithEps):
-    """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016)."""
+    """Subtract the mean, divide by the standard deviation, then scale and shift (Ba et al. 2016).
+
+    Without ``shift`` there is no β (ModernBERT; Warner et al. 2024, section 2.1).
+    """
 
     eps: float = 1e-5
+    shift: bool = True
     centred: ClassVar[bool] = True
-    """Whether the mean is subtracted, and a shift added."""
+    """Whether the mean is subtracted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +164,8 @@ class YarnScaling:
     beta_slow: float = 1.0
     attention_factor: float | None = None
     """None: 0.1·ln(factor) + 1, the paper's fit."""
+    truncate: bool = True
+    """The ramp begins and ends at whole pairs."""
 
 
 RopeScaling: TypeAlias = LinearScaling | Llama3Scaling | YarnScaling
@@ -196,8 +202,12 @@ class Rope(PositionScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class Alibi(PositionScheme):
-    """Each head subtracts its slope times the distance from the scores (Press et al. 2022)."""
+    """Each head subtracts its slope times the distance from the scores (Press et al. 2022).
 
+    ``divided``: the slopes are divided by √K, as q·k is (Falcon-RW).
+    """
+
+    divided: bool = False
     acts_on: ClassVar[ActsOn] = "scores"
     label: ClassVar[str] = "distance penalty"
 
@@ -395,11 +405,13 @@ class Patches(Variant):
 class LanguageHead:
     """Logits are dot products with the rows of the unembedding.
 
-    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings.
+    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings; ``cap`` keeps the logits
+    between ± this by tanh (Gemma Team 2024b, section 2).
     """
 
     bias: bool = False
     scale: bool = False
+    cap: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -407,6 +419,9 @@ class MaskedHead:
     """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
 
     activation: Activation = "gelu"
+    dense_bias: bool = True
+    bias: bool = True
+    """Of the logits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -469,6 +484,8 @@ class Layer(NamedTuple):
     """How many positions a query of its self-attention sees, itself included; 0 is all."""
     position: Position
     ffn: FeedForward
+    attn_norm: Norm
+    """The norm of attention; that of the feed-forward layer is the model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -503,6 +520,10 @@ class ModelConfig:
     """Where it stands in the encoder of an encoder–decoder, if elsewhere than in its decoder: :meth:`norm_place`."""
     parallel: bool = False
     """Both sub-layers read the stream that enters the block (Black et al. 2022, section 2.1)."""
+    shared_norm: bool = False
+    """One norm serves both (Wang & Komatsuzaki 2021, GPT-J; Falcon); only where they are parallel."""
+    first_norm: bool = True
+    """The first block normalises what its attention reads; ModernBERT has just normalised the embedding there."""
     residual: bool = True
     """Add what a sub-layer writes to what it read (He et al. 2016, equation 1); otherwise it takes its place."""
     position: Position = Sinusoidal()
@@ -527,6 +548,10 @@ class ModelConfig:
     """Each head's values by themselves, or those of all heads as one vector (OLMo 2)."""
     scale_scores: bool = True
     """Divide q·k by √K (Vaswani et al. 2017, equation 1); T5 does not."""
+    scale_width: float | None = None
+    """What stands under that root in the place of K (``query_pre_attn_scalar`` of Gemma 2); None: K itself."""
+    score_cap: float | None = None
+    """Scores are kept between ± this by tanh, before bias and mask (Gemma Team 2024b, section 2); None: not."""
     embedding_norm: bool = False
     """Normalise the sum of the embeddings, as BERT does."""
     n_segments: int = 0
@@ -567,6 +592,9 @@ class ModelConfig:
                 raise ConfigError(f"{field}: expected one for each of {self.n_layers} layers, got {given}")
         if any(window < 0 for window in self.windows):
             raise ConfigError(f"windows: expected whole numbers of at least 0, got {min(self.windows)}")
+        for field in ("scale_width", "score_cap"):
+            if (number := getattr(self, field)) is not None and not number > 0:
+                raise ConfigError(f"{field}: expected a number above 0, or none, got {number!r}")
         if self.start_id is not None and not 0 <= self.start_id < self.n_vocab:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
@@ -589,8 +617,16 @@ class ModelConfig:
             raise ConfigError(
                 "parallel: only a model of one stack with its norms before the sub-layers has both at once"
             )
+        if self.shared_norm and not self.parallel:
+            raise ConfigError("shared_norm: only sub-layers that are parallel read the same vectors")
+        if not self.first_norm and (self.norm_at != "pre" or self.kind == "encoder_decoder" or self.shared_norm):
+            raise ConfigError("first_norm: only a norm before attention, in a model of one stack, can be left out")
         if self.qk_norm_over == "heads" and not isinstance(self.norm, RMSNorm | NoNorm):
             raise ConfigError(f"qk_norm_over: of all heads as one there is no {type(self.norm).__name__} here")
+        if self.kind == "encoder_decoder" and (self.scale_width, self.score_cap) != (None, None):
+            raise ConfigError("scale_width: a cap on scores, and a width of their own, are of models of one stack")
+        if isinstance(self.head, LanguageHead) and self.head.cap is not None and not self.head.cap > 0:
+            raise ConfigError(f"head: cap: expected a number above 0, or none, got {self.head.cap!r}")
         if self.n_segments and self.kind != "encoder":
             raise ConfigError(f"n_segments: only an encoder has them, this is a {self.kind}")
 
@@ -611,10 +647,11 @@ class ModelConfig:
     def layer(self, side: Side, layer: int) -> Layer:
         """What one block has that its neighbours need not have. The encoder of a pair has the same in all."""
         if side != self.sides[-1]:
-            return Layer(0, self.position, self.ffn)
+            return Layer(0, self.position, self.ffn, self.norm)
         window = self.windows[layer] if self.windows else 0
         position = self.positions[layer] if self.positions else self.position
-        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn)
+        norm = self.norm if layer or self.first_norm else NoNorm()
+        return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm)
 
     def n_neurons(self, side: Side, layer: int) -> int:
         """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
@@ -628,6 +665,16 @@ class ModelConfig:
     def kv_head(self, head: int) -> int:
         """The key–value head that a query head reads (Ainslie et al. 2023, figure 2)."""
         return head * self.n_kv_heads // self.n_heads
+
+    @property
+    def root_of(self) -> float:
+        """What stands under the root that scores are divided by: K, unless the model has a width of its own."""
+        return self.d_head if self.scale_width is None else self.scale_width
+
+    @property
+    def divides_by_root(self) -> bool:
+        """Whether scores are divided by √K, as in the paper."""
+        return self.scale_scores and self.scale_width is None
 
     @property
     def has_out_bias(self) -> bool:
@@ -744,7 +791,7 @@ def _check_scaling(scaling: RopeScaling | None) -> None:
     if scaling is None:
         return
     for name, value in dataclasses.asdict(scaling).items():
-        if value is not None and not value > 0:
+        if value is not None and not isinstance(value, bool) and not value > 0:
             raise ConfigError(f"position: scaling: {name} must be above 0, got {value!r}")
     if isinstance(scaling, Llama3Scaling) and scaling.low_freq_factor >= scaling.high_freq_factor:
         raise ConfigError("position: scaling: low_freq_factor must be below high_freq_factor")

@@ -29,10 +29,15 @@ def _wide(config_: ModelConfig) -> vm.LanguageModel:
 
 
 def _chosen() -> Mapping[str, vm.LanguageModel]:
-    """The first of each way: a decoder with all its parts; of the usual blocks one with experts in its first layer."""
+    """The first of each way: a decoder with all its parts; of the usual blocks one with experts in its first layer.
+
+    Those with caps, a shared norm, norms without a shift and divided penalties besides.
+    """
     found: dict[str, ModelConfig] = {}
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
+        if config_.score_cap is not None or config_.shared_norm or not config_.first_norm:
+            found[describe(config_)] = config_
     return {lm.name: lm for lm in map(_wide, found.values())}
 
 
@@ -41,7 +46,7 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens(page: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
     models = _chosen()
-    assert len(models) == 4
+    assert len(models) == 8
     offer(monkeypatch, models)
     for name, lm in models.items():
         app = open_page(page, {"model": name, "text": "A cat sat", "lang": lang, "layer": "1", "token": "2"})

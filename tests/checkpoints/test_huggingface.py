@@ -64,10 +64,15 @@ REFERENCES = {
     "mixtral": Reference("MixtralForCausalLM"),
     "olmoe": Reference("OlmoeForCausalLM"),
     "qwen3_moe": Reference("Qwen3MoeForCausalLM", {"num_hidden_layers": 3, "mlp_only_layers": [1]}),
+    "gemma2": Reference("Gemma2ForCausalLM"),
+    "bloom": Reference("BloomForCausalLM"),
+    "falcon": Reference("FalconForCausalLM"),
+    "modernbert": Reference("ModernBertForMaskedLM"),
     "vit": Reference("ViTForImageClassification"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
-ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, VIT = OTHERS
+ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS
+GEMMA2, BLOOM, FALCON, MODERNBERT, VIT = LATER
 
 Tensors = dict[str, Tensor]
 
@@ -959,7 +964,7 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (LLAMA, {"rope_parameters": {"rope_type": "linear", "factor": -1.0}}, "factor"),
         (LLAMA, {"rope_parameters": {"rope_type": "default", "mscale": 1.0}}, "rope_parameters: mscale"),
         (LLAMA, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor"),
-        (LLAMA, {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "truncate": False}}, "truncate"),
+        (LLAMA, {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "truncate": 1}}, "truncate"),
         (LLAMA, {"rope_parameters": [1]}, "rope_parameters"),
         (LLAMA, {"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling"),
         (LLAMA, {"num_hidden_layers": 10**9}, "num_hidden_layers"),
@@ -992,8 +997,20 @@ def test_an_attribute_nobody_reads(family_folder: Path) -> None:
         (OPT, {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine"),
         (GPT_NEOX, {"rope_parameters": None, "rotary_pct": 0.1}, "rotary_pct"),
         (OLMO2, {"clip_qkv": 8.0}, "clip_qkv"),
-        (GEMMA3, {"query_pre_attn_scalar": 24}, "query_pre_attn_scalar"),
-        (GEMMA3, {"final_logit_softcapping": 30.0}, "final_logit_softcapping"),
+        (GEMMA3, {"query_pre_attn_scalar": -24}, "query_pre_attn_scalar"),
+        (GEMMA3, {"attn_logit_softcapping": 30.0}, "attn_logit_softcapping"),
+        (GEMMA2, {"attn_logit_softcapping": 0.0}, "attn_logit_softcapping"),
+        (GEMMA2, {"final_logit_softcapping": "30"}, "final_logit_softcapping"),
+        (GEMMA2, {"layer_types": ["chunked_attention"] * 3}, "layer_types"),
+        (GEMMA2, {"sliding_window": None}, "sliding_window"),
+        (GEMMA2, {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
+        (BLOOM, {"apply_residual_connection_post_layernorm": True}, "apply_residual_connection_post_layernorm"),
+        (BLOOM, {"layer_norm_epsilon": 0}, "layer_norm_epsilon"),
+        (FALCON, {"new_decoder_architecture": True, "parallel_attn": False}, "parallel_attn"),
+        (FALCON, {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn"),
+        (MODERNBERT, {"local_attention": 0}, "local_attention"),
+        (MODERNBERT, {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
+        (MODERNBERT, {"rope_parameters": {"chunked_attention": {}}}, "chunked_attention"),
         (GEMMA3, {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         (GEMMA3, {"sliding_window": None}, "sliding_window"),
         (GEMMA3, {"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, "dynamic"),

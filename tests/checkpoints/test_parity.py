@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from checkpoint_makers import Reference, padded, token_ids
+from checkpoint_makers import Reference, hidden, padded, patterns, run, token_ids
 from torch import Tensor
 
 from viz_model.checkpoints import huggingface
@@ -18,7 +18,7 @@ from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
 from viz_model.config import Experts, Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
-from viz_model.runs import generation, record, trace
+from viz_model.runs import generation
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 # Only some contexts are as long; T5's last bucket of distances begins below it.
@@ -165,6 +165,51 @@ ONE_STACK = {
             },
         },
     ),
+    "gemma3-cap": Reference(
+        "Gemma3ForCausalLM",
+        {"query_pre_attn_scalar": 7, "final_logit_softcapping": 1.5},
+    ),
+    "gemma2": Reference("Gemma2ForCausalLM"),
+    "gemma2-no-caps": Reference(
+        "Gemma2ForCausalLM",
+        {
+            "attn_logit_softcapping": None,
+            "final_logit_softcapping": None,
+            "layer_types": ["full_attention"] * 2,
+            "num_hidden_layers": 2,
+            "query_pre_attn_scalar": 10,
+            "tie_word_embeddings": False,
+            "attention_bias": True,
+        },
+    ),
+    "bloom": Reference("BloomForCausalLM"),
+    "bloom-untied": Reference("BloomForCausalLM", {"tie_word_embeddings": False, "n_head": 4}),
+    "falcon-7b": Reference("FalconForCausalLM"),
+    "falcon-40b": Reference("FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
+    "falcon-11b": Reference(
+        "FalconForCausalLM",
+        {
+            "new_decoder_architecture": True,
+            "num_kv_heads": 2,
+            "num_ln_in_parallel_attn": 1,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "falcon-in-turn": Reference(
+        "FalconForCausalLM",
+        {"parallel_attn": False, "multi_query": False, "ffn_hidden_size": 20, "activation": "relu", "bias": True},
+    ),
+    "modernbert-masked": Reference("ModernBertForMaskedLM"),
+    "modernbert-biases": Reference(
+        "ModernBertForMaskedLM",
+        {
+            **dict.fromkeys(("norm_bias", "classifier_bias", "attention_bias", "mlp_bias"), True),
+            "decoder_bias": False,
+            "classifier_activation": "relu",
+            "tie_word_embeddings": False,
+        },
+    ),
+    "modernbert-vectors": Reference("ModernBertModel", {"local_attention": 6}),
     "mixtral": Reference("MixtralForCausalLM"),
     "mixtral-window": Reference(
         "MixtralForCausalLM",
@@ -220,10 +265,6 @@ def close(found: Tensor, expected: Tensor, what: str) -> None:
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
-def run(model: Transformer, ids: list[int], target: list[int] | None = None, **more: Any) -> trace.Trace:
-    return record.record(model, story_tokenizer(), ids, target, **more)
-
-
 def each(references: Mapping[str, Reference]) -> list[Any]:
     return [pytest.param((ref, seed), id=f"{name}-{seed}") for name, ref in references.items() for seed in SEEDS]
 
@@ -242,21 +283,6 @@ def two_stacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     reference, seed = request.param
     folder = tmp_path_factory.mktemp("model")
     return reference.save(folder, seed), huggingface.load_folder(folder)
-
-
-def hidden(
-    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
-) -> Iterator[tuple[str, Tensor]]:
-    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
-    assert len(states) == n_layers + 1
-    yield f"{prefix}embed.out", states[0]
-    for layer, state in enumerate(states[1:]):
-        is_normed = layer == n_layers - 1 and config.norm_at != "post"
-        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
-
-
-def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
-    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
 
 
 @torch.no_grad()
@@ -368,6 +394,20 @@ def test_greedy_of_two_stacks(two_stacks: tuple[Any, Transformer]) -> None:
         use_cache=False,  # theirs counts the encoder's blocks where a decoder has more
     )
     assert greedy(generation.Decoder(ours, [start], source_ids=ids), n) == drawn[0, 1:].tolist()
+
+
+@pytest.mark.parametrize("layout", [{"parallel_attn": False, "multi_query": False, "bias": True}, {}])
+@torch.no_grad()
+def test_falcon_with_penalties_of_distance(layout: dict[str, Any], tmp_path: Path) -> None:
+    """Compared without its attention: asked for it, the reference adds the penalties a second time."""
+    model = Reference("FalconForCausalLM", {"alibi": True, **layout}, attention="sdpa").save(tmp_path)
+    ours = huggingface.load_folder(tmp_path)
+    (ids,) = token_ids((12,), 53, seed=1)
+    expected = model(torch.tensor([ids]), output_hidden_states=True)
+    found = run(ours, ids)
+    for site, value in hidden(ours.config, 2, expected.hidden_states):
+        close(found[site], value[0], site)
+    close(found["logits"], expected.logits[0], "logits")
 
 
 @torch.no_grad()

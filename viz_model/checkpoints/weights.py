@@ -156,10 +156,12 @@ def unchanged(config: ModelConfig) -> list[Rename]:
 
 
 def stored_tensors(model: Transformer) -> dict[str, Tensor]:
-    """The tensors that a checkpoint of ``model`` holds: a tied unembedding is stored once."""
+    """The tensors that a checkpoint of ``model`` holds: a tied unembedding and a shared norm are stored once."""
     state = dict(model.state_dict())
     if model.config.tie_embeddings:
         state.pop("head.unembedding.weight", None)
+    if model.config.shared_norm:
+        state = {name: tensor for name, tensor in state.items() if ".ffn_norm." not in name}
     return state
 
 

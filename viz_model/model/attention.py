@@ -24,7 +24,7 @@ from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Softmax, Sum
+from viz_model.values.operations import Softmax, Sum, within
 
 
 class LayerCache:
@@ -80,7 +80,7 @@ class Given:
 
 def scale(config: ModelConfig) -> float:
     """What q·k is multiplied by: 1/√K, or 1 in a model that does not divide."""
-    return 1 / math.sqrt(config.d_head) if config.scale_scores else 1.0
+    return 1 / math.sqrt(config.root_of) if config.scale_scores else 1.0
 
 
 class Attention(nn.Module):
@@ -94,7 +94,7 @@ class Attention(nn.Module):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
-        self.scale = scale(config)
+        self.scale, self.cap = scale(config), config.score_cap
         self.q = nn.Linear(config.d_model, self.n_heads * self.d_head, bias=config.attention_bias)
         self.k = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
         self.v = nn.Linear(config.d_model, self.n_kv_heads * self.d_head, bias=config.attention_bias)
@@ -143,8 +143,8 @@ class Attention(nn.Module):
         k, v = ops.share_heads(k, self.n_heads), ops.share_heads(v, self.n_heads)
         # The kernel accepts a mask of another type than the queries', and reads it wrongly.
         bias = None if attn_bias is None else attn_bias.to(q.dtype)
-        if tap.changes("pattern") or _is_kernel_slow(q):
-            z = self._mix_by_steps(q, k, v, bias, tap)
+        if (is_changed := tap.changes("pattern")) or self.cap is not None or _is_kernel_slow(q):
+            z = self._mix_by_steps(q, k, v, bias, tap if is_changed else NO_TAP)
         else:
             dropout = self.dropout.p if self.training else 0.0
             z = F.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None, scale=self.scale)
@@ -155,8 +155,10 @@ class Attention(nn.Module):
         """What the fused kernel computes, one step after the other."""
         if bias is None:
             bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device)).to(q.dtype)
-        masked = tap("masked", ops.scores(q, k, self.scale) + bias)  # [B, H, Tq, Tk]
-        pattern = tap("pattern", ops.pattern(masked))
+        masked = tap("masked", ops.cap(ops.scores(q, k, self.scale), self.cap) + bias)  # [B, H, Tq, Tk]
+        # Padding whose window holds nothing but padding sees nobody: 0, as in the fused kernel.
+        blind = masked.isneginf().all(-1, keepdim=True)
+        pattern = tap("pattern", ops.pattern(masked).masked_fill(blind, 0.0))
         return ops.mix(self.dropout(pattern), v)
 
 
@@ -276,6 +278,9 @@ def _scaled(config: ModelConfig, product: Expression) -> Expression:
     """What scores are, of a product with a query."""
     if not config.scale_scores:
         return product
+    if config.scale_width is not None:
+        root = rf"\sqrt{{{config.scale_width:g}}}"
+        return product / Setting(root, math.sqrt(config.scale_width), "config", f"{config.scale_width}**0.5")
     return product / Setting(r"\sqrt{d_k}", math.sqrt(config.d_head), "size", f"{config.d_head}**0.5")
 
 
@@ -297,6 +302,12 @@ def _from_scores(
     """From the scores to what attention writes."""
     h, i, j = index
     c, t, d = at.index("K"), at.index("Tq"), at.index("D")
+    if config.score_cap is not None:
+        label = "attention scores, kept within the cap"
+        scores = at.value(
+            "capped", index, within(config.score_cap, scores[index]),
+            symbol=r"\bar{S}", label=label, role="pattern", derived=True,
+        )  # fmt: skip
     m = at.value("mask", index, mask, symbol="M", label=mask_label, role="pattern", derived=True)
     total: Expression = scores[index]
     for term in (bias, m):

@@ -53,9 +53,9 @@ class Block(nn.Module, ABC):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.residual = config.residual
-        self.attn_norm = norms.build(config.norm, config.d_model)
+        self.attn_norm = norms.build(layer.attn_norm, config.d_model)
         self.attn = Attention(config, dropout)
-        self.ffn_norm = norms.build(config.norm, config.d_model)
+        self.ffn_norm = self.attn_norm if config.shared_norm else norms.build(config.norm, config.d_model)
         self.ffn = feedforward.build(layer.ffn, config.d_model, config.d_ffn)
         self.cross: CrossAttention | None = None
         if crosses(config, side):
@@ -137,7 +137,10 @@ def _passed(config: ModelConfig, x: Vector, written: Vector) -> Vector:
 
 
 class Parallel(PreNorm):
-    """x + attn(norm(x)) + ffn(norm'(x)): neither sub-layer waits for the other (Black et al. 2022, section 2.1)."""
+    """x + attn(norm(x)) + ffn(norm'(x)): neither sub-layer waits for the other (Black et al. 2022, section 2.1).
+
+    Both norms are one and the same module where the config says so.
+    """
 
     def forward(self, x: Tensor, given: Given, tap: Tap = NO_TAP) -> Tensor:
         x = tap("resid.in", x)
@@ -270,8 +273,10 @@ class Parts:
     def norm(
         self, sublayer: Literal["attn", "cross", "ffn"], x: Vector, which: Literal["norm", "out_norm"] = "norm"
     ) -> Value:
-        at = self.at.at(f"{sublayer}.{which}", f"{sublayer}_{which}")
-        return norms.declare(self.config.norm, at, x, (at.index("T"), at.index("D")))
+        module = "attn" if self.config.shared_norm else sublayer
+        at = self.at.at(f"{sublayer}.{which}", f"{module}_{which}")
+        norm = self.layer.attn_norm if f"{sublayer}.{which}" == "attn.norm" else self.config.norm
+        return norms.declare(norm, at, x, (at.index("T"), at.index("D")))
 
     def attend(self, x: Vector) -> Value:
         at = self.at.at("attn", "attn")

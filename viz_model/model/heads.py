@@ -9,29 +9,35 @@ from torch import Tensor, nn
 
 from viz_model import config
 from viz_model.config import ModelConfig
-from viz_model.model import norms
+from viz_model.model import norms, ops
 from viz_model.model.feedforward import ACTIVATIONS, activated, linear
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Setting
-from viz_model.values.operations import Between, Softmax, Sum
+from viz_model.values.operations import Between, Softmax, Sum, within
 
 
 class Head(nn.Module, ABC):
     """[B, T, D] -> [B, T, V].
 
-    ``unembedding`` is the matrix of the logits, where there are any; ``scale`` is what vectors are multiplied by first.
+    ``unembedding`` is the matrix of the logits, where there are any; ``scale`` is what vectors are multiplied by first,
+    ``cap`` what logits are kept within.
     """
 
     unembedding: nn.Linear | None
     scale: float = 1.0
+    cap: float | None = None
 
     @abstractmethod
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """What the unembedding reads: [.., D] -> [.., D]."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return ops.cap(self.uncapped(x, tap), self.cap)
+
+    def uncapped(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """The logits before the cap, where the head has one."""
         assert self.unembedding is not None
         return self.unembedding(self.before(x, tap))
 
@@ -51,13 +57,14 @@ class LanguageHead(Head):
         super().__init__()
         self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
         self.scale = model.d_model**-0.5 if head.scale else 1.0
+        self.cap = head.cap
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return x * self.scale
 
     @staticmethod
     def declare(head: config.LanguageHead, model: ModelConfig, at: Scope, x: Vector) -> None:
-        _logits(model, at, x, scale=head.scale, bias=head.bias)
+        _logits(model, at, x, scale=head.scale, bias=head.bias, cap=head.cap)
 
 
 class MaskedHead(Head):
@@ -65,10 +72,10 @@ class MaskedHead(Head):
 
     def __init__(self, head: config.MaskedHead, model: ModelConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(model.d_model, model.d_model)
+        self.dense = nn.Linear(model.d_model, model.d_model, bias=head.dense_bias)
         self.activation = ACTIVATIONS[head.activation]
         self.norm = norms.build(model.norm, model.d_model)
-        self.unembedding = nn.Linear(model.d_model, model.n_vocab)
+        self.unembedding = nn.Linear(model.d_model, model.n_vocab, bias=head.bias)
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return self.norm(tap("head.act", self.activation(self.dense(x))), tap.at("head.norm"))
@@ -77,12 +84,13 @@ class MaskedHead(Head):
     def declare(head: config.MaskedHead, model: ModelConfig, at: Scope, x: Vector) -> None:
         t, d = at.index("T"), at.index("D")
         of = at.at("head", "head")
+        before = linear(of, "dense", "H", x, "D", bias=head.dense_bias)
         act = of.value(
-            "act", (t, d), activated(head.activation, Between("u", linear(of, "dense", "H", x, "D", bias=True))),
+            "act", (t, d), activated(head.activation, Between("u", before)),
             symbol="y", label="the head's own layer", role="output",
         )  # fmt: skip
         normed = norms.declare(model.norm, of.at("norm", "norm"), act, (t, d))
-        _logits(model, at, normed, scale=False, bias=True)
+        _logits(model, at, normed, scale=False, bias=head.bias)
 
 
 class ClassHead(Head):
@@ -131,7 +139,7 @@ class NoHead(Head):
         """Nothing follows the vectors."""
 
 
-def _logits(model: ModelConfig, at: Scope, x: Vector, *, scale: bool, bias: bool) -> None:
+def _logits(model: ModelConfig, at: Scope, x: Vector, *, scale: bool, bias: bool, cap: float | None = None) -> None:
     t, d, w = at.index("T"), at.index("D"), at.index("V")
     name, letter = ("embedding.weight", "E") if model.tie_embeddings else ("head.unembedding.weight", "U")
     total: Expression = Sum(d, x[t, d] * at.weight(name, letter, "V", "D")[w, d])
@@ -139,6 +147,11 @@ def _logits(model: ModelConfig, at: Scope, x: Vector, *, scale: bool, bias: bool
         total = total * Setting("D^{-1/2}", model.d_model**-0.5, "size", f"{model.d_model}**-0.5")
     if bias:
         total = total + at.weight("head.unembedding.bias", "b", "V")[w]
+    if cap is not None:
+        raw = at.value(
+            "raw_logits", (t, w), total, symbol="u", label="logits before the cap", role="output", derived=True
+        )  # fmt: skip
+        total = within(cap, raw[t, w])
     logits = at.value("logits", (t, w), total, symbol=r"\ell", label="logits", role="output", derived=True)
     label = "token probabilities" if model.kind == "encoder" else "next-token probabilities"
     at.value("probs", (t, w), Softmax(w, logits[t, w]), symbol="p", label=label, role="output", derived=True)

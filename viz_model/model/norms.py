@@ -56,20 +56,20 @@ class LayerNorm(Norm):
         super().__init__()
         self.eps = norm.eps
         self.weight = nn.Parameter(torch.ones(width))  # γ
-        self.bias = nn.Parameter(torch.zeros(width))  # β
+        self.bias = nn.Parameter(torch.zeros(width)) if norm.shift else None  # β
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return tap("out", F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps))
 
     def held(self, x: Tensor) -> Held:
         scale = (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
-        return Held(self.weight.detach() / scale, True, self.bias.detach())
+        return Held(self.weight.detach() / scale, True, None if self.bias is None else self.bias.detach())
 
     @staticmethod
     def declare(norm: config.LayerNorm, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
         *where, d = index
         width, eps = at.size(d.axis), Setting(r"\varepsilon", norm.eps, "config")
-        gain, shift = at.weight("weight", r"\gamma", d.axis), at.weight("bias", r"\beta", d.axis)
+        gain = at.weight("weight", r"\gamma", d.axis)
         mean = at.value(
             "mean", where, Sum(d, x[index]) / width,
             symbol=r"\mu", label="mean over the vector", role="norm", derived=True, one=True,
@@ -78,8 +78,11 @@ class LayerNorm(Norm):
             "scale", where, sqrt(Sum(d, (x[index] - mean[*where]) ** 2) / width + eps),
             symbol=r"\sigma", label="standard deviation over the vector", role="norm", derived=True, one=True,
         )  # fmt: skip
+        out: Expression = gain[d] * ((x[index] - mean[*where]) / scale[*where])
+        if norm.shift:
+            out = out + at.weight("bias", r"\beta", d.axis)[d]
         return at.value(
-            "out", index, gain[d] * ((x[index] - mean[*where]) / scale[*where]) + shift[d],
+            "out", index, out,
             symbol="n", label="normalised vector", role="norm",
         )  # fmt: skip
 

@@ -39,6 +39,11 @@ def scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
     return dot_products(q, k) * scale
 
 
+def cap(x: Tensor, at: float | None) -> Tensor:
+    """cap · tanh(x / cap): any numbers -> the same, between ± cap (Gemma Team 2024b, section 2); None leaves them."""
+    return x if at is None else at * (x / at).tanh()
+
+
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
     """[..., G, T, K] -> [..., H, T, K]: each key–value head once for every query head that reads it.
 

@@ -241,10 +241,12 @@ def scale_frequencies(frequencies: Tensor, position: config.Rope) -> tuple[Tenso
                 wave = scaling.original_context / (turns * 2 * math.pi)
                 return n_rotated * math.log(wave) / (2 * math.log(position.base))
 
-            first = max(math.floor(pair_with(scaling.beta_fast)), 0)
-            last = min(math.ceil(pair_with(scaling.beta_slow)), n_rotated - 1)
+            begins, ends = pair_with(scaling.beta_fast), pair_with(scaling.beta_slow)
+            if scaling.truncate:
+                begins, ends = math.floor(begins), math.ceil(ends)
+            first, last = max(begins, 0), min(ends, n_rotated - 1)
             pairs = torch.arange(len(frequencies), dtype=torch.float64)
-            slowed = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
+            slowed = ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
             scaled = slowed * frequencies / scaling.factor + (1 - slowed) * frequencies
             stretch = scaling.attention_factor
             if stretch is None:
@@ -257,7 +259,7 @@ class Alibi(Position):
 
     def __init__(self, position: config.Alibi, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
-        self.slopes = ops.alibi_slopes(model.n_heads)
+        self.slopes = _slopes(position, model.n_heads, model.d_head)
 
     def bias(self, n_queries: int, n_keys: int) -> Tensor:
         return -self.slopes[:, None, None] * ops.distances(n_queries, n_keys).abs()
@@ -265,20 +267,27 @@ class Alibi(Position):
     @staticmethod
     def declare_bias(position: config.Alibi, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
         h, i, j = index
-        slopes = Table("m", ops.alibi_slopes(at.sizes["H"]), "scheme", _slopes(at.sizes["H"]))
+        n_heads, width = at.sizes["H"], at.sizes["K"]
+        slopes = Table("m", _slopes(position, n_heads, width), "scheme", _python_of_slopes(position, n_heads, width))
         return at.value(
             "bias", index, -slopes[h] * absolute(j - i),
             symbol="B", label="position bias", role="position", derived=True,
         )  # fmt: skip
 
 
-def _slopes(n_heads: int) -> str:
+def _slopes(position: config.Alibi, n_heads: int, width: int) -> Tensor:
+    """[H], of heads of K values."""
+    slopes = ops.alibi_slopes(n_heads)
+    return slopes / math.sqrt(width) if position.divided else slopes
+
+
+def _python_of_slopes(position: config.Alibi, n_heads: int, width: int) -> str:
     """Python for the slopes (:func:`viz_model.model.ops.alibi_slopes`)."""
     below = 2 ** (n_heads.bit_length() - 1)
     own = f"torch.tensor([2 ** (-8 * (h + 1) / {below}) for h in range({below})]"
     if n_heads > below:
         own += f" + [2 ** (-4 * (h + 1) / {below}) for h in range(0, {2 * (n_heads - below)}, 2)]"
-    return own + ")"
+    return own + (f") / {width}**0.5" if position.divided else ")")
 
 
 class T5Bias(Position):

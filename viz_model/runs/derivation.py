@@ -198,7 +198,7 @@ def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float 
 
 def _kv_head(trace: Trace, site: Site, index: tuple[int, ...]) -> int | None:
     """The shared key–value head behind a cell of a query head."""
-    reads_one = site.name.rpartition(".")[2] in ("scores", "masked", "pattern", "z")
+    reads_one = site.name.rpartition(".")[2] in ("scores", "capped", "masked", "pattern", "z")
     return trace.config.kv_head(index[0]) if reads_one and trace.config.n_kv_heads < trace.config.n_heads else None
 
 

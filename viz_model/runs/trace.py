@@ -420,6 +420,9 @@ class Trace:
             return self.model.head(leaving[None])[0, rows].detach()
         if full == "class.probs":
             return self._derive("class.logits").softmax(-1)[rows]
+        if full == "raw_logits":
+            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
+            return self.model.head.uncapped(leaving[None, rows])[0].detach()
         if full == "probs":
             logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
             return logits.softmax(-1)
@@ -473,10 +476,14 @@ class Trace:
             bias = scheme.query_bias(every, rows.start or 0, n_keys, attention.scale)
             bias = bias if bias is None else bias[heads]
         is_causal = stack.side == "decoder" and not is_cross and not stack.layers[layer].window
-        if which == "pattern" and is_causal and stack.side not in self.visible and bias is None and rows == slice(None):
+        textbook = is_causal and attention.cap is None
+        if which == "pattern" and textbook and stack.side not in self.visible and bias is None and rows == slice(None):
             return ops.causal_pattern(q, k, attention.scale)
         scores = ops.scores(q, k, attention.scale)
         if which == "scores":
+            return scores
+        scores = ops.cap(scores, attention.cap)
+        if which == "capped":
             return scores
         if which == "bias":
             assert bias is not None  # or the registry has no such site
@@ -503,6 +510,6 @@ class Trace:
         return self.values[queries][heads, rows], self._shared(keys, head)
 
 
-_BY_STEPS = frozenset({"scores", "bias", "mask", "masked", "pattern", "head_out"})
+_BY_STEPS = frozenset({"scores", "capped", "bias", "mask", "masked", "pattern", "head_out"})
 """Values of attention that are rebuilt from queries and keys, many cells at once; all other derived values are
 evaluated by their declarations."""

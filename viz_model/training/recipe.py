@@ -221,6 +221,8 @@ class Recipe:
             )
         if isinstance(self.config.head, NoHead):
             raise RecipeError("objective: a model without a head predicts no tokens")
+        if getattr(self.config.head, "cap", None) is not None:
+            raise RecipeError("head: cap: the loss here is that of logits as they are; a cap is read from checkpoints")
 
     @property
     def _spans(self) -> list[tuple[int, int]]:

@@ -171,6 +171,12 @@ def tanh(x: Like) -> Expression:
     return Apply("tanh", wrap(x))
 
 
+def within(cap: float, x: Expression) -> Expression:
+    """``x`` kept between ± ``cap`` by tanh."""
+    limit = Setting("c", cap, "config")
+    return limit * tanh(x / limit)
+
+
 def sigmoid(x: Like) -> Expression:
     return Apply("sigmoid", wrap(x))
 

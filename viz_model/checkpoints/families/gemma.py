@@ -16,6 +16,8 @@ from viz_model.config import Activation, Gated, LanguageHead, ModelConfig, RMSNo
 
 NAMES = llama.NAMES
 
+ROOT = "query_pre_attn_scalar"
+
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     """What the attributes mean. Raises ModelError for a value that is not supported."""
@@ -49,10 +51,24 @@ def renames(config: ModelConfig) -> list[Rename]:
 
 def activation(a: Attributes) -> Activation:
     """``hidden_activation`` where it stands, else ``hidden_act``, whose ``gelu`` is the approximation."""
-    known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
-    name = "hidden_activation" if "hidden_activation" in a else "hidden_act"
     a.no_effect(["hidden_act"])
-    return a.choice(name, known, "gelu_pytorch_tanh")
+    if "hidden_activation" in a:
+        return a.choice("hidden_activation", ACTIVATIONS)
+    known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
+    return a.choice("hidden_act", known, "gelu_pytorch_tanh")
+
+
+def root(a: Attributes, d_head: int) -> float | None:
+    """What the later ones take the square root of in the place of K; None where it is K."""
+    under = a.number(ROOT, 256.0)
+    return None if under == d_head else under
+
+
+def cap(a: Attributes, name: str, default: float | None) -> float | None:
+    """A cap on scores or logits; ``null`` is none, an absent one the family's default."""
+    if a.is_null(name) or (default is None and name not in a):
+        return None
+    return a.number(name, default)
 
 
 def from_one(rows: list[Rename]) -> list[Rename]:

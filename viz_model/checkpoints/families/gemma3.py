@@ -2,7 +2,7 @@
 
 The traps: five layers in six see a window, and turn by another base than those that see all; only the latter are
 scaled; gains are stored from 1, those of queries and keys too; ``query_pre_attn_scalar`` is what the square root is
-taken of in the place of K, and is read here where both are the same, which is all but the largest model.
+taken of in the place of K.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import Rename, rename
 from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm, Rope
 
-NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types"}
+NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types", "scale_width": gemma.ROOT}
 
 GLOBAL_BASE, LOCAL_BASE = 1_000_000.0, 10_000.0
 
@@ -23,12 +23,10 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     """What the attributes mean. Raises ModelError for a value that is not supported."""
     a = attributes
     a.one_value("use_bidirectional_attention", False)
-    for name in ("attn_logit_softcapping", "final_logit_softcapping"):
-        a.one_value(name, None)
+    a.one_value("attn_logit_softcapping", None)  # the reference reads it, and caps nothing
     # Of the caches of pictures and text, which change no number.
     a.no_effect(["attention_dropout", "cache_implementation", "num_logits_to_keep"])
     n_layers, d_head = a.size("num_hidden_layers", 26), a.size("head_dim", 256)
-    a.one_value("query_pre_attn_scalar", d_head)
     n_context = a.size("max_position_embeddings", 131_072)
     kinds = _kinds(a, n_layers)
     window = 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096)
@@ -48,10 +46,11 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=everywhere,
         positions=found if windows.SLIDES in kinds else (),
         ffn=Gated(activation=gemma.activation(a)),
-        head=LanguageHead(),
+        head=LanguageHead(cap=gemma.cap(a, "final_logit_softcapping", None)),
         windows=windows.of_words(a, kinds, window),
         attention_bias=a.flag("attention_bias", False),
         qk_norm=True,
+        scale_width=gemma.root(a, d_head),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=True,
     )

@@ -5,6 +5,8 @@ Older files have ``rope_theta`` beside ``rope_scaling``, newer ones both in ``ro
 
 from __future__ import annotations
 
+import math
+
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LinearScaling, Llama3Scaling, Rope, RopeScaling, YarnScaling
@@ -64,8 +66,11 @@ def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
             high_freq_factor=inner.number("high_freq_factor"),
             original_context=original,
         )
-    inner.one_value("truncate", True)
     lengthened = inner.number("attention_factor") if "attention_factor" in inner else None
+    two = {name: inner.number(name, 0.0) for name in ("mscale", "mscale_all_dim")}
+    if lengthened is None and all(two.values()):  # DeepSeek's spelling: one of them alone says nothing
+        one, all_of_it = (0.1 * share * math.log(max(factor, 1.0)) + 1 for share in two.values())
+        lengthened = one / all_of_it
     if lengthened is None and factor <= 1:
         lengthened = 1.0  # the paper's fit holds above 1
     return YarnScaling(
@@ -74,4 +79,5 @@ def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:
         beta_fast=inner.number("beta_fast", 32.0),
         beta_slow=inner.number("beta_slow", 1.0),
         attention_factor=lengthened,
+        truncate=inner.flag("truncate", True),
     )

@@ -98,7 +98,10 @@ NORM: Verdict[NormView] = Verdict(
     Claim(
         "LayerNorm",
         lambda view: (
-            view.normed.name == "LayerNorm" and abs(view.reached[0]) <= AS_DEFINED and _is_one(view.reached[1])
+            view.normed.name == "LayerNorm"
+            and view.normed.shift is not None
+            and abs(view.reached[0]) <= AS_DEFINED
+            and _is_one(view.reached[1])
         ),
         Text(
             "LayerNorm moves {{token}} to mean 0 and deviation 1, then scales and shifts",

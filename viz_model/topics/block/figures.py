@@ -37,7 +37,7 @@ def of_norm(of: Subject, which: str, view: StripsView | None = None) -> Drawn:
     block = view or views.strips_view(of.trace, of.layer, of.token)
     shown = views.norm_view(of.trace, of.layer, which, of.token)
     labels = {name: of.words(f"norm_{name}") for name in ("0", "near", "values", "axis")}
-    labels["3"] = of.words(of.kind("norm_3", block.norm))
+    labels["3"] = of.words(of.kind("norm_3", block.kind))
     if other := shown.normed.other:
         labels |= {"1": of.words(f"norm_1_{block.norm}"), "2": of.words("norm_2", other=other)}
     call = of.call("norms", layer=of.layer, token=of.token, which=which)

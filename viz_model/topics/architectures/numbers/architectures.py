@@ -66,13 +66,14 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         _by_layer("position", "position", config.position, config.positions),
         Part("embedding_norm", "embedding", _yes(config.embedding_norm)),
         _layers(config),
-        _variant("norm", "block", config.norm),
+        _norm(config),
         Part("norm_at", "norm_placement", _norm_at(config)),
         Part("heads", "attention", "heads", {"h": str(config.n_heads), "k": str(config.d_head)}),
         Part("kv_heads", "attention", sharing(config), _groups(config)),
         Part("attention_bias", "attention", _biases(config)),
         Part("qk_norm", "attention", _qk_norm(config)),
-        Part("scale_scores", "attention", _yes(config.scale_scores)),
+        Part("scale_scores", "attention", *_division(config)),
+        _cap("score_cap", "attention", config.score_cap),
         _windows(config),
         _by_layer("ffn", "block", config.ffn, config.ffns, **_activation(config.ffn)),
         Part("hidden", "block", "hidden", {"n": f"{width:,}", "times": f"{width / config.d_model:.3g}"}),
@@ -80,15 +81,23 @@ def described(config: ModelConfig) -> tuple[Part, ...]:
         Part("final_norm", "norm_placement", _yes({*map(config.norm_place, config.sides)} != {"post"})),
         _variant("head", "next_token", config.head),
         Part("tied", "next_token", _tied(config)),
+        _cap("logit_cap", "next_token", getattr(config.head, "cap", None)),
         Part("head_scale", "next_token", _head(config, "scale", False)),
         Part("head_bias", "next_token", _head(config, "bias", True)),
     )
 
 
+def _norm(config: ModelConfig) -> Part:
+    part = _variant("norm", "block", config.norm)
+    return part if getattr(config.norm, "shift", True) else part._replace(said=f"{part.said}_no_shift")
+
+
 def _norm_at(config: ModelConfig) -> str:
     """Where the norms stand, of all stacks: "pre_post" where the encoder is Pre-LN alone; "parallel" where both
-    sub-layers have theirs on the same stream."""
-    return "parallel" if config.parallel else "_".join(dict.fromkeys(map(config.norm_place, config.sides)))
+    sub-layers have theirs on the same stream, "pre_first" where the first attention has none."""
+    if config.parallel:
+        return "parallel_shared" if config.shared_norm else "parallel"
+    return "pre_first" if not config.first_norm else "_".join(dict.fromkeys(map(config.norm_place, config.sides)))
 
 
 def _qk_norm(config: ModelConfig) -> str:
@@ -126,6 +135,17 @@ def nearest(name: str, configs: Mapping[str, ModelConfig]) -> Kin | None:
 
     found = (Kin(other, differs(other)) for other in alike)
     return min(found, key=lambda kin: len(kin.differs), default=None)
+
+
+def _division(config: ModelConfig) -> tuple[str, Mapping[str, str]]:
+    """Whether scores are divided by √K, by another root, or not at all."""
+    if config.scale_scores and not config.divides_by_root:
+        return "width", {"n": f"{config.root_of:g}"}
+    return _yes(config.scale_scores), {}
+
+
+def _cap(name: str, page: str, cap: float | None) -> Part:
+    return Part(name, page, "no") if cap is None else Part(name, page, "cap", {"n": f"{cap:g}"})
 
 
 def _yes(flag: bool) -> str:

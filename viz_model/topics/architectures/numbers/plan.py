@@ -106,7 +106,10 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
     text_key, values, variant = "", {}, ""
     match step:
         case "norm_pre" if config.parallel and group == "ffn":
-            text_key, values = "plan_norm_parallel", {"norm": _name(config.norm)}
+            text_key = "plan_norm_shared" if config.shared_norm else "plan_norm_parallel"
+            values = {"norm": _name(config.norm)}
+        case "norm_pre" if group == "attn" and not layer and not config.first_norm:
+            text_key = "plan_no_norm"
         case "norm" | "norm_pre" | "norm_post" | "out_norm" | "qk_norm":
             text_key, values = "plan_qk_norm" if step == "qk_norm" else "plan_norm", {"norm": _name(config.norm)}
         case "token":
@@ -123,6 +126,10 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             values = {"h": str(config.n_heads), "g": str(config.n_kv_heads), "k": str(config.d_head)}
         case "scores":
             text_key = "plan_scores" if config.scale_scores else "plan_scores_unscaled"
+            if config.scale_scores and not config.divides_by_root:
+                text_key, values = "plan_scores_width", {"n": f"{config.root_of:g}"}
+        case "capped":
+            text_key, values = "plan_capped", {"cap": f"{config.score_cap:g}"}
         case "softmax":
             sees = "source" if is_cross else "past" if side == "decoder" else "all"
             text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
@@ -148,7 +155,9 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
         case "head" if made:
             # The size of the vocabulary is a row of the table; here it would make every two heads differ.
             variant = _name(config.head)
-            text_key = f"plan_{variant.lower()}"
+            text_key, cap = f"plan_{variant.lower()}", getattr(config.head, "cap", None)
+            if cap is not None:
+                text_key, values = f"{text_key}_capped", {"cap": f"{cap:g}"}
         case "head":
             text_key = "plan_read_by_decoder" if len(config.sides) > 1 else "plan_vectors"
     role = _ROLES.get(step, made[0].role if made else "residual")

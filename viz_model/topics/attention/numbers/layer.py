@@ -9,13 +9,13 @@ from viz_model.model import masks as masks_of
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads, masks
 
-MATRICES = ("scores", "bias", "mask", "masked", "pattern")
+MATRICES = ("scores", "capped", "bias", "mask", "masked", "pattern")
 """The T×T values of a head, in the order in which they are made."""
 
 CHAIN = ("q", "k", "v", "products", *MATRICES, "z")
 """A head as matrices: Q, K, V [T, K], QKᵀ and what becomes of it [T, T], what it mixes [T, K]."""
 
-FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:3], "pattern", "z", "out")
+FORMULAS = ("q", "k", "v", "q_normed", "k_normed", "q_rotated", "k_rotated", *MATRICES[:4], "pattern", "z", "out")
 """Sites of attention whose formulas are shown, where the model has them."""
 
 

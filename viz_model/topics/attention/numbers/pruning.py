@@ -62,7 +62,7 @@ def pruned(trace: Trace, layer: int, off: Collection[int]) -> Pruned:
         x = trace.whole[trace.site(f"{at}q").reads[0].site]
         scheme, shared = trace.stack.position_of(layer), [groups.index(group) for group in read]
         q, k, v = small.queries(x, scheme), small.keys(x, scheme)[shared], small.values(x)[shared]
-        scores = ops.scores(q, k, attention.scale)
+        scores = ops.cap(ops.scores(q, k, attention.scale), attention.cap)
         if f"{at}bias" in trace:
             scores = scores + trace[f"{at}bias"][kept]
         pattern = ops.pattern(ops.hide(scores, masks.of_run(trace, layer)))

@@ -143,7 +143,7 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
     if n_padding:
         hidden = torch.arange(len(values)) >= len(values) - n_padding
         row["mask"] = ops.additive(masks_of.padding(1, hidden))[0]
-        row["masked"] = row["scores"] + row["mask"]
+        row["masked"] = ops.cap(row["scores"], trace.config.score_cap) + row["mask"]
         row["pattern"] = ops.pattern(row["masked"])
         row["z"] = ops.mix(row["pattern"][None], values)[0]
     tokens = trace.at("encoder").tokens if part == "cross" else trace.tokens
@@ -153,6 +153,8 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
         query=query,
         form=_site(trace, layer, "q", part).removeprefix(f"{at}q"),
         scaled=trace.config.scale_scores,
+        width=trace.config.scale_width is not None,
+        capped=trace.head(f"{at}capped", head)[query].numpy() if f"{at}capped" in trace else None,
         products=k @ q[query],
         bias=trace.head(f"{at}bias", head)[query].numpy() if f"{at}bias" in trace else None,
         **{name: numbers.numpy() for name, numbers in row.items()},

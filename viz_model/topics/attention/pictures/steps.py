@@ -13,7 +13,18 @@ from viz_model.drawing.strips import steps as aligned
 
 MAX_WRITTEN = 16
 """Keys of one query that are drawn at the most, so that every cell has room for its number."""
-STEPS = ("products", "products_normed", "products_rotated", "scores", "bias", "masked", "masked_bias", "pattern")
+STEPS = (
+    "products",
+    "products_normed",
+    "products_rotated",
+    "scores",
+    "scores_width",
+    "capped",
+    "bias",
+    "masked",
+    "masked_bias",
+    "pattern",
+)
 """The keys that :meth:`StepsView.rows` may hold."""
 
 
@@ -21,17 +32,21 @@ class StepsView(NamedTuple):
     """One query's way from dot products to a mixed value. Arrays over the keys are [T].
 
     ``products`` q·k of the form that this model makes scores of; ``scores`` after ÷√K, where it
-    divides; ``bias`` what its position scheme adds, or None; ``mask`` 0 or −∞; ``masked`` the sum
-    of all three; ``pattern`` after softmax; ``values`` the value vectors [T, K], ``z`` their
-    weighted sum [K]. ``at`` is what the names of the layer's values begin with; empty where they are not the run's.
+    divides; ``capped`` those kept within a cap, or None; ``bias`` what its position scheme adds, or None;
+    ``mask`` 0 or −∞; ``masked`` the sum of these; ``pattern`` after softmax; ``values`` the value vectors [T, K],
+    ``z`` their weighted sum [K]. ``at`` is what the names of the layer's values begin with; empty where they are not
+    the run's.
     """
 
     labels: tuple[str, ...]
     query: int
     form: str
     scaled: bool
+    width: bool
+    """Whether what stands under the root is another number than K."""
     products: np.ndarray
     scores: np.ndarray
+    capped: np.ndarray | None
     bias: np.ndarray | None
     mask: np.ndarray
     masked: np.ndarray
@@ -50,14 +65,16 @@ class StepsView(NamedTuple):
         """
         if not self.at:
             return None
-        site = "scores" if step.startswith("products") else step.removesuffix("_bias")
+        site = "scores" if step.startswith("products") else step.removesuffix("_bias").removesuffix("_width")
         return Cells(f"{self.at}{site}", (self.head, self.query, COLUMN), columns=span_of(self.shown()))
 
     def rows(self) -> dict[str, np.ndarray]:
         """The rows over the keys that this model has, by the key of their name, in order."""
         rows = {f"products{self.form}": self.products}
         if self.scaled:
-            rows["scores"] = self.scores
+            rows["scores_width" if self.width else "scores"] = self.scores
+        if self.capped is not None:
+            rows["capped"] = self.capped
         if self.bias is not None:
             rows["bias"] = self.bias
         rows["masked" if self.bias is None else "masked_bias"] = self.masked

@@ -60,15 +60,18 @@ def of(page: Page, trace: Trace, name: str, most: int = views.LARGEST) -> Strips
 def _symbol(page: Page, trace: Trace, name: str) -> str:
     """LaTeX of a matrix and of how it is made of those before it."""
     has_bias = f"blocks.{page.view.layer}.attn.bias" in trace
+    config, scores = trace.config, "S" if trace.config.score_cap is None else r"\bar{S}"
+    root = r"\sqrt{d_k}" if config.divides_by_root else rf"\sqrt{{{config.root_of:g}}}"
     symbols = {
         "q": "Q",
         "k": "K",
         "v": "V",
         "products": r"QK^\top",
-        "scores": r"S = QK^\top / \sqrt{d_k}" if trace.config.scale_scores else r"S = QK^\top",
+        "scores": rf"S = QK^\top / {root}" if config.scale_scores else r"S = QK^\top",
+        "capped": rf"\bar{{S}} = c \tanh(S / c),\; c = {config.score_cap or 0:g}",
         "bias": "B",
         "mask": "M",
-        "masked": r"\tilde{S} = S + B + M" if has_bias else r"\tilde{S} = S + M",
+        "masked": rf"\tilde{{S}} = {scores} + B + M" if has_bias else rf"\tilde{{S}} = {scores} + M",
         "pattern": r"A = \mathrm{softmax}(\tilde{S})",
         "z": "Z = AV",
     }

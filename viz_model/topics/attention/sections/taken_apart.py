@@ -18,7 +18,9 @@ def hand(query: Query) -> None:
     page, view = query.page, query.page.view
     elements.see(page, "hand", **query.facts)
     numbers = by_hand.parts(page.trace, view.layer, view.head, page.token, query.largest.at)
-    elements.worked(page, numbers, n_seen=query.steps.n_seen, d_head=page.lm.config.d_head)
+    config = page.lm.config
+    caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
+    elements.worked(page, numbers, n_seen=query.steps.n_seen, d_head=config.d_head, **caps)
 
 
 def code(query: Query) -> None:

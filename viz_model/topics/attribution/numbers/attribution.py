@@ -2,12 +2,12 @@
 
 Each embedding, head, feed-forward layer and bias adds a vector to the residual stream. What follows on a vector's way
 to the logit is a norm (the final one; under Post-LN one after every addition), and of a masked model the head's own
-layer. None of these is linear. But at the point that was measured each is a linear map: LayerNorm subtracts the mean
-and multiplies by γ/σ, with the σ that this run measured; x·Φ(x) multiplies by the Φ(x) that it measured. With these
-factors held, the parts add up to the logit to the last digit ("direct logit attribution": Elhage et al. 2021, A
-Mathematical Framework for Transformer Circuits; nostalgebraist 2020). The factors were made by all parts together, so
-a share says what a part adds, not what would happen without it. Of a run in which an intervention changed the stream
-itself, the sum lacks what that added.
+layer. None of these is linear. But at the point that was measured each is a linear map: the norm subtracts the mean,
+where it takes one, and multiplies by γ/σ, with the σ that this run measured; x·Φ(x) multiplies by the Φ(x) that it
+measured. With these factors held, the parts add up to the logit to the last digit ("direct logit attribution": Elhage
+et al. 2021, A Mathematical Framework for Transformer Circuits; nostalgebraist 2020). The factors were made by all
+parts together, so a share says what a part adds, not what would happen without it. Of a run in which an intervention
+changed the stream itself, the sum lacks what that added.
 """
 
 from __future__ import annotations
@@ -245,10 +245,11 @@ def _through_head(walk: _Walk) -> None:
     """What stands between the last vector and the unembedding: a masked head's layer, or T5's factor."""
     head = walk.trace.model.head
     if isinstance(head, MaskedHead):
-        weight, bias = head.dense.weight.detach().double(), head.dense.bias.detach().double()
-        before = weight @ walk.trace[walk.trace.leaving][walk.position].double() + bias
+        weight, before = head.dense.weight.detach().double(), head.dense(walk.trace[walk.trace.leaving][walk.position])
+        before = before.detach().double()
         walk.maps.append(Mixed(weight))
-        walk.add(Part("dense"), bias)
+        if head.dense.bias is not None:
+            walk.add(Part("dense"), head.dense.bias.detach().double())
         # Every activation here is x times a factor between 0 and 1 that depends on x: Φ(x), σ(x), or x > 0.
         open_ = torch.where(before == 0, torch.zeros_like(before), head.activation(before) / before)
         walk.maps.append(Scaled(open_, centred=False))
@@ -309,13 +310,15 @@ class Attribution(NamedTuple):
 def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Against = None) -> Attribution:
     """The logit of the vocabulary's ``token`` at the position of ``decomposition``, less what it is compared with.
 
+    Where a cap follows, it is the logit before it: that is the sum of what the parts add.
+
     Raises:
         ValueError: no logits are made of these vectors.
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding = trace.model.unembedding
-    logits = trace.row("logits", decomposition.position).double()
+    logits = trace.row("raw_logits" if "raw_logits" in trace else "logits", decomposition.position).double()
     rows, bias = unembedding.weight.detach(), unembedding.bias
     direction, total = rows[token].double(), logits[token]
     prior = None if bias is None else bias.detach()[token].double()

@@ -42,6 +42,8 @@ def _what_is_asked(question: Question) -> None:
     words = question.page.words
     if question.covered is not None:
         st.caption(words("covered", token=question.opened.token_name(), position=question.position))
+    if question.target is not None and "raw_logits" in question.trace:
+        st.caption(words("capped", cap=f"{question.trace.model.head.cap:g}"))
     if question.target is None:
         st.info(words("encoder" if question.trace.config.has_logits else "no_head"), icon=":material/info:")
 

@@ -11,7 +11,7 @@ def formula(question: Question) -> None:
     """How the sum is exact, in this model."""
     page, config = question.page, question.page.lm.config
     elements.see(page, "formula" if question.target is not None else "formula_vector")
-    norm = f"formula_{type(config.norm).__name__.lower()}"
+    norm = f"formula_{type(config.norm).__name__.lower()}{'' if getattr(config.norm, 'shift', True) else '_no_shift'}"
     elements.see(page, norm if page.t.knows(f"attribution.{norm}") else "formula_norm")
     if question.has_norms:
         elements.see(page, f"formula_{'branch' if question.trace.norm_at == 'both' else question.trace.norm_at}")

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from torch import Tensor
 
+from viz_model import config
 from viz_model.model import norms, sites
 from viz_model.model.sites import Role
 from viz_model.runs.trace import Trace
@@ -71,13 +72,18 @@ def sublayers(trace: Trace, layer: int) -> tuple[SubLayer, ...]:
 
 
 def norm_name(trace: Trace) -> str:
-    """What the model's norm is called, such as "LayerNorm"."""
+    """What the model's norm is called."""
     return type(trace.config.norm).__name__
 
 
 def has_norms(trace: Trace) -> bool:
     """Whether the norms of a run do anything: one that was taken out hands on what it reads."""
-    parts = trace.site("blocks.0.attn.norm.out").expression.walk()
+    return measures(trace, "blocks.0.ffn.norm")
+
+
+def measures(trace: Trace, norm: str) -> bool:
+    """Whether a norm, like ``blocks.0.attn.norm``, does anything; ModernBERT's first hands on what it reads."""
+    parts = trace.site(f"{norm}.out").expression.walk()
     return not all(isinstance(part, (Element, Index, Add)) for part in parts)
 
 
@@ -91,9 +97,9 @@ def put_together(trace: Trace) -> str:
     return "parallel" if trace.config.parallel else trace.norm_at
 
 
-def _called(trace: Trace, read: str) -> str:
-    """What the model's norm makes of a vector, in words; without norms the vector itself."""
-    return f"{norm_name(trace)}({read})" if has_norms(trace) else read
+def _called(trace: Trace, norm: str, read: str) -> str:
+    """What a norm makes of a vector, in words; without norms the vector itself."""
+    return f"{norm_name(trace)}({read})" if measures(trace, norm) else read
 
 
 def passage(trace: Trace, layer: int, token: int) -> Passage:
@@ -127,12 +133,12 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
         if place != "post":
             asks = reads = "x" if place == "parallel" else stream
             if place != "branch":
-                asks = add(next_name(), _called(trace, reads), f"{norm}.out", "norm", aside=True)
+                asks = add(next_name(), _called(trace, norm, reads), f"{norm}.out", "norm", aside=True)
             written = add(next_name(), _CALLS[part].format(asks), out, _ROLES[part], aside=True)
             if place in ("branch", "both"):
                 reads = written if place == "branch" else reads
                 behind = at + sites.written(trace.config, trace.stack.side, part)
-                written = add(next_name(), _called(trace, written), behind, "norm", aside=True)
+                written = add(next_name(), _called(trace, norm, written), behind, "norm", aside=True)
             total = "h" if part == parts[-1] else next_name()
             add(total, f"{written} + {stream}" if residual else written, resid, "residual")
             sums.append(Sum(part, asks, reads, stream, written, total))
@@ -144,7 +150,7 @@ def passage(trace: Trace, layer: int, token: int) -> Passage:
             # The sum goes straight to the norm: it has no site of its own, but is what the norm reads.
             add(total, "", f'norm_input("{norm}")', "residual", values=trace.norm_input(norm, token))
         sums.append(Sum(part, stream, total, stream, written, total))
-        stream = add(_RESID[part], _called(trace, total), resid, "norm")
+        stream = add(_RESID[part], _called(trace, norm, total), resid, "norm")
     return Passage(tuple(steps), tuple(sums))
 
 
@@ -152,8 +158,8 @@ class Normed(NamedTuple):
     """A norm at work on one token: arrays are [D].
 
     ``standard`` is (before − mean) / scale, and after = gain · standard + shift (equation 8.25, with
-    γ the gain and β the shift). An RMSNorm has neither mean nor shift. ``scale`` is √(variance + ε),
-    or √(mean of squares + ε).
+    γ the gain and β the shift). A norm that takes no mean has neither ``mean`` nor ``shift``. ``scale`` is
+    √(variance + ε), or √(mean of squares + ε).
 
     ``instead`` is what ``other``, the norm that it is compared with, would make of the same vector with gain 1
     and shift 0. No part of the model computes it. A norm of another kind (:data:`viz_model.model.norms.COMPARED`)
@@ -207,9 +213,15 @@ def normed(trace: Trace, norm: str, token: int) -> Normed:
         mean=mean,
         scale=scale,
         standard=None if scale is None else (x.numpy() - (mean or 0.0)) / scale,
-        instead=None if other is None else other(chosen, len(x))(x).detach().numpy(),
+        instead=None if other is None else _plain(other.__name__, chosen, len(x))(x).detach().numpy(),
         other=None if other is None else other.__name__,
     )
+
+
+def _plain(name: str, chosen: config.Norm, width: int) -> norms.Norm:
+    """The norm of a kind with gain 1 and shift 0, and with another's ε."""
+    found: config.Norm = getattr(config, name)(eps=chosen.eps)
+    return norms.build(found, width)
 
 
 class Matrix(NamedTuple):

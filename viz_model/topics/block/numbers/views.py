@@ -37,6 +37,8 @@ def strips_view(trace: Trace, layer: int, token: int) -> StripsView:
         token,
         trace.config.residual,
         block.has_norms(trace),
+        getattr(trace.config.norm, "shift", True),
+        tuple(one for one in block.sublayers(trace, layer) if block.measures(trace, f"blocks.{layer}.{one}.norm")),
     )
 
 

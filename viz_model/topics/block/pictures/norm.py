@@ -49,8 +49,8 @@ class NormView(NamedTuple):
     def facts(self) -> dict[str, str]:
         """What tells the two norms apart on this vector, for prose.
 
-        The vector has mean μ, deviation σ and root mean square √(μ² + σ²). LayerNorm divides what is
-        left without μ by σ, RMSNorm divides all of it by the root mean square, so the cosine between
+        The vector has mean μ, deviation σ and root mean square √(μ² + σ²). One norm divides what is
+        left without μ by σ, the other all of it by the root mean square, so the cosine between
         the two results is σ / √(μ² + σ²).
         """
         before = self.normed.before.astype(np.float64)

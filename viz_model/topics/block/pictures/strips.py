@@ -46,6 +46,15 @@ class StripsView(NamedTuple):
     residual: bool = True
     """Whether what a sub-layer writes is added to what it read, or takes its place."""
     has_norms: bool = True
+    shifts: bool = True
+    """Whether the norm adds β."""
+    normed: tuple[str, ...] = ()
+    """The sub-layers whose norm does something."""
+
+    @property
+    def kind(self) -> str:
+        """The norm, as texts tell it apart."""
+        return self.norm if self.shifts else f"{self.norm}_no_shift"
 
     @property
     def largest(self) -> float:

@@ -46,7 +46,7 @@ def section(block: OneBlock) -> None:
     elements.source(page, "embed.out", *steps)
     elements.see(page, f"norms_{block.of_stream}", places=page.words(f"places{block.crosses}"), **named)
     if block.kind == "post":
-        elements.see(page, page.kind("reach", block.vectors.norm), **named)
+        elements.see(page, page.kind("reach", block.vectors.kind), **named)
     if len(view.drawn) < len(view.labels):
         st.caption(page.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
     if outlier := view.outlier:

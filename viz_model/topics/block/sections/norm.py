@@ -20,7 +20,9 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 def _which(block: OneBlock) -> str:
     """The sublayer whose norm is chosen."""
-    return elements.on_offer(block.page, WHICH, [addition.sublayer for addition in block.vectors.sums])
+    return elements.on_offer(
+        block.page, WHICH, [sum_.sublayer for sum_ in block.vectors.sums if sum_.sublayer in block.vectors.normed]
+    )
 
 
 def _drawn(page: Page) -> Drawn:
@@ -49,6 +51,7 @@ def section(block: OneBlock) -> None:
             reads=addition.reads,
         )
         for addition in vectors.sums
+        if addition.sublayer in vectors.normed
     }
     look: dict[str, Any] = {"label_visibility": "collapsed", "help": None}
     elements.choose(page, WHICH, tuple(names), format_func=names.__getitem__, **look)
@@ -62,7 +65,7 @@ def section(block: OneBlock) -> None:
                 page,
                 lambda page: norm.draw_parameters(norm_of(OneBlock(page)), block.dimension, axis),
                 "parameters",
-                page.words(page.kind("parameters", vectors.norm)),
+                page.words(page.kind("parameters", vectors.kind)),
                 by=("layer",),
             )
         if view.normed.other is None:

@@ -199,7 +199,8 @@ def arrangements(config: ModelConfig, n_source: int, n_target: int) -> dict[str,
     n, m = n_source, n_target
     plain = replace(config, kind="decoder", head=LanguageHead(), n_segments=0, start_id=None)
     place: NormAt = "post" if plain.norm_at == "post" else "pre"  # the others are of one stack; norms cost no products
-    changes: dict[str, Any] = {"norm_at": place, "parallel": False}
+    changes: dict[str, Any] = {"norm_at": place, "parallel": False, "shared_norm": False, "first_norm": True}
+    changes |= {"scale_width": None, "score_cap": None}
     both = replace(plain, kind="encoder_decoder", n_encoder_layers=config.n_layers, start_id=0, **changes)
     return {
         "decoder": _arranged(plain, [_by_part(plain, "decoder", n + m, 0)], visible_pairs(n + m, 0, two_way=False)),

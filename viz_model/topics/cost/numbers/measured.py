@@ -115,7 +115,7 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
     return {
         "projections": lambda: (heads(), attn.o(ops.merge_heads(q))),  # z has the shape of q
         "ffn": lambda: block.ffn(x),
-        "textbook": lambda: ops.mix(ops.pattern(ops.scores(q, k, attn.scale) + added), v),
+        "textbook": lambda: ops.mix(ops.pattern(ops.cap(ops.scores(q, k, attn.scale), attn.cap) + added), v),
         "fused": lambda: F.scaled_dot_product_attention(
             q, k, v, None if causal else added, is_causal=causal, scale=attn.scale
         ),

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from viz_model.model import masks, ops, sites
-from viz_model.model.attention import scale
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.mistakes.numbers import swaps
@@ -28,7 +27,7 @@ def _given_scores(place: Place, run: Trace, visible: Tensor) -> dict[str, Any]:
     scored = sites.scored(run.full_name(place.at("attn")), run.config)
     q, k = (run.head(name.removeprefix(run.prefix), place.head) for name in scored)
     bias = run.head(place.at("attn.bias"), place.head) if place.at("attn.bias") in run else None
-    return swaps.attention_arguments(q, k, bias, visible, scale(run.config))
+    return swaps.attention_arguments(q, k, bias, visible, run.config)
 
 
 def _given(place: Place) -> dict[str, Any]:
@@ -189,7 +188,7 @@ BUGS = (
     _pattern("normalise", "masked"),
     _pattern("scaled", "q", "scaled"),
     _pattern("divided", "q", "scaled"),
-    _pattern("compare", "q"),
+    _pattern("compare", "q", "uncapped"),
     Bug(
         "norm_queries",
         "blocks.{layer}.attn.q_normed",

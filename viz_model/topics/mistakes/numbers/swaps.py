@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.config import Side
+from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites
 from viz_model.model.attention import Attention, Given, Source, scale
 from viz_model.model.block import Block
@@ -87,13 +87,13 @@ def visible(run: Trace, layer: int) -> Tensor:
     return run.head(f"blocks.{layer}.attn.mask", 0) == 0
 
 
-def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor, factor: float) -> dict[str, Any]:
+def attention_arguments(q: Tensor, k: Tensor, bias: Tensor | None, seen: Tensor, config: ModelConfig) -> dict[str, Any]:
     """Whatever a function on the way to the pattern may ask for.
 
     q [.., Tq, K], k [.., Tk, K], bias [.., Tq, Tk] or None, seen [Tq, Tk]; scores are with the bias, before the mask.
     """
-    mask = ops.additive(seen)
-    scores = ops.scores(q, k, factor)
+    mask, factor = ops.additive(seen), scale(config)
+    scores = ops.cap(ops.scores(q, k, factor), config.score_cap)
     scores = scores if bias is None else scores + bias
     return {
         "q": q,
@@ -116,7 +116,7 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Cha
         bias = scheme.bias(length, length)
         if bias is None:
             bias = scheme.query_bias(q, 0, length, scale(config))
-        given = attention_arguments(q, ops.share_heads(k, config.n_heads), bias, visible(run, layer), scale(config))
+        given = attention_arguments(q, ops.share_heads(k, config.n_heads), bias, visible(run, layer), config)
         return call(function, given)
 
     return {run.full_name(f"blocks.{layer}.attn.pattern"): functools.partial(make, layer) for layer in layers}

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from viz_model.config import NoNorm
+from viz_model.model import ops
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
@@ -169,7 +170,8 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
     keys = trace.head(_last(trace, at, "k"), head)[shown]
     values = trace.head(f"{at}v", head)[shown]
     scores, masked, pattern = (trace.head(at + name, head)[shown][:, shown] for name in ("scores", "masked", "pattern"))
-    has_bias = f"{at}bias" in trace
+    has_bias, config = f"{at}bias" in trace, trace.config
+    kept = ops.cap(scores, config.score_cap)
     asked = shown.index(token)
     products = keys @ q
     pushed = trace.row(f"{at}masked", token, head)[shown]
@@ -184,15 +186,18 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
         values.numpy(),
         products.numpy(),
         scores[asked].numpy(),
+        kept[asked].numpy(),
         torch.where(seen, pushed, -torch.inf).numpy(),
-        scores.T.numpy(),
+        kept.T.numpy(),
         masked.T.numpy(),
         pattern.T.numpy(),
         shares.numpy(),
         (shares[:, None] * values).norm(dim=-1).numpy(),
         trace.head(f"{at}z", head)[token].numpy(),
         _last(trace, at, "q"),
-        trace.config.d_head**0.5 if trace.config.scale_scores else None,
+        config.root_of**0.5 if config.scale_scores else None,
+        config.divides_by_root,
+        config.score_cap,
         has_bias,
         bool((~masked.isfinite()).any()),
     )
@@ -203,7 +208,8 @@ def flatter(view: Attention) -> tuple[float, float] | None:
     if view.root is None:
         return None
     seen = view.seen
-    whole = torch.tensor(view.biased[seen] + (view.products - view.scores)[seen])
+    undivided = ops.cap(torch.tensor(view.products[seen]), view.cap)
+    whole = torch.tensor((view.biased - view.capped)[seen]) + undivided
     return float(torch.tensor(view.biased[seen]).softmax(-1).max()), float(whole.softmax(-1).max())
 
 

@@ -23,11 +23,13 @@ class Attention(NamedTuple):
         layer, head: where it is; ``prefix`` of its sites.
         q: [K] the query, keys and values [n, K] of the tokens on the stage.
         asks_with: the site of the query, as the product takes it.
-        products: [n] query times key, summed; scores, biased [n] as they are scaled and pushed by distance.
+        products: [n] query times key, summed; scores, capped, biased [n] as they are scaled, kept within
+            a cap and pushed by distance.
         map, masked, pattern: [n, n], a row a key and a column a query: scores, what the mask leaves, shares.
         shares: [n] of the asking token.
         brought: [n] the length of share times value; z [K] their sum, as the run has it over all tokens.
-        root: √K, or None where scores are not scaled; has_bias, has_mask whether those steps are there.
+        root: what scores are divided by, or None; ``of_width`` whether it is √K; cap: their cap, or None; has_bias,
+            has_mask whether those steps are there.
     """
 
     layer: int
@@ -38,6 +40,7 @@ class Attention(NamedTuple):
     values: np.ndarray
     products: np.ndarray
     scores: np.ndarray
+    capped: np.ndarray
     biased: np.ndarray
     map: np.ndarray
     masked: np.ndarray
@@ -47,6 +50,8 @@ class Attention(NamedTuple):
     z: np.ndarray
     asks_with: str
     root: float | None
+    of_width: bool
+    cap: float | None
     has_bias: bool
     has_mask: bool
 
@@ -182,7 +187,11 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
     ]
     if view.root is not None:
         scaled = _seen(stage, view, view.scores, say("scaled", root=f"{view.root:.2f}"), left, largest)
-        shots.append(Shot(say("shares_root", root=f"{view.root:.2f}"), [*still, *scaled], 2, 1.2))
+        divided = "shares_root" if view.of_width else "shares_width"
+        shots.append(Shot(say(divided, root=f"{view.root:.2f}"), [*still, *scaled], 2, 1.2))
+    if view.cap is not None:
+        kept = _seen(stage, view, view.capped, say("capped"), left, largest)
+        shots.append(Shot(say("shares_cap", cap=f"{view.cap:g}"), [*still, *kept], 2, 1.2))
     if view.has_bias:
         pushed = _seen(stage, view, view.biased, say("pushed"), left, largest)
         shots.append(Shot(say("shares_bias"), [*still, *pushed], 2, 1.2))

@@ -134,7 +134,7 @@ def parts(page: Page) -> dict[str, Edit]:
         found["position"] = edits.NoPosition()
     if head_of(page).has_mask:
         found["mask"] = edits.NoMask(side=side)
-    if page.trace.config.scale_scores:
+    if page.trace.config.divides_by_root:
         found["scale"] = edits.NoScale()
     if not isinstance(page.trace.config.norm, NoNorm):
         found["norm"] = edits.NoNorm()

@@ -1,0 +1,311 @@
+"""Every family with sizes and attributes drawn at random, against the library its checkpoints come from.
+
+What one family reads of another's attributes shows where they meet: windows shorter than the text beside stretched
+rotations, heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from checkpoint_makers import Reference, hidden, patterns, run, token_ids
+from pytest import mark
+from torch import Tensor
+
+from viz_model.checkpoints import huggingface
+from viz_model.model.transformer import Transformer
+
+SEEDS = range(6)
+TOLERANCE = 1e-4
+Draw = random.Random
+Choices = Mapping[str, Any]
+
+YES = (True, False)
+ACTIVATIONS = ("relu", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "silu")
+WAYS = ("default", "linear", "llama3", "yarn")
+
+
+def _rope(draw: Draw, ways: tuple[str, ...] = WAYS, share: float | None = None) -> dict[str, Any]:
+    way = draw.choice(ways)
+    found: dict[str, Any] = {"rope_type": way, "rope_theta": draw.choice((50.0, 10_000.0))}
+    if way != "default":
+        found["factor"] = draw.choice((1.5, 4.0))
+    if way in ("llama3", "yarn"):
+        found["original_max_position_embeddings"] = draw.choice((8, 64))
+    if way == "llama3":
+        found |= {"low_freq_factor": 1.0, "high_freq_factor": draw.choice((2.0, 4.0))}
+    if way == "yarn":
+        more: tuple[dict[str, Any], ...] = (
+            {},
+            {"attention_factor": 1.3},
+            {"beta_fast": 20.0, "beta_slow": 2.0, "truncate": False},
+            {"mscale": 0.7, "mscale_all_dim": 1.0},
+        )
+        found |= draw.choice(more)
+    return found if share is None else {**found, "partial_rotary_factor": share}
+
+
+def _layers(draw: Draw, n: int) -> list[str]:
+    return [draw.choice(("sliding_attention", "full_attention")) for _ in range(n)]
+
+
+def _heads(draw: Draw, *, free: bool = True) -> dict[str, Any]:
+    """Sizes of a decoder whose heads share keys, and where ``free`` may be wider or narrower than D/H."""
+    n, width = draw.choice((1, 2, 4, 6)), draw.choice((4, 6, 10))
+    sizes = {
+        "vocab_size": draw.randint(40, 90),
+        "num_hidden_layers": draw.randint(1, 4),
+        "num_attention_heads": n,
+        "num_key_value_heads": draw.choice([g for g in (1, 2, 3, 6) if n % g == 0]),
+        "hidden_size": n * width,
+        "intermediate_size": 4 * draw.randint(2, 9),
+        "max_position_embeddings": 24,
+        "rope_parameters": _rope(draw),
+        "tie_word_embeddings": draw.choice(YES),
+        "hidden_act": draw.choice(ACTIVATIONS),
+    }
+    return {**sizes, "head_dim": width, "hidden_size": n * draw.randint(2, 9)} if free else sizes
+
+
+def _windows(draw: Draw) -> dict[str, Any]:
+    """Qwen's sizes, the layers from one on with a window."""
+    found = _heads(draw)
+    n = found["num_hidden_layers"]
+    found |= {"use_sliding_window": draw.choice(YES), "sliding_window": draw.choice((2, 5))}
+    return {**found, "max_window_layers": draw.randint(0, n)}
+
+
+def _gemma(draw: Draw) -> dict[str, Any]:
+    found = _heads(draw)
+    own = {
+        "attention_bias": draw.choice(YES),
+        "query_pre_attn_scalar": draw.choice((found["head_dim"], 7, 256)),
+        "sliding_window": draw.choice((2, 5)),
+        "layer_types": _layers(draw, found["num_hidden_layers"]),
+        "final_logit_softcapping": draw.choice((None, 2.0)),
+        "hidden_activation": draw.choice(("gelu", "gelu_pytorch_tanh", "silu")),
+    }
+    return {**found, **own}
+
+
+def _routed(draw: Draw, experts: str) -> dict[str, Any]:
+    # The reference multiplies experts' matrices in rows of 16 bytes.
+    found = _heads(draw, free=False)
+    found["hidden_size"] = found["num_attention_heads"] * 8
+    return {**found, experts: draw.randint(2, 5), "num_experts_per_tok": draw.choice((1, 2)), "eos_token_id": 0}
+
+
+def _encoder(draw: Draw) -> dict[str, Any]:
+    n = draw.choice((1, 2, 3))
+    return {
+        "vocab_size": 53,
+        "max_position_embeddings": 26,
+        "hidden_size": n * draw.choice((4, 6, 8)),
+        "num_hidden_layers": draw.randint(1, 4),
+        "num_attention_heads": n,
+        "intermediate_size": draw.randint(5, 30),
+        "hidden_act": draw.choice(ACTIVATIONS),
+        "type_vocab_size": draw.choice((1, 3)),
+        "layer_norm_eps": draw.choice((1e-12, 1e-2)),
+    }
+
+
+def _two_stacks(draw: Draw) -> dict[str, Any]:
+    sides = {f"{side}_{name}": draw.randint(1, 3) for side in ("encoder", "decoder") for name in ("layers",)}
+    n = draw.choice((1, 2, 3))
+    heads = {f"{side}_attention_heads": n for side in ("encoder", "decoder")}
+    width = {"d_model": 2 * n * draw.randint(2, 5), "encoder_ffn_dim": 20, "decoder_ffn_dim": 20}
+    switches = {"activation_function": draw.choice(ACTIVATIONS), "scale_embedding": draw.choice(YES)}
+    return {**sides, **heads, **width, **switches}
+
+
+def _neox(draw: Draw) -> dict[str, Any]:
+    found = _heads(draw, free=False)
+    found["hidden_size"] = found["num_attention_heads"] * 8
+    own = {name: draw.choice(YES) for name in ("use_parallel_residual", "attention_bias")}
+    del found["num_key_value_heads"]
+    return {**found, **own, "rope_parameters": _rope(draw, share=draw.choice((0.25, 0.5, 1.0)))}
+
+
+def _opt(draw: Draw) -> dict[str, Any]:
+    width = 2 * draw.randint(2, 9)
+    own = {name: draw.choice(YES) for name in ("do_layer_norm_before", "enable_bias", "tie_word_embeddings")}
+    activation = {"activation_function": draw.choice(ACTIVATIONS)}
+    return {"hidden_size": width, "word_embed_proj_dim": width, "num_attention_heads": 2, **own, **activation}
+
+
+def _falcon(draw: Draw) -> dict[str, Any]:
+    found = {**_heads(draw, free=False), "activation": draw.choice(ACTIVATIONS), "bias": draw.choice(YES)}
+    found |= {"ffn_hidden_size": draw.choice((None, 13))}
+    for name in ("hidden_act", "intermediate_size"):
+        del found[name]
+    groups = found.pop("num_key_value_heads")
+    new = {"new_decoder_architecture": True, "num_kv_heads": groups}
+    new["num_ln_in_parallel_attn"] = draw.choice((None, 1, 2))
+    old = {name: draw.choice(YES) for name in ("parallel_attn", "multi_query")}
+    return {**found, **draw.choice((new, old))}
+
+
+def _modern(draw: Draw) -> dict[str, Any]:
+    others = ("hidden_act", "type_vocab_size", "layer_norm_eps")
+    found = {name: value for name, value in _encoder(draw).items() if name not in others}
+    names = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias", "decoder_bias", "tie_word_embeddings")
+    found |= {name: draw.choice(YES) for name in names}
+    found |= {f"{part}_activation": draw.choice(ACTIVATIONS) for part in ("hidden", "classifier")}
+    found |= {"local_attention": draw.choice((2, 3, 6)), "global_attn_every_n_layers": draw.choice((1, 2, 3))}
+    bases = {"full_attention": _rope(draw, WAYS[:3]), "sliding_attention": _rope(draw, WAYS[:1])}
+    return {**found, "rope_parameters": bases}
+
+
+def _t5(draw: Draw) -> dict[str, Any]:
+    return {
+        "d_model": draw.choice((10, 24)),
+        "d_kv": draw.choice((3, 8)),
+        "num_heads": draw.choice((1, 3)),
+        "num_decoder_layers": draw.randint(1, 3),
+        "relative_attention_num_buckets": draw.choice((8, 32)),
+        "relative_attention_max_distance": draw.choice((40, 128)),
+        "feed_forward_proj": draw.choice(("relu", "gelu", "gated-gelu", "gated-silu")),
+        "layer_norm_epsilon": draw.choice((1e-6, 1e-2)),
+    }
+
+
+FAMILIES: dict[str, Callable[[Draw], Choices]] = {
+    "LlamaForCausalLM": lambda draw: {
+        **_heads(draw),
+        "attention_bias": draw.choice(YES),
+        "mlp_bias": draw.choice(YES),
+    },
+    "Qwen2ForCausalLM": _windows,
+    "Qwen3ForCausalLM": lambda draw: {**_windows(draw), "attention_bias": draw.choice(YES)},
+    "Qwen3MoeForCausalLM": lambda draw: {
+        **_routed(draw, "num_experts"),
+        "head_dim": 8,
+        "norm_topk_prob": draw.choice(YES),
+        "moe_intermediate_size": draw.choice((4, 8)),
+        "decoder_sparse_step": draw.choice((1, 2)),
+    },
+    "MistralForCausalLM": lambda draw: {**_heads(draw), "sliding_window": draw.choice((None, 2, 5))},
+    "MixtralForCausalLM": lambda draw: {**_routed(draw, "num_local_experts"), "head_dim": 8},
+    "OlmoeForCausalLM": lambda draw: {**_routed(draw, "num_experts"), "norm_topk_prob": draw.choice(YES)},
+    "GemmaForCausalLM": lambda draw: {**_heads(draw), "attention_bias": draw.choice(YES)},
+    "Gemma2ForCausalLM": lambda draw: {**_gemma(draw), "attn_logit_softcapping": draw.choice((None, 1.5))},
+    "Gemma3ForCausalLM": lambda draw: {
+        **_gemma(draw),
+        "rope_parameters": {"full_attention": _rope(draw, WAYS[:2]), "sliding_attention": _rope(draw, WAYS[:1])},
+    },
+    "Phi3ForCausalLM": lambda draw: {
+        **_heads(draw, free=False),
+        "sliding_window": draw.choice((None, 4)),
+        "rope_parameters": _rope(draw, WAYS[:1]),
+    },
+    "SmolLM3ForCausalLM": lambda draw: {
+        **_heads(draw, free=False),
+        "no_rope_layer_interval": draw.choice((2, 3)),
+        "mlp_bias": draw.choice(YES),
+    },
+    "Olmo2ForCausalLM": lambda draw: {**_heads(draw, free=False), "attention_bias": draw.choice(YES)},
+    "GPTNeoXForCausalLM": _neox,
+    "GPTNeoForCausalLM": lambda draw: {
+        "window_size": draw.choice((2, 30)),
+        "intermediate_size": draw.choice((None, 13)),
+        "activation_function": draw.choice(ACTIVATIONS),
+    },
+    "GPT2LMHeadModel": lambda draw: {
+        "n_inner": draw.choice((None, 17)),
+        "activation_function": draw.choice(ACTIVATIONS),
+        "scale_attn_weights": draw.choice(YES),
+        "tie_word_embeddings": draw.choice(YES),
+    },
+    "OPTForCausalLM": _opt,
+    "FalconForCausalLM": _falcon,
+    "BloomForCausalLM": lambda draw: {
+        "hidden_size": 30,
+        "n_head": draw.choice((1, 3, 5, 6)),
+        "layer_norm_epsilon": draw.choice((1e-5, 1e-2)),
+        "tie_word_embeddings": draw.choice(YES),
+    },
+    "BertForMaskedLM": _encoder,
+    "RobertaForMaskedLM": _encoder,
+    "DistilBertForMaskedLM": lambda draw: {
+        "activation": draw.choice(ACTIVATIONS),
+        "sinusoidal_pos_embds": draw.choice(YES),
+    },
+    "ModernBertForMaskedLM": _modern,
+    "BartForConditionalGeneration": _two_stacks,
+    "MBartForConditionalGeneration": _two_stacks,
+    "MarianMTModel": _two_stacks,
+    "T5ForConditionalGeneration": _t5,
+}
+
+
+def _respell(folder: Path, draw: Draw) -> None:
+    """Rotary attributes as older files have them, in every other config."""
+    path = folder / "config.json"
+    plain = json.loads(path.read_text())
+    parameters = dict(plain.get("rope_parameters") or {})
+    if "rope_type" not in parameters or "partial_rotary_factor" in parameters or draw.choice(YES):
+        return
+    del plain["rope_parameters"]
+    plain["rope_theta"] = parameters.pop("rope_theta")
+    if parameters["rope_type"] != "default":
+        plain["rope_scaling"] = {draw.choice(("type", "rope_type")): parameters.pop("rope_type"), **parameters}
+    path.write_text(json.dumps(plain))
+
+
+def _close(found: Tensor, expected: Tensor, what: str) -> None:
+    atol = TOLERANCE * max(1.0, float(expected.abs().max()))  # a small number may be the difference of large ones
+    torch.testing.assert_close(found, expected, atol=atol, rtol=TOLERANCE, msg=lambda text: f"{what}: {text}")
+
+
+@mark.full
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("model", FAMILIES)
+@torch.no_grad()
+def test_drawn_attributes(model: str, seed: int, tmp_path: Path) -> None:
+    draw = random.Random(f"{model} {seed}")
+    theirs = Reference(model, FAMILIES[model](draw)).save(tmp_path, seed)
+    _respell(tmp_path, draw)
+    ours = huggingface.load_folder(tmp_path)
+    (_compare_two if ours.config.kind == "encoder_decoder" else _compare_one)(theirs, ours)
+
+
+def _compare_one(theirs: Any, ours: Transformer) -> None:
+    config = ours.config
+    (ids,) = token_ids((min(config.n_context, 20),), config.n_vocab, seed=7)
+    segments = [n % config.n_segments for n in ids] if config.n_segments else None
+    more = {"token_type_ids": torch.tensor([segments])} if segments else {}
+    expected = theirs(torch.tensor([ids]), output_hidden_states=True, output_attentions=True, **more)
+    found = run(ours, ids, **({"segments": segments} if segments else {}))
+    for site, value in hidden(config, config.n_layers, expected.hidden_states):
+        _close(found[site], value[0], site)
+    for site, value in patterns(expected.attentions, "blocks.{}.attn.pattern"):
+        _close(found[site], value[0], site)
+    _close(found["logits"], expected.logits[0], "logits")
+
+
+def _compare_two(theirs: Any, ours: Transformer) -> None:
+    config = ours.config
+    (ids,), (target,) = (token_ids((n,), config.n_vocab, seed=n) for n in (15, 9))
+    expected = theirs(
+        input_ids=torch.tensor([ids]),
+        decoder_input_ids=torch.tensor([target]),
+        output_hidden_states=True,
+        output_attentions=True,
+    )
+    found = run(ours, ids, target)
+    for site, value in (
+        *hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder."),
+        *hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder."),
+        *patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern"),
+        *patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern"),
+        *patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"),
+    ):
+        _close(found[site], value[0], site)
+    _close(found["logits"], expected.logits[0], "logits")

@@ -1,0 +1,71 @@
+"""BLOOM (BigScience 2022): GPT-2's block with distance penalties in the place of positions, and a normed embedding.
+
+The traps: query, key and value are one matrix, by turns for each head; the GELU is the approximation, and no attribute
+says so; penalties begin at the first token in the reference and at the query here, which softmax does not see; the
+norm before the feed-forward layer is called ``post_attention_layernorm``. Nothing bounds the context: ``seq_length``
+is what it was trained with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families.attributes import Attributes
+from viz_model.checkpoints.weights import Rename, rename
+from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "seq_length",
+    "n_layers": "n_layer",
+    "d_model": "hidden_size",
+    "n_heads": "n_head",
+    "norm": "layer_norm_epsilon",
+}
+
+_OF_TRAINING = """
+    attention_dropout attention_softmax_in_fp32 bias_dropout_fusion hidden_dropout masked_softmax_fusion offset_alibi
+    pretraining_tp skip_bias_add skip_bias_add_qkv slow_but_exact unk_token_id
+"""
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.one_value("apply_residual_connection_post_layernorm", False)
+    a.no_effect(_OF_TRAINING.split())
+    d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 64)
+    a.no_effect(["hidden_size"])
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 250_880),
+        n_context=a.size("seq_length", 2048),
+        n_layers=a.size("num_hidden_layers" if "num_hidden_layers" in a else "n_layer", 2),
+        d_model=d_model,
+        n_heads=a.size("num_attention_heads" if "num_attention_heads" in a else "n_head", 8),
+        d_ffn=4 * d_model,
+        norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
+        position=Alibi(),
+        embedding_norm=True,
+        ffn=Dense(activation="gelu_tanh"),
+        head=LanguageHead(),
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """The outermost prefix is absent where there is no head."""
+    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
+    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    return [
+        rename("[transformer.]word_embeddings.weight", "embedding.weight"),
+        rename("[transformer.]word_embeddings_layernorm.*", "decoder.embed_norm.*"),
+        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}self_attention.query_key_value.*", *qkv, groups=config.n_heads),
+        rename(f"{theirs}self_attention.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
+        rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
+        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+    ]

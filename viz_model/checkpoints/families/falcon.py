@@ -1,0 +1,86 @@
+"""Falcon (Almazrouei et al. 2023): attention and feed-forward side by side, and keys and values shared by many queries.
+
+Three layouts: that of 7B (one norm for both sub-layers, one key–value head), that of 40B (``new_decoder_architecture``:
+a norm for each, key–value heads for groups), and that of Falcon-RW (in turn, each head its own keys, and penalties of
+distance that are divided by √K together with q·k).
+
+The traps: query, key and value are one matrix, group by group, each group's key and value behind its queries; newer
+files of the second layout may have one norm (``num_ln_in_parallel_attn``), and then it is called ``input_layernorm``;
+the reference rounds penalties to 16 bits, which is not done here, and adds them twice where it is asked for attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from viz_model.checkpoints.families import rope
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.weights import ModelError, Rename, rename
+from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
+
+NAMES = {
+    "n_vocab": "vocab_size",
+    "n_context": "max_position_embeddings",
+    "n_layers": "num_hidden_layers",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_kv_heads": "num_kv_heads",
+    "d_ffn": "ffn_hidden_size",
+    "norm": "layer_norm_epsilon",
+    "position": "rope_theta",
+}
+
+
+def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
+    """What the attributes mean. Raises ModelError for a value that is not supported."""
+    a = attributes
+    a.no_effect(["attention_dropout", "hidden_dropout"])
+    n_heads, bias = a.size("num_attention_heads", 71), a.flag("bias", False)
+    d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 4544)
+    a.no_effect(["hidden_size"])
+    is_new, n_kv_heads = a.flag("new_decoder_architecture", False), a.size("num_kv_heads", n_heads)
+    one_key, parallel = a.flag("multi_query", True), a.flag("parallel_attn", True)
+    if is_new and not parallel:
+        raise ModelError(f"{a.path}: parallel_attn: false beside new_decoder_architecture; only true is supported")
+    n_norms = a.size("num_ln_in_parallel_attn", 2 if is_new else 1)
+    if n_norms > 2 or (n_norms == 2 and not is_new):
+        raise ModelError(f"{a.path}: num_ln_in_parallel_attn: expected 1, or 2 with new_decoder_architecture")
+    n_context = a.size("max_position_embeddings", 2048)
+    turned = rope.read(a, n_context)
+    return ModelConfig(
+        n_vocab=a.size("vocab_size", 65024),
+        n_context=n_context,
+        n_layers=a.size("num_hidden_layers", 32),
+        d_model=d_model,
+        n_heads=n_heads,
+        n_kv_heads=1 if one_key and not is_new else n_kv_heads if is_new else n_heads,
+        d_ffn=a.size("ffn_hidden_size", 4 * d_model),
+        norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
+        parallel=parallel,
+        shared_norm=parallel and n_norms == 1,
+        position=Alibi(divided=True) if a.flag("alibi", False) else turned,
+        ffn=Dense(activation=a.choice("activation", ACTIVATIONS, "gelu"), bias=bias),
+        head=LanguageHead(),
+        attention_bias=bias,
+        tie_embeddings=a.flag("tie_word_embeddings", True),
+        scale_embedding=False,
+    )
+
+
+def renames(config: ModelConfig) -> list[Rename]:
+    """Each norm under the name that it has in one layout or another."""
+    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
+    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    return [
+        rename("[transformer.]word_embeddings.weight", "embedding.weight"),
+        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}ln_attn.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}self_attention.query_key_value.*", *qkv, groups=config.n_kv_heads),
+        rename(f"{theirs}self_attention.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}ln_mlp.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
+        rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
+        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+    ]
