@@ -25,7 +25,8 @@ def stroke(page: Any, *points: tuple[float, float]) -> None:
 
 def inked(page: Any, selector: str) -> int:
     """How many pixels of a canvas are coloured."""
-    count = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v > 20).length"
+    count = """canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      .data.filter((value, n) => n % 4 === 3 && value > 20).length"""
     found: int = page.locator(selector).first.evaluate(count)
     return found
 
