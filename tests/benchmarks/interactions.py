@@ -1,6 +1,6 @@
 """How long a visitor waits, as ratios to an empty Streamlit page in the same browser and the same run.
 
-    python tests/benchmarks/interactions.py [--model NAME] [--rounds 7] [--slower 4] [--pages attention block …]
+    python tests/benchmarks/interactions.py [--model NAME] [--tokens 256] [--rounds 7] [--slower 4] [--pages attention]
 
 Two servers are started: the app, and a page of one heading and one button. Chromium (``chromium`` on
 the PATH) opens both and clicks in them. For every page that shows a run, and each of head, layer and token that it
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import shutil
 import socket
 import statistics
@@ -211,6 +212,17 @@ def sentences(browser: Any, url: str, rounds: int) -> list[float]:
     return found[1:]
 
 
+def long(text: str, model: str, count: int) -> str:
+    """A text over and over, as many tokens of a model as it can say in whole words, at most ``count``."""
+    sys.path.insert(0, str(ROOT))
+    import viz_model as vm
+
+    tokenizer, words, found = vm.load(model).tokenizer, itertools.cycle(text.split()), ""
+    while len(tokenizer.encode(longer := f"{found} {next(words)}".strip())) <= count:
+        found = longer
+    return found
+
+
 def opened(browser: Any, url: str, slower: int) -> Any:
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.goto(url)
@@ -225,6 +237,7 @@ def main() -> None:
     parse = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parse.add_argument("--model", default="story-pre-ln")
     parse.add_argument("--text", default=SENTENCE)
+    parse.add_argument("--tokens", type=int, help="how many of the model's tokens the text is repeated or cut to")
     parse.add_argument("--rounds", type=int, default=7)
     parse.add_argument("--slower", type=int, default=1, help="how many times slower the browser's processor is made")
     parse.add_argument("--pages", nargs="*", default=PAGES)
@@ -241,7 +254,8 @@ def main() -> None:
         app = stack.enter_context(server(ROOT / "app.py"))
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        query = urlencode({"model": told.model, "lang": "en", "text": told.text})
+        text = told.text if told.tokens is None else long(told.text, told.model, told.tokens)
+        query = urlencode({"model": told.model, "lang": "en", "text": text})
         for url, ready in ((app, ".panel"), (empty, "h1")):
             first_paint(browser, url, ready)  # imports, loads and compiles
         idle = statistics.median(clicks(browser, empty, "Again", told.rounds, told.slower))

@@ -117,6 +117,23 @@ def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     assert set(pressed) == {"true"}
 
 
+def test_panels_become_as_narrow_as_the_page(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    settle(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(
+        """() => {
+          const grid = document.querySelector(".st-key-attention-grid")
+          const root = [...grid.querySelectorAll("*")].map(node => node.shadowRoot).find(Boolean)
+          const panels = [...root.querySelectorAll(".panel")].map(panel => panel.getBoundingClientRect())
+          const follows = (box, n) => !n || panels[n - 1].right <= box.left || panels[n - 1].bottom <= box.top
+          const fits = box => box.width > 100 && box.right <= innerWidth
+          return panels.length === 6 && panels.every(follows) && panels.every(fits)
+        }""",
+        timeout=20_000,
+    )
+
+
 def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)

@@ -28,6 +28,7 @@ from viz_model.model.transformer import Transformer
 # Rows of 64 and 96 are whole blocks of 32, and no two sizes are alike.
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
 LLAMA = Reference("LlamaForCausalLM", {**SIZES, "head_dim": 16})
+QWEN2 = Reference("Qwen2ForCausalLM", SIZES)
 QWEN3 = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 20})
 PARTS = {
     "input_layernorm": "attn_norm",
@@ -92,7 +93,7 @@ def write(
     ``changes`` are metadata, ``...`` to leave one out; ``extra`` are tensors.
     """
     c = model.config
-    name = c.model_type
+    name, d_head = c.model_type, getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
     metadata: dict[str, Any] = {
         "general.type": "model",
         f"{name}.block_count": c.num_hidden_layers,
@@ -101,11 +102,11 @@ def write(
         f"{name}.feed_forward_length": c.intermediate_size,
         f"{name}.attention.head_count": c.num_attention_heads,
         f"{name}.attention.head_count_kv": c.num_key_value_heads,
-        f"{name}.attention.key_length": c.head_dim,
-        f"{name}.attention.value_length": c.head_dim,
+        f"{name}.attention.key_length": d_head,
+        f"{name}.attention.value_length": d_head,
         f"{name}.attention.layer_norm_rms_epsilon": c.rms_norm_eps,
         f"{name}.rope.freq_base": float(c.rope_parameters["rope_theta"]),
-        f"{name}.rope.dimension_count": c.head_dim,
+        f"{name}.rope.dimension_count": d_head,
         f"{name}.vocab_size": c.vocab_size,
         **(changes or {}),
     }
@@ -185,7 +186,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", [Kind.F32, Kind.F16, Kind.BF16, Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_1])
-@pytest.mark.parametrize("reference", [LLAMA, QWEN3], ids=["llama", "qwen3"])
+@pytest.mark.parametrize("reference", [LLAMA, QWEN2, QWEN3], ids=["llama", "qwen2", "qwen3"])
 def test_logits_are_those_of_the_reference(tmp_path: Path, reference: Reference, kind: Kind) -> None:
     if reference is QWEN3 and kind not in (Kind.F32, Kind.F16, Kind.BF16):
         reference = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 16})
@@ -206,8 +207,10 @@ def test_tied_tables_and_biases_are_seen_in_the_tensors(tmp_path: Path, tied: bo
 def test_pairs_of_llama_are_neighbours(path: Path, tmp_path: Path) -> None:
     position = read(path).config.position
     assert isinstance(position, Rope) and position.pairing == "interleaved"
-    position = read(write(tmp_path / "qwen3.gguf", QWEN3.build())).config.position
-    assert isinstance(position, Rope) and position.pairing == "halves"
+    for other in (QWEN2, QWEN3):
+        config = read(write(tmp_path / f"{other.model}.gguf", other.build())).config
+        assert isinstance(config.position, Rope) and config.position.pairing == "halves"
+        assert (config.attention_bias, config.has_out_bias) == (other is QWEN2, False)
 
 
 @pytest.mark.parametrize(

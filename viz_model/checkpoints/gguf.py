@@ -75,7 +75,11 @@ class Architecture:
     qk_norm: bool = False
 
 
-ARCHITECTURES = {"llama": Architecture("interleaved"), "qwen3": Architecture("halves", qk_norm=True)}
+ARCHITECTURES = {
+    "llama": Architecture("interleaved"),
+    "qwen2": Architecture("halves"),
+    "qwen3": Architecture("halves", qk_norm=True),
+}
 
 
 def load_gguf(path: Path) -> LanguageModel:
@@ -140,6 +144,7 @@ def _config(a: Attributes, architecture: Architecture, archive: GgufArchive) -> 
         ffn=Gated(activation="silu", bias="blk.0.ffn_up.bias" in archive.shapes),
         head=LanguageHead(),
         attention_bias="blk.0.attn_q.bias" in archive.shapes,
+        attention_out_bias="blk.0.attn_output.bias" in archive.shapes,
         qk_norm=architecture.qk_norm,
         tie_embeddings="output.weight" not in archive.shapes,
         scale_embedding=False,

@@ -41,10 +41,12 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     is_new, n_kv_heads = a.flag("new_decoder_architecture", False), a.size("num_kv_heads", n_heads)
     one_key, parallel = a.flag("multi_query", True), a.flag("parallel_attn", True)
     if is_new and not parallel:
-        raise ModelError(f"{a.path}: parallel_attn: false beside new_decoder_architecture; only true is supported")
+        raise ModelError(f"{a.path}: parallel_attn: expected true beside new_decoder_architecture, got False")
     n_norms = a.size("num_ln_in_parallel_attn", 2 if is_new else 1)
     if n_norms > 2 or (n_norms == 2 and not is_new):
-        raise ModelError(f"{a.path}: num_ln_in_parallel_attn: expected 1, or 2 with new_decoder_architecture")
+        raise ModelError(
+            f"{a.path}: num_ln_in_parallel_attn: expected 1 (2 with new_decoder_architecture alone), got {n_norms}"
+        )
     n_context = a.size("max_position_embeddings", 2048)
     turned = rope.read(a, n_context)
     return ModelConfig(
