@@ -24,6 +24,8 @@ EXAMPLES: tuple[edits.Edit, ...] = (
     *(edits.Skip(layer=0, part=part) for part in ("attn", "cross", "ffn")),
     edits.PatchResidual(site="blocks.0.resid.out", position=1, from_text="A *dog* `ran`"),
     edits.PatchResidual(site="embed.out", position=1, from_ids=(1, 2)),
+    *(edits.ExpertOff(layer=1, expert=3), edits.ExpertOnly(layer=1, expert=3)),
+    edits.ExpertOnly(layer=1, expert=3, position=2),
     edits.FlipMask(query=2, key=1),
     edits.FlipMask(query=2, layer=1, side="encoder"),
     edits.ShuffleTokens(seed=3),

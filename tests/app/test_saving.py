@@ -110,7 +110,8 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     assert np.array_equal(made, pattern) and values(drawn) == values(saved.scene)
 
     shown = [part.value for part in app.code]
-    assert saved.code in shown and saved.address in shown and "embed=true" in saved.frame and saved.frame in shown
+    assert saved.code in shown and saved.address in shown and saved.frame in shown
+    assert "embed=true&amp;picture=attention.grid" in saved.frame and 'title="All heads of layer 1"' in saved.frame
     assert files(app) == ["SVG", "PNG", "PDF", "HTML", "Numbers (CSV)", "All heads of all layers (NPZ)"]
     assert saved.name == "story-pre-ln-attention-grid-layer1-head3-token1"
     assert "menu" not in saved.scene.words, "a file has no menu"
@@ -224,8 +225,8 @@ def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatc
     def answer(page: Page, draw: Callable[[int], Scene | None], key: str, **options: Any) -> None:
         scene = draw(0)
         assert scene is not None
-        known = options.get("known", saving.Known)() if options.get("own", True) else None
-        met.append((saving.saved(page, scene, key, known), page.trace.whole))
+        known = options.get("known", saving.Known)()
+        met.append((saving.saved(page, scene, key, known, own=options.get("own", True)), page.trace.whole))
 
     monkeypatch.setattr(saving, "answer", answer)
     open_page(page, {"lang": "en", "text": "The cat sat"})

@@ -1,12 +1,14 @@
 """How fast a pass over a corpus is: ours beside transformers in eager attention, one text after the other.
 
-    python tests/benchmarks/corpus_speed.py [--models story gpt2] [--texts 48] [--rounds 3] [--threads 1]
+    python tests/benchmarks/corpus_speed.py [--models story gpt2] [--tokens 9000] [--rounds 3] [--threads 1]
 
 Both have the same random weights and read the same texts, of the lengths that stories and sentences
-have. Ours does all of its work: every statistic of every head, and the texts that fire each neuron
-most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
+have, as many tokens of both. Ours does all of its work: every statistic of every head, and the texts that fire each
+neuron most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
 without (as the bare model), and nothing is made of the attentions: whatever anybody computes from
-them comes on top. Printed are our tokens a second of processor time, and the median of the ratios.
+them comes on top. Printed are our tokens a second of processor time, the median of the ratios, and
+what bounds the first of them: its value if nothing were left but the products with the weights of
+the blocks, which the forward pass consists of, and everything else took no time at all.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ LENGTHS = {"stories": 180, "sentences": 12}
 """Median tokens."""
 
 
-def texts_like(length: int, n: int, n_vocab: int, most: int) -> list[list[int]]:
+def texts_like(length: int, n_tokens: int, n_vocab: int, most: int) -> list[list[int]]:
     """Random tokens, the frequent ones often, as in natural text; lengths as spread as those of stories."""
-    rng = np.random.default_rng(length)
+    rng, n = np.random.default_rng(length), -(-n_tokens // length)
     lengths = np.clip(rng.lognormal(np.log(length), 0.3, n).astype(int), 2, most)
     return [(rng.zipf(1.2, size=size) % n_vocab).tolist() for size in lengths]
 
@@ -48,29 +50,32 @@ def seconds(run: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=list(SHAPES), choices=list(SHAPES))
-    parser.add_argument("--texts", type=int, default=48)
+    parser.add_argument("--tokens", type=int, default=9000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch-tokens", type=int, default=corpus.Settings().batch_tokens)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    print(f"{'':22}{'tokens/s':>9}{'to eager':>10}{'to eager without logits':>25}")
+    print(f"{'':22}{'tokens/s':>9}{'to eager':>10}{'to eager without logits':>25}{'at most':>9}")
     for name in args.models:
         eager, lm = models(SHAPES[name])
         for kind, length in LENGTHS.items():
-            texts = texts_like(length, args.texts, lm.config.n_vocab, lm.config.n_context)
+            texts = texts_like(length, args.tokens, lm.config.n_vocab, lm.config.n_context)
             settings = corpus.Settings(batch_tokens=args.batch_tokens)
             n_tokens = sum(map(len, texts))
-            ours, with_logits, without = [], [], []
+            ours, with_logits, without, bounds = [], [], [], []
             for n in range(args.rounds + 1):
                 own = seconds(lambda: corpus.measure(lm, texts, settings))  # noqa: B023
                 whole, bare = (seconds(lambda: one_by_one(model, texts)) for model in (eager, eager.transformer))  # noqa: B023
+                alone = seconds(lambda: products(lm, n_tokens, args.batch_tokens))  # noqa: B023
                 if n:  # the first round warms up
                     ours.append(n_tokens / own)
                     with_logits.append(whole / own)
                     without.append(bare / own)
-            cells = [statistics.median(found) for found in (ours, with_logits, without)]
-            print(f"{name + ', ' + kind:22}{cells[0]:>9.0f}{cells[1]:>9.2f}×{cells[2]:>24.2f}×", flush=True)
+                    bounds.append(whole / alone)
+            speed, *ratios = (statistics.median(found) for found in (ours, with_logits, without, bounds))
+            told = "".join(f"{ratio:>{width}.2f}×" for ratio, width in zip(ratios, (9, 24, 8), strict=True))
+            print(f"{name + ', ' + kind:22}{speed:>9.0f}{told}", flush=True)
 
 
 def models(shape: dict[str, Any]) -> tuple[Any, vm.LanguageModel]:
@@ -84,6 +89,19 @@ def models(shape: dict[str, Any]) -> tuple[Any, vm.LanguageModel]:
     with tempfile.TemporaryDirectory() as folder:
         eager.save_pretrained(folder)
         return eager, vm.load(folder)
+
+
+@torch.inference_mode()
+def products(lm: vm.LanguageModel, n_tokens: int, batch_tokens: int) -> None:
+    """Every matrix of every block times as many vectors as there are tokens, and nothing else."""
+    matrices = [
+        weight for block in lm.model.stack("decoder").blocks for weight in block.parameters() if weight.ndim == 2
+    ]
+    for begin in range(0, n_tokens, batch_tokens):
+        n = min(batch_tokens, n_tokens - begin)
+        vectors = {width: torch.ones(n, width) for width in {weight.shape[1] for weight in matrices}}
+        for weight in matrices:
+            torch.nn.functional.linear(vectors[weight.shape[1]], weight)
 
 
 @torch.inference_mode()

@@ -137,6 +137,36 @@ TALL = (
 """Of all bundled models and both languages, those in which a page has most to show."""
 
 
+TALL = (
+    *[("tokens", {"lang": "zh"}), ("tokens", {"model": "story-bert", "lang": "zh"})],
+    *[("embedding", {"model": "story-bert", "lang": "en"}), ("attention", {"model": "story-modern", "lang": "en"})],
+    *[("architectures", {"model": "translate-t5", "lang": "en"}), ("batch", {"model": "translate-2017", "lang": "en"})],
+)
+"""Of all bundled models and both languages, those in which a page has most to show."""
+
+
+def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> None:
+    query = {"text": TEXT, "embed": "true", "lang": "en", "layer": "1", "head": "2", "token": "3", "door_large": "1"}
+    page = visit("/attention", options=LAPTOP, **query)
+    whole = page.url
+    page.goto(f"{whole}&picture=attention.head")
+    shown = """() => [...document.querySelectorAll('[data-testid=stElementContainer][class*=st-key-attention-]')]
+        .filter(e => e.getBoundingClientRect().height).map(e => e.className.match(/st-key-[a-z-]+/)[0])"""
+    is_alone = f"({shown})().join() === 'st-key-attention-head'"
+    page.wait_for_function(is_alone)
+    link = page.get_by_test_id("stLinkButton").get_by_role("link").get_attribute("href")
+    assert link is not None and "picture" not in link and "head=2" in link
+    page.locator(".st-key-frame_head .chip").nth(1).click()
+    page.wait_for_url("**/attention?*token=1*picture=attention.head*")
+    cells = page.locator(".st-key-attention-head canvas").first.bounding_box()
+    page.mouse.click(cells["x"] + 0.3 * cells["width"], cells["y"] + 0.5 * cells["height"])
+    page.get_by_role("dialog").wait_for()
+    assert page.evaluate(is_alone)
+    page.goto(f"{whole}&picture=attention.nothing")
+    page.wait_for_function(f"({shown})().includes('st-key-attention-grid')")
+    assert "attention.nothing" in page.get_by_test_id("stAlert").inner_text()
+
+
 @pytest.mark.parametrize(
     ("name", "query"), [*((page, {"lang": "en"}) for pages in SECTIONS.values() for page in pages), *TALL]
 )

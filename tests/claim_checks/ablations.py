@@ -16,7 +16,7 @@ from viz_model.claims import Verdict
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations import claims
-from viz_model.topics.ablations.claims import Reach, Shift
+from viz_model.topics.ablations.claims import Reach, Shift, Without
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures.guesses import GuessesView
 from viz_model.topics.block.numbers import stream
@@ -49,6 +49,10 @@ EXAMPLES = {
     **{f"ablations.layer.{name}": (name, "other") for name in ("attn", "cross", "ffn")},
     "ablations.neuron.stays": (False, True),
     "ablations.neuron.changes": (True, False),
+    "ablations.expert.stays": (False, True),
+    "ablations.expert.changes": (True, False),
+    "ablations.each_expert.spared": (Without((0.1, 0.2), (0.3, 0.9)), Without((0.1, 0.3), (0.3, 0.9))),
+    "ablations.each_expert.enough": (Without((0.1, 0.3), (0.3, 0.9)), Without((0.1, 0.2), (0.3, 0.9))),
     "ablations.flip.stays": (False, True),
     "ablations.flip.changes": (True, False),
     "ablations.patch.never": (Reach(0, 4), Reach(1, 4)),
@@ -68,6 +72,7 @@ ELSEWHERE = (
     "ablations.mask.little",
     "ablations.norm.same",
     "ablations.scale.flatter",
+    "ablations.each_expert.spared",
 )
 """Experiments of many runs each, which the page's tests make; and guesses that no bundled model bore out so far."""
 
@@ -99,6 +104,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield Shown(verdict, cost.changed, partial(operator.eq, "changes" if is_other else "stays"))
         right = "changes" if is_other else "stays" if _divergence(trace, after) >= 0.0005 else "same"
         yield Shown(claims.GUESSES, views.guesses_view(trace, after, position), partial(operator.eq, right))
+    yield from _experts(trace, at)
     heads = [edits.AblateHead(layer=n_layers - 1, head=head) for head in range(trace.config.n_heads)]
     costs = list(breaking.costs(trace, heads, at))
     changing = sum(_is_other(trace, breaking.rerun(trace, (edit,))) for edit in heads)
@@ -107,6 +113,44 @@ def shown(trace: Trace) -> Iterator[Shown]:
         sum(cost is not None and cost.changed for cost in costs),
         partial(operator.eq, "falls" if changing else "survives"),
     )
+
+
+def _experts(trace: Trace, at: breaking.Place) -> Iterator[Shown]:
+    """Each expert of the last layer that has some taken out, and alone; by hand, with the router's own rows."""
+    layers = [n for n in range(trace.n_layers) if f"blocks.{n}.ffn.router" in trace]
+    if not layers:
+        return
+    layer = layers[-1]
+    n_experts = trace[f"blocks.{layer}.ffn.router"].shape[1]
+    sorts = (edits.ExpertOff, edits.ExpertOnly)
+    tried = [[sort(layer=layer, expert=n) for n in range(n_experts)] for sort in sorts]
+    found = [[cost for cost in breaking.costs(trace, each, at) if cost is not None] for each in tried]
+    by_hand = [[_divergence(trace, _with_router(trace, layer, n, alone)) for n in range(n_experts)] for alone in (0, 1)]
+
+    def right(claim: str) -> bool:
+        gap = max(by_hand[0]) - min(by_hand[1])
+        return gap < 1e-4 if claim == "spared" else gap > -1e-4
+
+    yield Shown(claims.EACH_EXPERT, Without(*(tuple(c.amount for c in each) for each in found)), right)
+    strongest = int(trace[f"blocks.{layer}.ffn.chosen"][-1].argmax())
+    is_other = bool(_with_router(trace, layer, strongest, 0)[-1].argmax() != trace["logits"][-1].argmax())
+    changes = found[0][strongest].changed
+    yield Shown(claims.EXPERT, changes, partial(operator.eq, "changes" if is_other else "stays"))
+
+
+def _with_router(trace: Trace, layer: int, expert: int, alone: int) -> torch.Tensor:
+    """The logits of the model where its router's output is overwritten by a hook."""
+
+    def over(module: torch.nn.Module, read: object, out: torch.Tensor) -> torch.Tensor:
+        barred = torch.arange(out.shape[-1]) != expert if alone else torch.arange(out.shape[-1]) == expert
+        return out.masked_fill(barred, -math.inf)
+
+    router = trace.model.stack("decoder").block(layer).ffn.router
+    hook = router.register_forward_hook(over)
+    try:
+        return trace.model(torch.tensor([trace.ids]))[0]
+    finally:
+        hook.remove()
 
 
 def _structure(trace: Trace) -> Iterator[Shown]:
@@ -192,6 +236,10 @@ def _is_other(before: Trace, after: Trace) -> bool:
     return bool(before["logits"][-1].argmax() != after["logits"][-1].argmax())
 
 
-def _divergence(before: Trace, after: Trace) -> float:
-    p, q = (run["logits"][-1].double().softmax(-1) for run in (before, after))
+def _divergence(before: Trace, after: Trace | torch.Tensor) -> float:
+    p, q = (logits[-1].double().softmax(-1) for logits in (before["logits"], _logits(after)))
     return float((p * (p / q).log2()).sum())
+
+
+def _logits(of: Trace | torch.Tensor) -> torch.Tensor:
+    return of if isinstance(of, torch.Tensor) else of["logits"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import zlib
 from collections.abc import Callable, Iterator
@@ -9,14 +10,18 @@ from functools import partial
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
+import viz_model as vm
 from claim_checks import Shown
 from viz_model import config as variants
+from viz_model.checkpoints import registry
 from viz_model.runs.trace import Trace
 from viz_model.topics.block import claims
 from viz_model.topics.block.claims import Written
-from viz_model.topics.block.numbers import real_code, views
+from viz_model.topics.block.numbers import experts, real_code, views
 from viz_model.topics.block.numbers.block import Matrix, Normed
+from viz_model.topics.block.numbers.experts import Beside, Measured
 from viz_model.topics.block.numbers.neurons import Neuron
 from viz_model.topics.block.numbers.real_code import Clamped, Errors
 from viz_model.topics.block.pictures.lengths import LengthsView, Outlier
@@ -31,11 +36,17 @@ def _lengths(last: float) -> LengthsView:
 
 
 def _norm(name: str, standard: np.ndarray) -> NormView:
-    return NormView("n", "x", Normed(name, ONE, ONE, {}, 0.0, 1.0, standard, None), (), ())
+    return NormView("n", ("x",), "y", Normed(name, ONE, ONE, {"γ": ONE, "β": ONE}, 0.0, 1.0, standard, ONE, "other"), (), ())
 
 
 def _weights(ffn: int) -> WeightsView:
     return WeightsView((Matrix("attention", "attn.q", 10, (5, 2)), Matrix("ffn", "ffn.up", ffn, (ffn, 1))))
+
+
+def _measured(first: list[float]) -> Measured:
+    """Four experts, one a token: what the first reads of two kinds of text, and of the others each a third."""
+    shares = np.array([[share, *[(1 - share) / 3] * 3] for share in first])
+    return Measured(("a", "b"), (9, 9), shares, {"all": 1.0}, ((),) * 4, ("a",))
 
 
 GATED = Neuron(0, None, None, 0.1, 0.1, ONE, ())
@@ -58,6 +69,10 @@ EXAMPLES = {
     "block.clamp.saves": (CLAMP, CLAMP._replace(lost_clamped=3)),
     "block.chunks.equal": (0.0, 1e-7),
     "block.chunks.rounding": (1e-6, 0.01),
+    "block.by_kind.parted": (_measured([0.8, 0.1]), _measured([0.45, 0.1])),
+    "block.load.even": (_measured([0.3, 0.2]), _measured([0.8, 0.7])),
+    "block.sibling.routed": (Beside((1.0, 1.1), 3, ((), ())), Beside((1.0, 1.005), 3, ((), ()))),
+    "block.sibling.dense": (Beside((1.1, 1.0), 3, ((), ())), Beside((1.0, 1.1), 3, ((), ()))),
 }
 
 ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink")
@@ -125,6 +140,36 @@ def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
     yield Shown(claims.CHUNKED, apart, close)
 
 
+def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
+    """Of a bundled model with experts: what was measured beside its weights, and the model that it was cut from."""
+    folder = registry.BUNDLED / trace.name
+    if (found := experts.measured(folder, layer)) is not None:
+        told = json.loads((folder / "routing.json").read_text(encoding="utf-8"))["layers"][str(layer)]["shares"]
+        even = sum(map(sum, told.values())) / sum(map(len, told.values()))
+
+        def parted(claim: str) -> bool:
+            columns = list(zip(*told.values(), strict=True))
+            most = max(columns, key=max)
+            return max(most) >= 2 * even - 1e-9 and min(most) < even
+
+        def is_even(claim: str) -> bool:
+            means = [statistics.fmean(column) for column in zip(*told.values(), strict=True)]
+            return max(means) <= 1.51 * even and min(means) >= 0.49 * even
+
+        yield Shown(claims.BY_KIND, found, parted)
+        yield Shown(claims.LOAD, found, is_even)
+    if (name := registry.weights_of(folder)) is not None and len(trace) > 1:
+        dense = vm.load(name)
+        other = dense.trace(ids=trace.ids)
+        losses = [
+            float(F.cross_entropy(run.model(torch.tensor([run.ids]))[0, :-1].double(), torch.tensor(run.ids[1:])))
+            for run in (trace, other)
+        ]
+        beside = experts.beside(trace, other)
+        assert beside is not None
+        yield Shown(claims.SIBLING, beside, lambda claim: (losses[0] < losses[1]) == (claim == "routed"))
+
+
 def shown(trace: Trace) -> Iterator[Shown]:
     chance = zlib.crc32(" ".join(map(str, trace.ids)).encode())
     layer, token = chance % trace.n_layers, len(trace) - 1
@@ -142,5 +187,7 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if isinstance(trace.config.ffn, variants.Gated):
         for neuron in views.neurons_view(trace, layer, token).closed[:1]:
             yield Shown(claims.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
+    if chance % 3 == 0:
+        yield from _routed(trace, layer)
     if chance % 12 == 0:
         yield from _experiments(trace, layer, token)

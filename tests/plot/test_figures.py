@@ -82,6 +82,7 @@ def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_p
             drawn(model, name)
         return
     figure = drawn(model, name, lang=lang, theme="paper")
+    assert isinstance(figure.data, tuple) and len(repr(figure.data)) < 800  # names and shapes, no numbers
     said = written(figure.save(tmp_path / "x.svg").read_text(encoding="utf-8"))
     assert figure.caption.replace(" ", "") in "".join(said).replace(" ", "") and model in figure.caption
     if lang == "zh":
@@ -242,12 +243,36 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
 
 def test_two_models_are_compared_as_on_their_page() -> None:
     text = "The cat sat on the mat"
-    query = {"model": "story-pre-ln", "text": text}
-    sent = pictures(open_page("architectures", query))["architectures.depth"]
+    query = {"model": "story-pre-ln", "text": text, "lang": "zh", "layer": "1", "head": "2", "token": "3"}
+    on_page = pictures(open_page("architectures", query))
     first, second = (vm.load(name).trace(text) for name in ("story-pre-ln", "story-post-ln"))
-    figure = vm.plot.compare(first, second)
-    assert plain(scenes.read(encode(figure.scene))) == plain(sent)
-    same(figure.data.mean[0][0], first["embed.out"].norm(dim=-1).mean())
+    figure = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh")
+    parts = ["choices0", "choices1", "head0", "head1", "depth", "distances"]
+    assert [panel.id for panel in figure.scene.panels] == parts
+    for part, panel in zip(parts, figure.scene.panels, strict=True):
+        alone = vm.plot.compare(first, second, layer=1, head=2, token=3, lang="zh", part=part)
+        assert plain(scenes.read(encode(alone.scene))) == plain(on_page[f"architectures.{part}"]), part
+        assert repr(panel.marks) == repr(alone.scene.panels[0].marks)
+    found, site = figure.data, "blocks.1.attn.pattern"
+    same(found.depth.mean[0][0], first["embed.out"].norm(dim=-1).mean())
+    same(found.choices[1].probs[0], second["logits"][3].softmax(-1).max())
+    same(np.nan_to_num(found.patterns[1].values), second[site][2])
+    same(found.apart.distances[1, 2], (first[site][2] - second[site][2]).abs().sum(-1).mean() / 2)
+    assert "story-pre-ln, story-post-ln" in figure.caption
+    with pytest.raises(ValueError, match="part: 'all' is not one of choices0, choices1, head0"):
+        vm.plot.compare(first, second, part="all")
+
+
+def test_runs_of_unlike_models_and_of_a_change_are_compared() -> None:
+    text = "The cat sat on the mat"
+    decoder, encoder = (vm.load(name).trace(text) for name in ("story-pre-ln", "story-bert"))
+    assert vm.plot.compare(decoder, encoder).data.apart is None
+    edited = vm.load("story-pre-ln").trace(text, edits=[vm.edits.AblateHead(layer=1, head=2)])
+    changed = vm.plot.compare(decoder, edited)
+    assert not changed.data.apart.distances[:2].any() and changed.data.apart.distances[2:].all()
+    assert changed.data.names == ("story-pre-ln (1)", "story-pre-ln (2)") and "(head-off.1.2)" in changed.caption
+    english, french = (vm.load("translate-2017").trace("She reads.", target_language=to) for to in ("zh", "fr"))
+    assert vm.plot.compare(english, french, stack="encoder").data.apart is not None
 
 
 # In a notebook

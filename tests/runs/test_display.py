@@ -54,6 +54,7 @@ def test_what_a_notebook_shows_is_escaped(lm: vm.LanguageModel) -> None:
     for html in (trace._repr_html_(), trace.tokens._repr_html_(), lm._repr_html_()):
         assert "script" not in Read(html).met
     labels = Read(trace.tokens._repr_html_()).text
+    assert repr(trace.tokens).startswith(f"Tokens({len(trace.tokens)}: ") and len(repr(trace.tokens)) < 1000
     assert labels == "".join(f"{token.label}{token.id}" for token in trace.tokens)
 
 

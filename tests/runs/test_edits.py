@@ -22,6 +22,8 @@ from viz_model.model.block import Block
 from viz_model.runs.edits import (
     AblateHead,
     Edit,
+    ExpertOff,
+    ExpertOnly,
     FixPattern,
     FlipMask,
     NoMask,
@@ -64,6 +66,9 @@ def catalogue(trace: Trace) -> list[Edit]:
         PatchResidual(site=f"{at}blocks.0.resid.mid", position=1, from_position=2, from_ids=(5, 6, 7, 8)),
         *(NoScale(), NoPosition(), NoMask(), NoResidual(), NoNorm()),
     ]
+    for layer in range(trace.config.n_layers):
+        if isinstance(trace.config.layer(side, layer).ffn, choices.Experts):
+            found += [ExpertOff(layer=layer, expert=1), ExpertOnly(layer=layer, expert=0, position=1)]
     if trace.config.kind == "encoder_decoder":
         found += [
             AblateHead(layer=1, head=0, attention="cross"),
@@ -419,7 +424,7 @@ def test_derived_values_are_those_of_the_edited_run(config: ModelConfig) -> None
         edited = run_both(lm, edits=[edit])
         for name in edited.sites:
             value = edited[name]
-            assert value.isfinite().all() or name.endswith(("mask", "masked")), (edit, name)
+            assert value.isfinite().all() or name.endswith(("mask", "masked", "router")), (edit, name)
             if name.endswith(".pattern"):
                 close(value.sum(-1), torch.ones_like(value[..., 0]))
                 if not isinstance(edit, AblateHead):

@@ -14,13 +14,13 @@ from training_data import tiny_recipe
 
 import viz_model as vm
 from viz_model.config import MaskedHead, NoHead
-from viz_model.training import recipe, study
+from viz_model.training import publish, recipe, study
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.loop import new_model
 from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, RecipeError, Translation
 
 NAMES = (
-    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none"),
+    *("story-pre-ln", "story-post-ln", "story-modern", "story-alibi", "story-none", "story-moe"),
     *("story-bert", "translate-2017", "translate-t5"),
     "digits-vit",
 )
@@ -74,15 +74,14 @@ def test_every_recipe_builds(name: str) -> None:
     assert found.config.n_vocab == (0 if isinstance(found.objective, Classes) else 8192)
     assert found.warmup <= found.falls_at < found.steps
     assert new_model(found).config == found.config
-    # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone and
-    # what only experts have.
+    # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone, what
+    # only experts have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
-    assert missing - {"restarts", "frozen", "balance"} == {"name", "accumulate"}
+    assert missing - {"restarts", "frozen", "balance", "stored"} == {"name", "accumulate"}
 
 
 def test_all_fit_into_sixty_megabytes() -> None:
-    n_parameters = sum(p.numel() for name in NAMES for p in new_model(recipe.load(name)).parameters())
-    assert 2 * n_parameters < 60e6
+    assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 60e6
 
 
 def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
@@ -93,12 +92,15 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # peak of their own, the first has that of all the others.
     length = {"steps", "decay_steps", "restarts", "peak_rate"}
     begun = {name for name in NAMES if recipe.load(name).begin_from}
-    assert begun == {"story-alibi", "story-none"}
+    assert begun == {"story-alibi", "story-none", "story-moe"}
     of_text = [name for name in NAMES if name not in (*begun, "digits-vit")]
     assert len({recipe.load(name).rounds[0].peak_rate for name in of_text}) == 1
     # One that begins from another's weights has no need of a first round at the full rate.
-    for name in begun:
-        assert differing(described("story-pre-ln"), described(name)) - length == {"begin_from", "config.position"}
+    routed = {"begin_from", "frozen", "balance", "config.ffns", "warmup", "validate_every"}
+    assert differing(described("story-pre-ln"), described("story-moe")) - length == routed
+    for name in begun - {"story-moe"}:
+        differs = {"begin_from", "stored", "config.position"}
+        assert differing(described("story-pre-ln"), described(name)) - length == differs
     assert differing(described("story-pre-ln"), described("story-modern")) - length == {
         f"config.{field}"
         for field in (
@@ -119,6 +121,14 @@ def test_each_recipe_differs_from_its_neighbour_as_its_head_says() -> None:
     # Three matrices of 512 columns hold as many numbers as two of 768.
     for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
         assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
+
+
+def test_experts_begin_with_the_outputs_of_what_they_were_cut_from() -> None:
+    begun, kept = new_model(recipe.load("story-moe")), vm.load("story-pre-ln").model
+    x = torch.arange(9)[None]
+    torch.testing.assert_close(begun.eval()(x), kept(x), atol=1e-3, rtol=1e-3)
+    trained = [name for name, weight in begun.named_parameters() if weight.requires_grad]
+    assert trained and all(".1.ffn." in name or ".3.ffn." in name for name in trained)
 
 
 def test_a_model_begins_from_the_weights_of_another() -> None:
@@ -226,6 +236,7 @@ def test_a_number_that_is_none_is_refused(field: str, value: Any) -> None:
         ({"betas": (0.9, 1.0)}, "betas"),
         ({"betas": (math.nan, 0.9)}, "betas"),
         ({"begin_from": 3}, "begin_from"),
+        ({"stored": "int4"}, "stored"),
     ],
 )
 def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:

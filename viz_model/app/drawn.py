@@ -29,6 +29,7 @@ class Drawn(NamedTuple):
         data: the arrays that it was drawn from, a NamedTuple.
         sites: the names of the values that it shows.
         call: of :mod:`viz_model.plot`, which draws the same of ``trace``; "" where there is none.
+        other: what that call names ``other``, as Python; "" where it names nothing so.
     """
 
     picture: Picture
@@ -36,6 +37,7 @@ class Drawn(NamedTuple):
     data: Any
     sites: tuple[str, ...] = ()
     call: str = ""
+    other: str = ""
 
 
 def scene(of: Subject, picture: Picture, key: str, alt: str, *, own: bool = True, has_picks: bool = False) -> Scene:

@@ -27,6 +27,11 @@ def describe(edit: Edit, t: Texts) -> str:
         case edits.SetNeuron(position=position):
             words = t("edits.neuron", layer=edit.layer, neuron=edit.neuron, value=f"{edit.value:g}")
             words += "" if position is None else t("edits.at_position", position=position)
+        case edits.ExpertOff():
+            words = t("edits.expert_off", layer=edit.layer, expert=edit.expert)
+        case edits.ExpertOnly(position=position):
+            words = t("edits.expert_only", layer=edit.layer, expert=edit.expert)
+            words += "" if position is None else t("edits.at_position", position=position)
         case edits.Skip(part=part):
             words = t("edits.skip", layer=edit.layer, part=t(f"edits.part_{part}"))
         case edits.PatchResidual():

@@ -61,13 +61,14 @@ def _is_run(values: np.ndarray, where: Where, run: Trace) -> bool:
     return bool(np.allclose(values[seen], there[seen], rtol=1e-4, atol=1e-5))
 
 
-def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "") -> str:
+def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "", other: str = "") -> str:
     """Lines that run as they stand; "" where nothing that is shown is known to be of the run.
 
     Args:
         run: the whole run.
         model: what :func:`viz_model.load` is to be given.
         plot: the call of :mod:`viz_model.plot` that draws the picture of ``trace``, where there is one.
+        other: what that call names so.
     """
     start = ["import viz_model as vm", "", f"lm = vm.load({model!r})", f"trace = {notebook.call(run)}"]
     made = expressions(shown, run)
@@ -76,7 +77,9 @@ def of(shown: Sequence[Shown], run: Trace, model: str, plot: str = "") -> str:
     numbers = ["numbers = [", *(f"    {one}," for one in made), "]"] if len(made) > 1 else []
     numbers = [f"numbers = {made[0]}"] if len(made) == 1 else numbers
     # A notebook shows what stands last.
-    return "\n".join([*start, *numbers, *([f"vm.plot.{plot}"] if plot else [])])
+    return "\n".join(
+        [*start, *numbers, *([*([f"other = {other}"] if other else []), f"vm.plot.{plot}"] if plot else [])]
+    )
 
 
 class _Group(NamedTuple):

@@ -16,15 +16,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import streamlit as st
 
-from viz_model.app import interventions, python_lines, run_lock, runs, share, state
+from viz_model.app import alone, interventions, python_lines, run_lock, runs, share, state
 from viz_model.app.page import Page
 from viz_model.app.python_lines import Shown
+from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, quoting
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.files import MEDIA_TYPES, TYPESET, Format, can_typeset, written
 from viz_model.drawing.scene.numbers import lines, numbers
-from viz_model.drawing.scene.svg import Theme, svg
+from viz_model.drawing.scene.svg import Theme, svg, tall
 from viz_model.model import sites
 
 Draw = Callable[[int], "Scene | None"]
@@ -38,11 +39,13 @@ class Known(NamedTuple):
         call: of :mod:`viz_model.plot`, which draws it; "" where there is none.
         sites: values that it shows, by their names on the page.
         where: those of their numbers that it shows, where its marks do not say so.
+        other: what the call names ``other``, as Python.
     """
 
     call: str = ""
     sites: tuple[str, ...] = ()
     where: tuple[Where, ...] = ()
+    other: str = ""
 
 
 MOST_BYTES = 64_000_000
@@ -124,30 +127,33 @@ def answer(page: Page, draw: Draw, key: str, *, own: bool = True, known: Callabl
     if asked.page != page.name:  # the visitor has gone on with the menu open
         del st.session_state[_ASKED]
     elif asked.key == key and (scene := draw(asked.frame)) is not None:
-        _open(saved(page, scene, key, known() if own else None), page.t)
+        _open(saved(page, scene, key, known(), own=own), page.t)
 
 
-def saved(page: Page, scene: Scene, key: str, known: Known | None) -> Saved:
-    """What is offered of a picture; ``known`` is None where it is not of the page's run."""
+def saved(page: Page, scene: Scene, key: str, known: Known, *, own: bool = True) -> Saved:
+    """What is offered of a picture; ``own`` is whether it is of the page's run."""
     run, name_of = page.trace.whole, page.trace.full_name
     shown: tuple[Shown, ...] = ()
     names: tuple[str, ...] = ()
-    if known is not None:
+    if own:
         whole = [where._replace(site=name_of(where.site)) for where in known.where]
         shown = python_lines.shown(scene, run, whole)
         names = tuple(dict.fromkeys([*map(name_of, known.sites), *(one.where.site for one in shown)]))
     is_shared = page.view.model not in runs.kept()  # nobody else could load a visitor's own
     seen: dict[str, Any] = {name: n for name, n in _selected(page).items() if name not in page.without}
-    view = dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False)
-    address = share.address(view) if is_shared else ""
-    frame = share.frame(share.address(view, embed="true"), page.t(f"common.page_{page.name}")) if is_shared else ""
-    code = ""
-    if known is not None and is_shared:
-        code = python_lines.of(shown, run, page.view.model, known.call)
+    view = alone.without(dataclasses.replace(state.now(page.view), **seen, cell=None, lesson=None, present=False))
+    address, frame = (share.address(view), _frame(view, scene, key)) if is_shared else ("", "")
+    code = python_lines.of(shown, run, page.view.model, known.call, known.other) if is_shared else ""
     heads, layer = _heads(page, names)
     caption = _caption(page, scene, names, address)
     name = "-".join([page.view.model, key.replace(".", "-"), *(f"{place}{n}" for place, n in seen.items())])
     return Saved(scene, name, caption, code, address, frame, page.run_key, heads, layer)
+
+
+def _frame(view: ViewState, scene: Scene, key: str) -> str:
+    """This picture alone, within another page."""
+    here = share.address(view, embed="true", picture=key)
+    return share.frame(here, scene.title, math.ceil(tall(scene, share.WIDTH)) + share.AROUND)
 
 
 def _selected(page: Page) -> dict[str, int]:

@@ -9,12 +9,14 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
-from viz_model.app import components, state
+from viz_model.app import alone, components, state
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
 
 HEIGHT = 760
-"""Pixels of a frame within another page."""
+"""Pixels of a frame of a page within another page."""
+WIDTH, AROUND = 720, 150
+"""How wide a frame of one picture is likely to be, and what stands above and below the picture in it."""
 
 
 def address(view: ViewState, **more: str) -> str:
@@ -22,10 +24,10 @@ def address(view: ViewState, **more: str) -> str:
     return f"{(st.context.url or '').split('?')[0]}?{urlencode(view.query() | more)}"
 
 
-def frame(address: str, title: str) -> str:
+def frame(address: str, title: str, height: int = HEIGHT) -> str:
     """HTML that shows an address within another page."""
     src, title = html.escape(address), html.escape(title)
-    return f'<iframe src="{src}" title="{title}" width="100%" height="{HEIGHT}" style="border: 0"></iframe>'
+    return f'<iframe src="{src}" title="{title}" width="100%" height="{height}" style="border: 0"></iframe>'
 
 
 def code(address: str) -> bytes | None:
@@ -88,7 +90,7 @@ def whole(view: ViewState, t: Texts) -> None:
         )
         return
     label = t("common.open_whole")
-    st.link_button(label, address(view), icon=":material/open_in_new:", type="tertiary", width="content")
+    st.link_button(label, address(alone.without(view)), icon=":material/open_in_new:", type="tertiary", width="content")
 
 
 def slides(page: str, t: Texts) -> None:

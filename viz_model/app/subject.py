@@ -11,6 +11,13 @@ from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
+class Code(str):
+    """Python, as it stands in a call."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 @dataclass(frozen=True)
 class Subject:
     """A run and what is looked at in it.
@@ -58,9 +65,9 @@ class Subject:
             return tuple(token.label for token in self.trace.tokens)
         return tuple(place.label for place in self.trace.positions)
 
-    def call(self, name: str, /, **places: object) -> str:
-        """A call of :mod:`viz_model.plot` for this stack, in this language."""
+    def call(self, name: str, /, *more: object, **places: object) -> str:
+        """A call of :mod:`viz_model.plot` for this stack, in this language; ``more`` stand beside the run."""
         stack = {} if self.trace.stack.side == self.trace.config.sides[-1] else {"stack": self.trace.stack.side}
         lang = {} if self.t.language == "en" else {"lang": self.t.language}
-        given = ", ".join(f"{word}={value!r}" for word, value in {**places, **stack, **lang}.items())
-        return f"{name}(trace, {given})" if given else f"{name}(trace)"
+        named = (f"{word}={value!r}" for word, value in {**places, **stack, **lang}.items())
+        return f"{name}({', '.join(['trace', *map(repr, more), *named])})"

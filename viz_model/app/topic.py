@@ -11,6 +11,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import (
+    alone,
     derivation,
     elements,
     examples,
@@ -207,6 +208,7 @@ class Topic:
             APART,
             TRIALS,
             GUESS,
+            alone.PICTURE,
             *self.choices,
             *{door.name: door.choice for door in self.doors}.values(),
         )
@@ -353,8 +355,10 @@ def _body(opened: _Opened) -> None:
     derivation.watch(page.name, view, trace, t)
     if not (opened.topic.is_bare or view.present):
         _head(opened, page)
+    place = alone.begin(page)
     pictures.begin()
     opened.topic.draw(page)
+    alone.end(page, place)
     if not opened.topic.is_bare and view.lesson is None and not view.present:
         onward.neighbours(page)
     selection.bridge(page, _usual(opened, page))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints import gguf, hub, huggingface
+from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
 from viz_model.config import ConfigError, ModelConfig, Patches
@@ -92,6 +93,18 @@ def tokenizer_of(name: str) -> Tokenizer:
     return tokenizer
 
 
+def weights_of(folder: Path) -> str | None:
+    """The bundled model whose weights a model of ours shares, of which it has some of its own; None where it has all.
+
+    Raises:
+        ModelError: its description is damaged.
+    """
+    if not folder.is_dir() or not (folder / "config.json").is_file():
+        return None
+    other = read_json(folder / "config.json").get("weights_of")
+    return other if isinstance(other, str) and other in dict(_bundled()) else None
+
+
 def load(source: str | Path) -> LanguageModel:
     """Load a model: a name of :func:`models`, a model folder, a ``.gguf`` file, or ``org/name`` on the hub.
 
@@ -160,7 +173,7 @@ def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
 
 def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig) -> Archive:
     """The tensors of a model of ours; those that its file lacks may be another bundled model's."""
-    own = SafetensorsArchive(folder)
+    own = OwnArchive(folder)
     if (other := description.get("weights_of")) is None:
         return own
     bundled = dict(_bundled())
@@ -168,7 +181,7 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
         raise ModelError(
             f"{folder / 'config.json'}: weights_of: expected one of {', '.join(bundled)}, got {str(other)[:80]!r}"
         )
-    return JoinedArchive(own, SafetensorsArchive(bundled[other]), {row.theirs for row in unchanged(config)})
+    return JoinedArchive(own, OwnArchive(bundled[other]), {row.theirs for row in unchanged(config)})
 
 
 def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:

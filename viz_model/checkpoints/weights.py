@@ -318,14 +318,21 @@ class SafetensorsArchive:
         return self._shapes
 
     def read(self, name: str) -> Tensor:
-        file = self._files[name]
-        if (kind := file.get_slice(name).get_dtype()) not in FLOATS:
+        if (kind := self.kind(name)) not in FLOATS:
             raise ModelError(f"{self.path}: tensor {name!r} is {kind}, expected one of {', '.join(FLOATS)}")
+        return self.raw(name).float()
+
+    def kind(self, name: str) -> str:
+        """What its numbers are stored as, in the words of the file: ``F16``."""
+        return str(self._files[name].get_slice(name).get_dtype())
+
+    def raw(self, name: str) -> Tensor:
+        """One tensor as it is stored. Raises ModelError where it cannot be read."""
         try:
-            tensor: Tensor = file.get_tensor(name)
+            tensor: Tensor = self._files[name].get_tensor(name)
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{self.path}: {one_line(error)}") from None
-        return tensor.float()
+        return tensor
 
     def _open(self, path: Path) -> set[str]:
         try:

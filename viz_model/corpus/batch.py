@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,19 +31,22 @@ def widest(config: ModelConfig) -> int:
 
 
 @torch.inference_mode()
-def statistics(model: Transformer, items: Sequence[Item], top: int) -> Statistics:
+def added(found: Statistics, model: Transformer, items: Sequence[Item]) -> Statistics:
     """Run the first stack of ``model`` over all items at once, padded at the end; no logits are computed.
 
     Under a causal mask nothing looks at what follows, so the padding needs no mask of its own; an
     encoder gets one.
+
+    Returns:
+        What was ``found``, whose arrays are used up, and what these texts add.
     """
     config, device = model.config, model.embedding.weight.device
     ids = pad_sequence([torch.as_tensor(item.ids) for item in items], batch_first=True).to(device)
-    lengths = torch.tensor([len(item.ids) for item in items], device=device)
-    real = torch.arange(ids.shape[1], device=device) < lengths[:, None]  # [B, T]
+    lengths = [len(item.ids) for item in items]
+    real = torch.arange(ids.shape[1], device=device) < torch.tensor(lengths, device=device)[:, None]  # [B, T]
     queries = _Queries.of(ids, real, is_causal=config.sides[0] == "decoder")
     texts = np.array([item.number for item in items])
-    seen = _Watch(queries, texts, none(config, top))
+    seen = _Watch(queries, texts, lengths, found)
     if config.sides[0] == "decoder":
         model.vectors(ids, tap=seen)
     else:
@@ -53,8 +55,8 @@ def statistics(model: Transformer, items: Sequence[Item], top: int) -> Statistic
             model.vectors(ids, padding=padding, tap=seen)
         else:
             model.encode(ids, padding=padding, tap=seen)
-    heads = HeadSums(seen.found.heads.sums, queries.counts())
-    return dataclasses.replace(seen.found, heads=heads, n_tokens=int(lengths.sum()))
+    heads = HeadSums(found.heads.sums, found.heads.counts + queries.counts())
+    return dataclasses.replace(found, heads=heads, n_tokens=found.n_tokens + sum(lengths))
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,16 @@ class _Queries:
         return np.array([(found | counted)[measure] for measure in MEASURES])
 
 
+def _entropy(pattern: Tensor) -> Tensor:
+    """−Σ p · log₂ p of each row; ``torch.special.entr`` says the same in twice the time."""
+    return pattern.clamp_min(_LEAST).log2_().mul_(pattern).sum(-1).neg_()
+
+
+_LEAST = torch.finfo(torch.float32).tiny
+"""Has a logarithm, where 0 has none; times a weight of 0 it adds nothing."""
+
 _VALUES: dict[Measure, Callable[[Tensor], Tensor]] = {
-    "entropy": lambda pattern: torch.special.entr(pattern).sum(-1) / math.log(2),
+    "entropy": _entropy,
     "previous": lambda pattern: pattern.diagonal(-1, -2, -1),
     "next": lambda pattern: pattern.diagonal(1, -2, -1),
     "first": lambda pattern: pattern[:, :, 1:, 0],
@@ -119,10 +129,21 @@ _VALUES: dict[Measure, Callable[[Tensor], Tensor]] = {
 
 
 class _Watch:
-    """A tap that adds up what it sees of patterns and neurons, and keeps neither."""
+    """A tap that adds up what it sees of patterns and neurons, and keeps neither.
 
-    def __init__(self, queries: _Queries, texts: NDArray[np.int64], found: Statistics, prefix: str = "") -> None:
-        self.queries, self.texts, self.found, self.prefix = queries, texts, found, prefix
+    Args:
+        texts, lengths: number and tokens of each text of the batch, [B].
+    """
+
+    def __init__(
+        self,
+        queries: _Queries,
+        texts: NDArray[np.int64],
+        lengths: Sequence[int],
+        found: Statistics,
+        prefix: str = "",
+    ) -> None:
+        self.queries, self.texts, self.lengths, self.found, self.prefix = queries, texts, lengths, found, prefix
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         layer, own = sites.split_name(sites.split_side(self.prefix + name)[1])
@@ -135,7 +156,7 @@ class _Watch:
         return value
 
     def at(self, prefix: str) -> _Watch:
-        return _Watch(self.queries, self.texts, self.found, f"{self.prefix}{prefix}.")
+        return _Watch(self.queries, self.texts, self.lengths, self.found, f"{self.prefix}{prefix}.")
 
     def changes(self, name: str) -> bool:
         # Whoever changes patterns is shown them: the softmax then runs once, and not fused and here again.
@@ -144,14 +165,21 @@ class _Watch:
     def _fire(self, layer: int, act: Tensor) -> None:
         """Merge the strongest place of each text, act [B, T, F], into the tops of a layer.
 
+        Where in a text it stands is asked only of neurons that the text fires hard enough to be kept.
         A layer with fewer neurons than another has some that never fire.
         """
-        act = torch.nn.functional.pad(act, (0, self.found.neurons.value.shape[-2] - act.shape[-1]))
-        values, positions = act.masked_fill(~self.queries.real[..., None], -math.inf).max(dim=1)  # [B, F]
-        value, position = values.T.cpu().numpy(), positions.T.cpu().numpy()
-        fires = value > 0
-        new = Firings(
-            np.where(fires, value, 0), np.where(fires, self.texts, -1), np.where(fires, position, -1).astype(np.int32)
-        )
-        kept = self.found.neurons
-        kept.value[layer], kept.text[layer], kept.position[layer] = kept.at(layer).merged(new)
+        each = (text[:length] for text, length in zip(act, self.lengths, strict=True))
+        value = torch.stack([text.amax(0) for text in each], dim=-1)  # [F, B]
+        tops = self.found.neurons.at(layer)
+        fires = (value > 0) & (value >= torch.as_tensor(tops.value[: len(value), -1:], device=value.device))
+        neuron, text = fires.nonzero(as_tuple=True)
+        if not len(neuron):
+            return
+        among = act[text, :, neuron] == value[neuron, text, None]  # [firing, T]
+        position = np.full(fires.shape, -1, np.int32)
+        position[fires.cpu().numpy()] = among.cpu().numpy().argmax(-1)
+        rows, kept = neuron.unique().cpu().numpy(), fires.cpu().numpy()
+        new = Firings(np.where(kept, value.cpu().numpy(), 0), np.where(kept, self.texts, -1), position)
+        best = Firings(*(part[rows] for part in tops)).merged(Firings(*(part[rows] for part in new)))
+        for part, strongest in zip(tops, best, strict=True):
+            part[rows] = strongest

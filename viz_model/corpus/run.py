@@ -77,7 +77,7 @@ def work(lm: LanguageModel, job: Job, settings: Settings) -> Statistics:
             items.append(Item(number, kept))
     total = batch.none(lm.config, settings.top)
     for some in packed(items, lm.config, settings.batch_tokens):
-        total = total.merged(batch.statistics(lm.model, some, settings.top))
+        total = batch.added(total, lm.model, some)
     return dataclasses.replace(total, n_texts=len(job.texts), n_dropped=n_dropped)
 
 

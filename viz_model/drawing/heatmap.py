@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from viz_model.drawing import sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.writing import heading
 
@@ -22,6 +23,7 @@ class Pool(NamedTuple):
     columns: int = 1
 
 
+@brief
 class HeatmapView(NamedTuple):
     """A matrix with names for its rows and columns.
 

@@ -16,6 +16,8 @@ from viz_model.drawing.scene import Scene, files, html
 from viz_model.drawing.scene import numbers as tables
 from viz_model.drawing.scene.svg import Theme, svg
 from viz_model.drawing.sheet import Sheet
+from viz_model.runs import edits
+from viz_model.runs.trace import Trace
 
 WIDTH, SHOWN = 960, 760
 """Pixels of a file's width unless it is said, and of a picture's in a notebook at the most."""
@@ -39,9 +41,18 @@ class Figure:
         theme: "light", "dark", or "paper" for print.
     """
 
-    def __init__(self, name: str, of: Subject, made: Drawn, theme: Theme = "light") -> None:
+    def __init__(
+        self,
+        name: str,
+        of: Subject,
+        made: Drawn,
+        theme: Theme = "light",
+        *,
+        beside: Trace | None = None,
+        own: bool = True,
+    ) -> None:
         self.name, self.theme = name, themed(theme)
-        self._of, self._drawn = of, made
+        self._of, self._drawn, self._beside, self._own = of, made, beside, own
 
     def __repr__(self) -> str:
         return f"Figure({self.name}: {self.caption})"
@@ -58,14 +69,16 @@ class Figure:
     @cached_property
     def scene(self) -> Scene:
         """The picture as data: panels with marks, as the app shows it too."""
-        return drawn.scene(self._of, self._drawn.picture, self.name, self._drawn.alt)
+        return drawn.scene(self._of, self._drawn.picture, self.name, self._drawn.alt, own=self._own)
 
     @cached_property
     def caption(self) -> str:
         trace = self._of.trace
         text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
         texts = [_short(text) for text in (text, trace.target) if text]
-        said = [trace.name, " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
+        runs = [trace] if self._beside is None else [trace, self._beside]
+        names = list(dict.fromkeys(_named(run) for run in runs))
+        said = [", ".join(names), " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
         return " · ".join(part for part in said if part)
 
     def _sites(self) -> list[str]:
@@ -157,6 +170,12 @@ def themed(theme: str) -> Theme:
         if known == theme:
             return known
     raise ValueError(f"theme: {theme!r} is not one of {', '.join(get_args(Theme))}")
+
+
+def _named(run: Trace) -> str:
+    """A run's model, and what was changed in it."""
+    changes = edits.write(run.edits)
+    return f"{run.name} ({changes})" if changes else run.name or ""
 
 
 def _short(text: str) -> str:

@@ -28,9 +28,6 @@ from viz_model.topics.position import figures as positions
 from viz_model.topics.tokens import figures as cutting
 from viz_model.topics.tokens.numbers.facts import facts as token_facts
 
-SAMPLING = Sampling(top_p=0.9)
-"""What the app's page on the next token begins with."""
-
 
 def overview(
     trace: Trace,
@@ -257,6 +254,29 @@ def neurons(
     return Figure("neurons", of, blocks.strongest(of), theme)
 
 
+def experts(
+    trace: Trace,
+    layer: int = 0,
+    token: int = -1,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """Which experts are chosen for each token in each layer that has some, and with which weight.
+
+    At most 22 tokens, around ``token``; of many layers those around ``layer``, which may be one without experts.
+
+    Raises:
+        ValueError: no layer has experts.
+    """
+    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    drawn = blocks.of_experts(of)
+    if drawn is None:
+        raise ValueError("experts: no block of this stack has experts")
+    return Figure("experts", of, drawn, theme)
+
+
 def attribution(
     trace: Trace,
     token: int = -1,
@@ -316,7 +336,7 @@ def next_tokens(
     trace: Trace,
     position: int = -1,
     *,
-    sampling: Sampling = SAMPLING,
+    sampling: Sampling = next_token.USUAL,
     stack: Side | None = None,
     lang: str = "en",
     theme: Theme = "light",
@@ -334,19 +354,45 @@ def next_tokens(
     run, own_id = asking.covered(of).trace, of.trace.own_ids[of.token]
     is_covered = can_be_covered(of.trace, of.token)
     view = choice_view(run, of.token, sampling, marked_id=own_id if is_covered else None)
-    return Figure("next_tokens", of, next_token.choice(of, view, covered=is_covered), theme)
+    return Figure("next_tokens", of, next_token.choice(of, view, sampling, covered=is_covered), theme)
 
 
 def compare(
-    first: Trace, second: Trace, *, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
+    first: Trace,
+    second: Trace,
+    *,
+    layer: int = 0,
+    head: int = 0,
+    token: int = -1,
+    part: str | None = None,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
 ) -> Figure:
-    """Two runs beside each other: the mean length of the residual stream by depth in both, [L + 1] each."""
-    of, other = (subject(trace, "architectures", stack=stack, lang=lang) for trace in (first, second))
-    names = (of.trace.name or "1", other.trace.name or "2")
+    """What two runs differ in, of two models or of one with and without an edit.
+
+    Side by side what each expects at ``token`` and where that ``head`` looks; the mean length of the residual stream
+    by depth, [L + 1] each; and, of as many heads and tokens in both, how far the patterns of every head lie apart,
+    [L, H]. Of the second run the nearest layer, head and token that it has. ``part`` draws one of these alone:
+    "choices0", "choices1", "head0", "head1", "depth" or "distances".
+
+    Raises:
+        ValueError: these runs have no such part; the message says which they have.
+    """
+    of = subject(first, "architectures", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    other = asking.from_stack(second, of.trace.stack.side if stack is None and len(second.config.sides) > 1 else stack)
+    names = (of.trace.name or "1", other.name or "2")
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    view = architecture_views.depth_view(names, (of.trace, other.trace))
-    return Figure("compare", of, architectures.of_depth(of, view), theme)
+    axes = of.t("common.axis_query"), of.t("common.axis_key")
+    view = architecture_views.compared_view(names, (of.trace, other), of.layer, of.head, of.token, axes)
+    parts = architectures.parts(of, other, view)
+    if part is not None and part not in parts:
+        raise ValueError(f"part: {part!r} is not one of {', '.join(parts)}")
+    if part is None:
+        return Figure("compare", of, architectures.of_runs(of, view, parts), theme, beside=other)
+    seen, made = parts[part]
+    return Figure(part, seen, made, theme, own=seen is of and not of.trace.edits)
 
 
 def cross(

@@ -53,7 +53,7 @@ def trace_line(trace: Trace) -> str:
 
 
 def generation_line(made: Generation) -> str:
-    return f"Generation({made.text!r}, {len(made.steps)} tokens, stopped by {made.stopped})"
+    return f"Generation({_quoted(made.text)}, {len(made.steps)} tokens, stopped by {made.stopped})"
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:

@@ -76,10 +76,18 @@ def token_of(id: int, raw: bytes) -> Token:
     return Token(id, raw, _LOOSE_BYTES.sub(lambda loose: _hex(loose[0], " "), _decoded(raw)))
 
 
+MOST_SHOWN = 8
+"""Tokens of a list that a line tells."""
+
+
 class Tokens(tuple[Token, ...]):
     """Tokens in their order; in a notebook, chips."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{token.label!r} {token.id}" for token in self[:MOST_SHOWN])
+        return f"Tokens({len(self)}: {shown}{', …' if len(self) > MOST_SHOWN else ''})"
 
     def _repr_html_(self) -> str:
         return chips.html(self)

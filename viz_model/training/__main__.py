@@ -63,7 +63,7 @@ def main() -> None:
         with processes(args.device) as device:
             run(chosen, data, args.runs / args.name, device)
             if args.publish and is_first():
-                publish.publish(chosen, data, args.runs / args.name)
+                publish.publish(chosen, data, args.runs / args.name, kinds=batches.kinds(chosen, args.data, args.runs))
     except (CorpusError, RecipeError, TrainingError) as error:
         parser.exit(2, f"{error}\n")
 

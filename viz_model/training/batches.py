@@ -18,10 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_model.config import Experts
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer, story_tokenizer
 from viz_model.training.corpus import Corpus, Documents, Ids, PairCorpus
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
-from viz_model.training.sources import CorpusError, Pair
+from viz_model.training.sources import KINDS, CorpusError, Pair
 
 IGNORED = -100
 """In ``answers``: nothing is asked here. The number that PyTorch's cross-entropy leaves out."""
@@ -357,3 +358,15 @@ def prepare(recipe: Recipe, folder: Path, cache: Path) -> Batches:
     """
     kind = PairCorpus if isinstance(recipe.objective, Translation) else Corpus
     return build(recipe, kind.prepare(folder, story_tokenizer(recipe.config.kind), recipe.seed, cache))
+
+
+def kinds(recipe: Recipe, folder: Path, cache: Path) -> Corpus | None:
+    """Texts of all kinds that routers are measured on; None for a recipe without experts.
+
+    Raises:
+        CorpusError: a file is missing or damaged.
+    """
+    config = recipe.config
+    if not any(isinstance(ffn, Experts) for ffn in (config.ffn, *config.ffns)):
+        return None
+    return Corpus.prepare(folder, story_tokenizer(config.kind), recipe.seed, cache, KINDS)

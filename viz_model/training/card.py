@@ -14,12 +14,12 @@ from viz_model.config import Experts, FeedForward, ModelConfig
 from viz_model.model import sites
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
-from viz_model.training.sources import HELD_OUT_EVERY, PAIRS
+from viz_model.training.sources import HELD_OUT_EVERY, MORE, PAIRS
 from viz_model.training.sources import TEXTS as SOURCES
 from viz_model.values import counts
 
 STUDY = Path(__file__).with_name("study.json")
-LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French"}
+LANGUAGES = {"en": "English", "zh": "Chinese", "fr": "French", "sums": "sums in words", "code": "Python programs"}
 TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """What stands on every card, and under the name of an objective what stands on those of its models."""
 NORM_PLACES = {
@@ -44,8 +44,9 @@ def write(
     *,
     n_steps: int,
     n_parameters: int,
+    routed: Mapping[str, Any] | None = None,
 ) -> str:
-    """The card, in Markdown."""
+    """The card, in Markdown; ``routed`` is what :func:`viz_model.training.routing.measure` found."""
     config, kind = recipe.config, type(recipe.objective)
     settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
     columns = [name for name in HEADS if all(name in found for found in figures.values())]
@@ -62,11 +63,13 @@ def write(
             "what": fill(told["what"], {"n": f"{n_parameters:,}"}),
             "sizes": sizes_of(config),
             "n_vocab": f"{config.n_vocab:,}",
+            "stored": TEXTS[recipe.stored],
             "columns": " | ".join(HEADS[name] for name in columns),
             "rule": "---|" * len(columns),
             "figures": table_rows(rows),
             "by_source": _by_source(by_source),
             "again": TEXTS["again"] if by_source else "",
+            "routed": "" if routed is None else _routed(routed),
             "samples": "\n".join(f"- **{text}**{gap}{_one_line(said)}" for text, said in samples),
             "n_steps": f"{n_steps:,}",
             "rounds": _rounds(recipe),
@@ -124,6 +127,24 @@ def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:
     titles = {source.file: source.title for source in SOURCES}
     rows = ((titles[file], f"{found['held_out']:.3f}", f"{found['seen']:.3f}") for file, found in by_source.items())
     return fill(TEXTS["by_source"], {"seen": SEEN, "rows": table_rows(rows)})
+
+
+def _routed(found: Mapping[str, Any]) -> str:
+    """Of each kind of text the share of its tokens that each expert reads, a table for each layer."""
+    tables = []
+    for layer, of in found["layers"].items():
+        experts = range(len(next(iter(of["shares"].values()))))
+        rows = (
+            [LANGUAGES[kind], *(f"{share:.0%}" for share in shares), f"{of['balance'][kind]:.2f}"]
+            for kind, shares in of["shares"].items()
+        )
+        head = ["block " + layer, *(f"expert {n}" for n in experts), "balance"]
+        tables.append(f"{_rows([head])}\n|{'---|' * len(head)}\n{_rows(rows)}")
+    unread = [kind for kind in found["n_tokens"] if kind not in found["trained_on"]]
+    titles = "; ".join(f"{source.title} ({source.licence})" for source in MORE if source.language in unread)
+    n_tokens = f"{next(iter(found['n_tokens'].values())):,}"
+    told = {"n": n_tokens, "unread": ", ".join(LANGUAGES[kind] for kind in unread)}
+    return fill(TEXTS["routed"], {**told, "titles": titles, "tables": "\n\n".join(tables)})
 
 
 def _figure(name: str, value: float) -> str:

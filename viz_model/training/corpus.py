@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_model.tokenizers.tokenizer import ByteLevel
-from viz_model.training.sources import PAIRS, TEXTS, CorpusError, Pair, documents, pairs, split
+from viz_model.training.sources import MORE, PAIRS, TEXTS, CorpusError, Pair, documents, pairs, split
 
 Ids = NDArray[np.uint16]
 
@@ -102,19 +102,25 @@ class Corpus:
     tokenizer: ByteLevel
 
     @classmethod
-    def prepare(cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path) -> Corpus:
-        """Tokenise the files of :data:`viz_model.training.sources.TEXTS` once; later calls map what was kept.
+    def prepare(
+        cls, folder: Path, tokenizer: ByteLevel, seed: int, cache: Path, languages: Iterable[str] | None = None
+    ) -> Corpus:
+        """Tokenise the files of the ``languages`` once; later calls map what was kept.
 
-        Held out are stories alone: isolated sentences are easier or harder for reasons of their
-        length, and would blur the figure that models are compared by.
+        Held out are the documents of sources that are measured by, stories before isolated sentences.
+
+        Args:
+            languages: by default those of :data:`viz_model.training.sources.TEXTS`.
 
         Raises:
             CorpusError: a source is missing or empty.
         """
-        languages = {}
-        for language in dict.fromkeys(source.language for source in TEXTS):
-            sources = [source for source in TEXTS if source.language == language]
-            stories = [source.file for source in sources if not source.per_line]
+        found = {}
+        for language in languages or dict.fromkeys(source.language for source in TEXTS):
+            sources = [source for source in (*TEXTS, *MORE) if source.language == language]
+            if not sources:
+                raise CorpusError(f"{language}: there is no text of this language")
+            stories = [source.file for source in sources if source.is_measured]
             store = _Store(cache, f"texts-{language}", tokenizer, seed, (folder / source.file for source in sources))
             if not store.is_complete():
                 train: list[str] = []
@@ -131,8 +137,8 @@ class Corpus:
                 Sample(file, store.read(_part(file, "held_out")), store.read(_part(file, "seen"))) for file in stories
             )
             held_out = Documents.joined([sample.held_out for sample in samples])
-            languages[language] = Split(store.read("train"), held_out, samples)
-        return cls(languages, tokenizer)
+            found[language] = Split(store.read("train"), held_out, samples)
+        return cls(found, tokenizer)
 
     @classmethod
     def of_texts(cls, texts: Sequence[str], tokenizer: ByteLevel, *, language: str = "text", seed: int = 0) -> Corpus:

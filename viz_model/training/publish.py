@@ -1,22 +1,26 @@
-"""A run becomes a bundled model: weights in half precision, training log, figures, card."""
+"""A run becomes a bundled model: weights in half precision or in eight bits, training log, figures, card."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
 
+from viz_model.checkpoints import int8
 from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers.patches import PatchTokenizer
-from viz_model.training import card, log, loop, objective, picture_card
+from viz_model.training import card, log, loop, objective, picture_card, routing
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
+from viz_model.training.corpus import Corpus
 from viz_model.training.loop import trained_model
 from viz_model.training.pictures import Pictures
 from viz_model.training.recipe import Recipe, twin
@@ -26,22 +30,22 @@ MODELS = Path(__file__).resolve().parents[1] / "models"
 GREEDY = generation.Sampling(temperature=0.0)
 
 
-def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None) -> None:
-    """Write a run's model to ``target``, by default into the package, and describe it.
+def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None, kinds: Corpus | None = None) -> None:
+    """Write a run's model to ``target``, by default into the package, and describe it, as :func:`describe` says.
 
     Raises:
         TrainingError: the run has no checkpoint.
     """
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
-    tensors = {key: value.half().contiguous() for key, value in stored_tensors(trained_model(recipe, run)).items()}
+    tensors = stored_tensors(trained_model(recipe, run))
     vocabulary = {} if isinstance(data, Pictures) else {"tokenizer": "story-8k"}
     description = {**vocabulary, "twin": twin(recipe), "config": recipe.config.to_dict()}
     if recipe.frozen:
-        begun = {key: value.half() for key, value in stored_tensors(load(recipe.begin_from).model).items()}
+        begun = stored_tensors(load(recipe.begin_from).model)
         tensors = {key: own for key, own in tensors.items() if key not in begun or not torch.equal(own, begun[key])}
         description["weights_of"] = recipe.begin_from
-    save_file(tensors, target / "model.safetensors")
+    store(recipe, tensors, target)
     _write(target / "config.json", description)
 
     reports = log.read(run / "log.jsonl")
@@ -49,19 +53,34 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
     if isinstance(data, Pictures):
         picture_card.write_examples(data, target)
-    describe(recipe, data, target)
+    describe(recipe, data, target, kinds)
 
 
-def describe(recipe: Recipe, data: Batches, target: Path) -> None:
-    """Measure the weights in ``target`` as shipped; write figures, curves and card beside them."""
+def store(recipe: Recipe, tensors: Mapping[str, Tensor], target: Path) -> None:
+    """Write weights as the recipe says that they are published."""
+    is_int8 = recipe.stored == "int8"
+    packed = int8.packed(tensors) if is_int8 else {key: own.half().contiguous() for key, own in tensors.items()}
+    save_file(packed, target / "model.safetensors")
+
+
+def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None = None) -> None:
+    """Measure the weights in ``target`` as shipped; write figures, curves and card beside them.
+
+    Args:
+        kinds: texts of :data:`viz_model.training.sources.KINDS`, on which routers are measured where there are any.
+    """
     lm, reports = load_folder(target), log.read(target / "log.jsonl")
     ran = {"n_steps": reports[-1]["step"] + 1, "n_parameters": sum(map(torch.numel, lm.model.parameters()))}
     if isinstance(data, Pictures):
         found = picture_card.figures(lm, data)
         written = picture_card.write(recipe, found, **ran)
     else:
+        if kinds is not None and routing.has_experts(lm):
+            _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
         found = {"held_out": held_out(lm, data), "by_source": by_source(lm, data), "own_text": own_text(lm)}
-        written = card.write(recipe, found["held_out"], found["by_source"], samples(lm), **ran)
+        told = target / routing.FILE
+        routed = json.loads(told.read_text(encoding="utf-8")) if told.exists() else None
+        written = card.write(recipe, found["held_out"], found["by_source"], samples(lm), **ran, routed=routed)
     _write(target / "figures.json", found)
     (target / "curves.svg").write_text(card.curves(reports), encoding="utf-8")
     (target / "README.md").write_text(written, encoding="utf-8")

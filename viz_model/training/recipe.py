@@ -143,6 +143,8 @@ class Recipe:
     balance: float = 0.0
     """What the balance of routers (:mod:`viz_model.training.balance`) is multiplied by in the loss."""
     validate_every: int = 500
+    stored: Literal["half", "int8"] = "half"
+    """How its weights are published: in half precision, or matrices in eight bits with a scale for each row."""
 
     def __post_init__(self) -> None:
         self._check_whole("steps", 1, 10**9)
@@ -162,6 +164,8 @@ class Recipe:
             raise RecipeError(f"begin_from: expected the name of a bundled model, got {self.begin_from!r}")
         if self.decay not in ("cosine", "linear"):
             raise RecipeError(f"decay: expected cosine or linear, got {self.decay!r}")
+        if self.stored not in ("half", "int8"):
+            raise RecipeError(f"stored: expected half or int8, got {self.stored!r}")
         if self.optimiser not in ("adamw", "muon"):
             raise RecipeError(f"optimiser: expected adamw or muon, got {self.optimiser!r}")
         if len(self.betas) != 2 or not all(isinstance(beta, int | float) and 0 <= beta < 1 for beta in self.betas):
@@ -301,7 +305,7 @@ def until_decay(fingerprint: str) -> str:
     for field in OF_ROUNDS:
         described[field] = _each(described[field], n_ended + 1)
     described["decay_steps"] = described["decay_steps"][:n_ended]
-    for field in ("steps", "decay", "final_share", "validate_every"):
+    for field in ("steps", "decay", "final_share", "validate_every", "stored"):
         del described[field]
     return json.dumps(described, sort_keys=True)
 

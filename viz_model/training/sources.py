@@ -26,13 +26,30 @@ class CorpusError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One file of texts. ``per_line``: every line is a document of its own."""
+    """One file of texts.
+
+    Attributes:
+        language: that the texts are in, or the kind of text that they are (``code``, ``sums``).
+        per_line: every line is a document of its own.
+        per_paragraph: so is what stands between two empty lines.
+        column: of a table with tabs, the one (from 0) that is read.
+    """
 
     file: str
     language: str
     per_line: bool
     title: str
     licence: str
+    per_paragraph: bool = False
+    column: int | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its held-out documents are among those that models are compared by.
+
+        Isolated sentences are easier or harder than stories for reasons of their length, and would blur the figure.
+        """
+        return not self.per_line or self in MORE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +78,12 @@ class PictureSource:
 
 _FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TEXTS = tuple(Source(**told) for told in _FILE["text"])
+MORE = tuple(Source(**told) for told in _FILE["more"])
+"""Texts of further languages and kinds: what routers are measured on (:mod:`viz_model.training.routing`)."""
 PAIRS = tuple(PairSource(**told) for told in _FILE["pair"])
 PICTURES = tuple(PictureSource(**{**told, "labels": tuple(told["labels"])}) for told in _FILE["picture"])
+KINDS = tuple(dict.fromkeys(source.language for source in (*TEXTS, *MORE)))
+"""Languages and kinds of text that routers are measured on, whatever they were trained on."""
 
 Item = TypeVar("Item")
 
@@ -82,7 +103,9 @@ def documents(folder: Path, source: Source) -> list[str]:
         CorpusError: the file is missing, or holds no text that could be both trained on and set aside.
     """
     text = _read(folder / source.file)
-    parts = text.splitlines() if source.per_line else text.split(END_OF_TEXT)
+    parts = text.splitlines() if source.per_line else text.split("\n\n" if source.per_paragraph else END_OF_TEXT)
+    if source.column is not None:
+        parts = [row.split("\t")[source.column] for row in parts]
     # A document that stands there twice could otherwise be both trained on and held out.
     found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
     _check_amount(folder / source.file, len(found), "documents")

@@ -198,17 +198,20 @@ def test_one_sentence_is_read_off_the_trace(config: ModelConfig) -> None:
         token = len(trace) - 1
         best = views.most_looked_at(trace, 1, 1, token)
         assert best.weight == pytest.approx(float(np.nanmax(pattern[token])))
-        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k"))).drawn()
+        drawn = draw_pattern(views.pattern_view(trace, 1, 1, ("q", "k")), "a").drawn()
         np.testing.assert_allclose(drawn.data[0].z, pattern, atol=1e-6)
         depth = views.depth_view(("a", "b"), (trace, trace))
         assert depth.share[0][0] == 0 and depth.share[0][-1] == 1
         np.testing.assert_allclose(depth.mean[0], depths.lengths.mean(1))
         assert len(draw_depth(depth, words).drawn().data) == 2
+        apart = views.apart_view((trace, trace))
+        assert apart is not None and apart.distances.shape == (trace.n_layers, config.n_heads)
+        assert not apart.distances.any()
     if config.has_logits:
         trace = run.at(config.sides[-1])
         choices = views.choices_view(trace, 0, 4)
         np.testing.assert_allclose(choices.probs, trace["probs"][0].topk(4).values, rtol=1e-5)
-        assert list(draw_choices(choices, 1).drawn().data[0].x) == list(choices.probs)
+        assert list(draw_choices(choices, 1, "a").drawn().data[0].x) == list(choices.probs)
         own = trace["probs"][0, trace.tokens[0].id].item()
         assert views.own_probability(trace, 0) == pytest.approx(own)
 

@@ -8,14 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import streamlit as st
+import torch
 from app_driver import offer, open_page
 from streamlit.testing.v1 import AppTest
 from tiny_models import EXPERTS, language_model, run_both, tiny_config
 
+import viz_model as vm
 from viz_model.app import runs
 from viz_model.config import Dense, ModelConfig
-from viz_model.topics.block.numbers import experts
+from viz_model.drawing.scene import Items
+from viz_model.drawing.theme import TOKENS
+from viz_model.topics.block.numbers import experts, memory, views
 from viz_model.topics.block.pictures.experts import draw_routing
+from viz_model.topics.block.pictures.routes import SYMBOLS, draw_routes
 
 CONFIG = tiny_config(ffns=(Dense(), EXPERTS[0]))
 
@@ -49,6 +54,72 @@ def test_what_each_expert_gets_is_counted_by_language() -> None:
     np.testing.assert_allclose(found.shares.sum(1), 2)
     with pytest.raises(ValueError, match="no text"):
         experts.load([], 1)
+
+
+def test_the_way_of_every_token_through_every_layer() -> None:
+    config = tiny_config(n_layers=4, ffns=(Dense(), EXPERTS[0], Dense(), EXPERTS[0]), n_context=64)
+    trace = run_both(language_model(config), 30)
+    assert experts.layers(config, "decoder") == (1, 3)
+    view = experts.routes(trace, 0, 25)
+    assert view is not None and view.layers == (1, 3) and view.columns == (0, 1)
+    assert len(view.places) == 22 and 25 in view.places
+    scene = draw_routes(view, "x", {"title": "t", "alt": "a", "layer": "{layer}", "told": "{layer} {token} {expert}"})
+    items = {mark.name: mark for mark in scene.panels[0].marks if isinstance(mark, Items)}
+    assert list(items) == ["blocks.1.ffn.chosen", "blocks.3.ffn.chosen"]
+    for n, mark in enumerate(items.values()):
+        assert len(mark.labels) == 2 * len(view.places)
+        assert mark.where is not None
+        drawn = [mark.where.at(k, k) for k in range(len(mark.labels))]
+        for place in view.places:
+            best = trace[mark.name][place].argsort(descending=True)[:2].tolist()
+            assert view.chosen(n, place) == best
+            assert [(mark.name, (place, e)) for e in best] == [at for at in drawn if at and at[1][0] == place]
+    pairs = {(SYMBOLS[e % len(SYMBOLS)], TOKENS[e % len(TOKENS)]) for e in range(56)}
+    assert len(pairs) == 56
+    assert experts.routes(run_both(language_model(tiny_config())), 0, 0) is None
+    with pytest.raises(ValueError, match="no block of this stack has experts"):
+        vm.plot.experts(run_both(language_model(tiny_config())))
+
+
+def test_a_neuron_stands_in_its_expert() -> None:
+    trace = run_both(language_model(CONFIG))
+    act = trace["blocks.1.ffn.act"][2]
+    number = int(act.abs().argmax())
+    inside, reads = experts.of_neuron(trace, 1, 2, number), views.strips_view(trace, 1, 2).reads("ffn")
+    found = memory.memory(trace, 1, number, reads)
+    assert inside is not None and found is not None
+    assert (inside.expert, inside.inside) == divmod(number, 10)
+    ffn = language_model(CONFIG).model.stack("decoder").block(1).ffn
+    before = float(found.key @ found.reads) + ffn.up.bias[number].item()
+    assert max(before, 0) * inside.weight == pytest.approx(act[number].item(), abs=1e-5)
+    assert inside.n_read == int((trace["blocks.1.ffn.chosen"][:, inside.expert] > 0).sum())
+    assert experts.of_neuron(trace, 0, 2, 3) is None
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_bundled_model_tells_what_was_measured_and_stands_beside_its_sibling(lang: str) -> None:
+    text = "The cat sat on the mat."
+    query = {"model": "story-moe", "text": text, "lang": lang, "layer": "3", "token": "3", "door_neurons": "1"}
+    app = open_page("block", query)
+    said = "\n".join(str(part.value) for part in (*app.markdown, *app.subheader))
+    lm, dense = vm.load("story-moe"), vm.load("story-pre-ln")
+    found = experts.measured(lm.folder, 3)
+    assert found is not None and experts.measured(lm.folder, 0) is None
+    kind, expert, share = found.most
+    assert found.shares[found.kinds.index(kind), expert] == share == found.shares.max()
+    assert f"{share:.0%}" in said and f"{found.balance['all']:.2f}" in said and "story-pre-ln" in said
+    for run in (lm.trace(text), dense.trace(text)):
+        nats = torch.nn.functional.cross_entropy(run["logits"][:-1], torch.tensor(run.ids[1:])).item()
+        assert f"{nats:.3f}" in said
+    tables = [table.value for table in app.dataframe]
+    assert any(len(table) == 8 and found.tokens[0][0][0] in str(table.iloc[0, 1]) for table in tables)
+    (beside,) = (table for table in tables if table.shape == (5, 2))
+    for n, run in enumerate((lm.trace(text), dense.trace(text))):
+        best = run.next_tokens(-1, 5)
+        assert list(beside.iloc[:, n]) == [f"{token.label}  {p:.1%}" for token, p in best]
+    other = open_page("block", {**query, "layer": "0"})
+    elsewhere = {"en": "experts stand in blocks 1, 3", "zh": "有专家的是第 1、3 块"}[lang]
+    assert any(elsewhere in str(title.value) for title in other.subheader)
 
 
 @pytest.fixture

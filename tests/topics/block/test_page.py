@@ -237,7 +237,7 @@ def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Open
         "How weights begin",
     ):
         assert sentence in words and sentence not in closed
-    is_memory = not isinstance(config.ffn, choices.Experts)
+    is_memory = True
     assert ("short stories each the token" in words) == (is_memory and side == config.sides[0])
     assert ("Tokens whose own vector matches" in words and "as a memory" in words) == is_memory
     speaks = ends and isinstance(config.head, choices.LanguageHead)

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import components, derivation, drawn, pictures, saving
+from viz_model.app import alone, components, derivation, drawn, pictures, saving
 from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
@@ -77,6 +77,7 @@ def picture(
         scene = draw(page)
         return None if scene is None else saving.offered(scene, page)
 
+    alone.meet(page, key)
     data = pictures.of(page, offered, key, tuple(name for name in by if name not in page.without))
     menu = saving.ask(page.name, key)
     components.picture(data, key=key, on_pick=on_pick, on_ask=derivation.picked, on_menu=menu)
@@ -105,7 +106,7 @@ def shown(
 
     def known() -> Known:
         made = make(page)
-        return Known() if made is None else Known(made.call, made.sites)
+        return Known() if made is None else Known(made.call, made.sites, other=made.other)
 
     picture(page, scene, key, by=by, on_pick=on_pick, own=own, known=known)
 
@@ -118,6 +119,7 @@ def film(page: Page, made: Film, key: str, *, on_pick: Callable[[Any], object]) 
         panels = [replace(panel, marks=[_named(page, mark) for mark in panel.marks]) for panel in scene.panels]
         return replace(scene, panels=panels)
 
+    alone.meet(page, key)
     scenes = [named(frame.scene) for frame in made.frames]
     frames = [
         replace(frame, scene=saving.offered(scene, page)) for frame, scene in zip(made.frames, scenes, strict=True)

@@ -21,15 +21,17 @@ class Worked(NamedTuple):
     words: tuple[str, ...]
     site: str
     at: tuple[int, ...]
+    trace: vm.Trace | None = None
+    """The run that it is of; the page's own unless another is named."""
 
 
-def worked(page: Page, numbers: Sequence[Worked], /, *, trace: vm.Trace | None = None, **values: object) -> None:
+def worked(page: Page, numbers: Sequence[Worked], /, **values: object) -> None:
     """The numbers in order, each redone in double precision as the drawer does it (:mod:`viz_model.app.derivation`).
 
-    ``values`` fill the places of the prose. They are of the page's run, unless ``trace`` is another.
+    ``values`` fill the places of the prose.
     """
-    trace = page.trace if trace is None else trace
     for n, number in enumerate(numbers, start=1):
+        trace = page.trace if number.trace is None else number.trace
         found = derive(trace, number.site, number.at)
         prose = " ".join(page.t.prose(key, **values) for key in number.words)
         said = [f"**{n}.** {prose}"]

@@ -318,6 +318,66 @@ NEURON: Verdict[bool] = Verdict(
 )
 """Of whether the answer is another one."""
 
+EXPERT: Verdict[bool] = Verdict(
+    "ablations.expert",
+    Claim(
+        "stays",
+        lambda is_other: not is_other,
+        Text(
+            "In this view: {{change}}. In layer {{layer}}, {{n_moved}} of {{n_tokens}} tokens are read by other "
+            "experts than before. The answer changes by **{{cost}}**, and it stays.",
+            "当前视图：{{change}}。在第 {{layer}} 层，{{n_tokens}} 个词元里有 {{n_moved}} 个换了专家。"
+            "结果变化 **{{cost}}**，但首选不变。",
+        ),
+        Text("it stays", "不变"),
+    ),
+    Claim(
+        "changes",
+        lambda is_other: is_other,
+        Text(
+            "In this view: {{change}}. In layer {{layer}}, {{n_moved}} of {{n_tokens}} tokens are read by other "
+            "experts than before. The answer changes by **{{cost}}**, to another one.",
+            "当前视图：{{change}}。在第 {{layer}} 层，{{n_tokens}} 个词元里有 {{n_moved}} 个换了专家。"
+            "结果变化 **{{cost}}**，变成了另一个结果。",
+        ),
+        Text("it changes", "会变"),
+    ),
+)
+"""Of whether the answer is another one."""
+
+
+class Without(NamedTuple):
+    """What it costs to take an expert out, and to send all tokens to it alone, by expert; bits or 1 − cosine."""
+
+    out: tuple[float, ...]
+    alone: tuple[float, ...]
+
+
+EACH_EXPERT: Verdict[Without] = Verdict(
+    "ablations.each_expert",
+    Claim(
+        "spared",
+        lambda costs: max(costs.out) < min(costs.alone),
+        Text(
+            "Taken out one at a time, each of the {{n}} experts is missed less than any of them suffices alone: the "
+            "dearest to lose is expert {{worst}} ({{worst_cost}}), the best alone is expert {{best}} ({{best_cost}}).",
+            "逐个去掉时，{{n}} 个专家中缺了哪一个，影响都小于只留任何一个：最不能缺的是专家 "
+            "{{worst}}（{{worst_cost}}），单独使用时最好的是专家 {{best}}（{{best_cost}}）。",
+        ),
+    ),
+    Claim(
+        "enough",
+        lambda costs: max(costs.out) >= min(costs.alone),
+        Text(
+            "Of the {{n}} experts, taking out expert {{worst}} costs most ({{worst_cost}}), no less than sending every "
+            "token to expert {{best}} alone ({{best_cost}}).",
+            "{{n}} 个专家中，去掉专家 {{worst}} 的影响最大（{{worst_cost}}），不小于把所有词元都只交给专家 "
+            "{{best}} 时的影响（{{best_cost}}）。",
+        ),
+    ),
+)
+"""Of all experts of a layer, each without and each alone."""
+
 FLIP: Verdict[bool] = Verdict(
     "ablations.flip",
     Claim(
@@ -435,6 +495,6 @@ GUESSES: Verdict[GuessesView] = Verdict(
 
 OUTCOMES: dict[str, Verdict[Any]] = {
     verdict.name.removeprefix("ablations."): verdict
-    for verdict in (SCALE, POSITION, SHUFFLE, MASK, RESIDUAL, NORM, HEAD, PATTERN, LAYER, NEURON, FLIP, PATCH)
+    for verdict in (SCALE, POSITION, SHUFFLE, MASK, RESIDUAL, NORM, HEAD, PATTERN, LAYER, NEURON, EXPERT, FLIP, PATCH)
 }
 """The experiments in the order in which the page offers them, and what may come of each."""

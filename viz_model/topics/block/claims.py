@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from viz_model.claims import Claim, Text, Verdict
 from viz_model.topics.block.numbers.block import SubLayer
+from viz_model.topics.block.numbers.experts import Beside, Measured
 from viz_model.topics.block.numbers.neurons import Neuron
 from viz_model.topics.block.numbers.real_code import Clamped, Errors
 from viz_model.topics.block.pictures.lengths import LEVEL, OUTLIER, LengthsView, Outlier
@@ -227,3 +230,83 @@ CHUNKED: Verdict[float] = Verdict(
     ),
     plain=Text("The largest difference is {{apart}}.", "最大差别是 {{apart}}。"),
 )
+
+
+def _parts_kinds(found: Measured) -> bool:
+    """Whether one kind of text gives an expert twice its even share, and another kind less than that share."""
+    _, expert, share = found.most
+    return share >= 2 * found.even > 0 and float(found.shares[:, expert].min()) < found.even
+
+
+BY_KIND: Verdict[Measured] = Verdict(
+    "block.by_kind",
+    Claim(
+        "parted",
+        _parts_kinds,
+        Text(
+            "**Other texts, other experts:** of {{kind}}, expert {{expert}} reads {{share}} of the tokens, of "
+            "{{other}} {{least}}; were all chosen alike it would read {{even}} of each.",
+            "**不同的文本，不同的专家：**专家 {{expert}} 读{{kind}}中 {{share}} 的词元，{{other}}中 {{least}}；"
+            "若所有专家同样常被选中，每种文本都应是 {{even}}。",
+        ),
+    ),
+    plain=Text(
+        "The largest share of all is that of expert {{expert}} of {{kind}}: {{share}} of the tokens. Of {{other}} it "
+        "reads {{least}}; were all chosen alike it would read {{even}} of each.",
+        "所有份额中最大的是专家 {{expert}} 在{{kind}}中的：{{share}} 的词元。它读{{other}}中的 {{least}}；"
+        "若所有专家同样常被选中，每种文本都应是 {{even}}。",
+    ),
+)
+"""Of what the experts of a layer got of several kinds of text."""
+
+LOAD: Verdict[Measured] = Verdict(
+    "block.load",
+    Claim(
+        "even",
+        lambda found: bool((np.abs(found.shares.mean(0) / found.even - 1) <= 0.5).all()),
+        Text(
+            "Over all these kinds together no expert is idle and none is swamped: each reads between half and one and "
+            "a half times its even share. The measure of balance, E · Σ f·P, is {{balance}} (1 where all get alike).",
+            "把各种文本合在一起看，没有专家闲着，也没有专家过载：每个专家分到的都在平均份额的一半到一倍半之间。均衡度 "
+            "E · Σ f·P 为 {{balance}}（分得一样多时为 1）。",
+        ),
+    ),
+    plain=Text(
+        "Over all these kinds together the measure of balance, E · Σ f·P, is {{balance}} (1 where all get alike).",
+        "把各种文本合在一起看，均衡度 E · Σ f·P 为 {{balance}}（分得一样多时为 1）。",
+    ),
+)
+"""Of how evenly the experts of a layer are chosen."""
+
+SAME_LOSS = 0.01
+"""Nats a token up to which two losses count as one."""
+
+SIBLING: Verdict[Beside] = Verdict(
+    "block.sibling",
+    Claim(
+        "routed",
+        lambda found: found.losses[0] < found.losses[1] - SAME_LOSS,
+        Text(
+            "On this text the model with experts expects the {{n}} tokens better: {{routed}} nats a token against "
+            "{{dense}} of {{sibling}}.",
+            "在这段文本上，带专家的模型对这 {{n}} 个词元预测得更好：每个词元 {{routed}} 奈特，"
+            "{{sibling}} 是 {{dense}}。",
+        ),
+    ),
+    Claim(
+        "dense",
+        lambda found: found.losses[1] < found.losses[0] - SAME_LOSS,
+        Text(
+            "On this text {{sibling}} expects the {{n}} tokens better: {{dense}} nats a token against {{routed}} of "
+            "the model with experts.",
+            "在这段文本上，{{sibling}} 对这 {{n}} 个词元预测得更好：每个词元 {{dense}} 奈特，"
+            "带专家的模型是 {{routed}}。",
+        ),
+    ),
+    plain=Text(
+        "On the {{n}} tokens of this text the loss is {{routed}} nats a token with experts, and {{dense}} of "
+        "{{sibling}}.",
+        "在这段文本的 {{n}} 个词元上，带专家的模型损失为每个词元 {{routed}} 奈特，{{sibling}} 为 {{dense}}。",
+    ),
+)
+"""Of a sentence as a model with experts and its dense sibling read it."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
-from viz_model.topics.block.numbers import views
-from viz_model.topics.block.pictures import lengths, neurons, norm, strips
+from viz_model.topics.block.numbers import experts, views
+from viz_model.topics.block.pictures import lengths, neurons, norm, routes, strips
 from viz_model.topics.block.pictures.neurons import NeuronsView
 from viz_model.topics.block.pictures.strips import StripsView
 
@@ -51,3 +51,15 @@ def strongest(of: Subject, view: NeuronsView | None = None) -> Drawn:
     labels = {name: of.words(f"neuron_{name}") for name in ("neuron", "writes", "promotes", "activation")}
     call = of.call("neurons", layer=of.layer, token=of.token)
     return Drawn(neurons.draw_neurons(view, labels), of.words("neurons_alt"), view, (of.at("ffn.act"),), call)
+
+
+def of_experts(of: Subject) -> Drawn | None:
+    """Who is chosen for each token in each layer that has experts; None where none has."""
+    view = experts.routes(of.trace, of.layer, of.token)
+    if view is None:
+        return None
+    words = {name: of.words(f"routes_{name}") for name in ("title", "alt")}
+    words["layer"] = of.words("routes_layer", layer="{layer}")
+    words["told"] = of.words("routes_told", layer="{layer}", token="{token}", expert="{expert}", weight="{weight}")
+    call = of.call("experts", layer=of.layer, token=of.token)
+    return Drawn(routes.draw_routes(view, "routes", words), words["alt"], view, view.sites, call)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from viz_model.app.drawn import Drawn
-from viz_model.app.subject import Subject
+from viz_model.app.subject import Code, Subject
 from viz_model.app.texts import literal
 from viz_model.config import ModelConfig, Patches
+from viz_model.runs.generation import Sampling
 from viz_model.topics.next_token.pictures.choice import ChoiceView, draw_choice
+
+USUAL = Sampling(top_p=0.9)
+"""What the page, and a figure, begin with."""
 
 SHARED = "next_token"
 """The group of the texts that all ways of asking share."""
@@ -29,7 +33,9 @@ def names(of: Subject, view: ChoiceView, *, covered: bool) -> dict[str, str]:
     return found | ({"marked": of.words("true_token")} if covered else {})
 
 
-def choice(of: Subject, view: ChoiceView, *, covered: bool = False) -> Drawn:
-    """The first twenty tokens, before and after sampling's filters; of a ``covered`` token, the true one is marked."""
+def choice(of: Subject, view: ChoiceView, sampling: Sampling, *, covered: bool = False) -> Drawn:
+    """The first twenty tokens, before and after ``sampling``; of a ``covered`` token, the true one is marked."""
     drawn = draw_choice(view, names(of, view, covered=covered))
-    return Drawn(drawn, of.words("choice_alt"), view, ("logits", "probs"))
+    how = {} if sampling == USUAL else {"sampling": Code(f"vm.{sampling!r}")}
+    call = of.call("next_tokens", position=of.token, **how)
+    return Drawn(drawn, of.words("choice_alt"), view, ("logits", "probs"), call)

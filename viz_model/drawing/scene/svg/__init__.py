@@ -12,7 +12,7 @@ from viz_model.drawing.scene.svg.frame import above, below, moved
 from viz_model.drawing.scene.svg.ground import Ground, element, n, speakable
 from viz_model.drawing.scene.svg.marks import drawn
 
-__all__ = ["FONTS", "MILLIMETRES", "MOST_SHAPES", "Theme", "svg"]
+__all__ = ["FONTS", "MILLIMETRES", "MOST_SHAPES", "Theme", "svg", "tall"]
 
 FONTS = (
     "'Source Sans 3', 'Noto Sans', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', "
@@ -24,6 +24,12 @@ Theme = Literal["light", "dark", "paper"]
 
 MILLIMETRES = 25.4 / 96
 """Millimetres of a pixel (CSS Values and Units 3, 5.2)."""
+
+
+def tall(scene: Scene, width: float) -> float:
+    """Pixels that a picture is high where it is ``width`` pixels wide, without a caption."""
+    ground = Ground(width, PALETTES["light"])
+    return above(scene, ground).height + flowed(scene, width)[1] + below(scene, ground, "").height
 
 
 def svg(scene: Scene, width: float = 960, theme: Theme = "light", *, caption: str = "", in_mm: bool = False) -> str:

@@ -21,6 +21,8 @@ COLOURS = {
     "cross": theme.ROLES["query"],
     "ffn": theme.ROLES["ffn"],
     "cost": theme.ROLES["output"],
+    "out": theme.ROLES["ffn"],
+    "alone": theme.ROLES["output"],
 }
 
 

@@ -49,7 +49,7 @@ class Experiment:
 
     Attributes:
         name: in the address and of its texts.
-        edit: the sort of edit that belongs to it.
+        edit: the sort of edit that belongs to it, or the sorts.
         ask: for the question, what the run as it is says.
         make: the edit that answers it, for a guess; None where there is nothing to change.
         answer: what the changed run says.
@@ -63,7 +63,7 @@ class Experiment:
     """
 
     name: str
-    edit: type[Edit]
+    edit: type[Edit] | tuple[type[Edit], ...]
     ask: Callable[[Lab], Facts]
     make: Callable[[Lab, str | None], Edit | None]
     answer: Callable[[Lab, Any, Trace], Finding]

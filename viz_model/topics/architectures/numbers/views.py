@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from viz_model.config import Side
 from viz_model.drawing.cells import COLUMN, ROW, Cells
@@ -14,7 +15,9 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import architectures, parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
+from viz_model.topics.architectures.pictures.apart import ApartView
 from viz_model.topics.architectures.pictures.cache import CacheView
+from viz_model.topics.architectures.pictures.compared import ComparedView
 from viz_model.topics.architectures.pictures.depth import DepthView
 from viz_model.topics.architectures.pictures.predictions import ChoicesView
 from viz_model.topics.architectures.pictures.scale import ScaleView
@@ -25,6 +28,45 @@ def choices_view(trace: Trace, position: int, k: int = 6) -> ChoicesView:
     """``trace`` is seen from the stack that predicts, and has logits."""
     found = trace.next_tokens(position, k)
     return ChoicesView(tuple(token.label for token, _ in found), np.array([p for _, p in found]))
+
+
+def compared_view(
+    names: tuple[str, str],
+    traces: tuple[Trace, Trace],
+    layer: int,
+    head: int,
+    token: int,
+    axes: tuple[str, str],
+) -> ComparedView:
+    """All of it, looked at in the first run; in the second at the nearest that it has. Both are seen from one stack."""
+    places = [(layer, head, token), nearest_place(traces[0], traces[1], layer, head, token)]
+    looked = list(zip(traces, places, strict=True))
+    choices = [choices_view(trace, place[2]) if "logits" in trace else None for trace, place in looked]
+    patterns = [pattern_view(trace, *place[:2], axes) for trace, place in looked]
+    return ComparedView(
+        names,
+        (places[0], places[1]),
+        (choices[0], choices[1]),
+        (patterns[0], patterns[1]),
+        depth_view(names, traces),
+        apart_view(traces),
+    )
+
+
+def nearest_place(trace: Trace, other: Trace, layer: int, head: int, token: int) -> tuple[int, int, int]:
+    """Layer, head and token of another run that are nearest to those of one."""
+    there = architectures.same_place(trace.tokens, token, other.tokens)
+    return min(layer, other.n_layers - 1), min(head, other.config.n_heads - 1), there
+
+
+def apart_view(traces: tuple[Trace, Trace]) -> ApartView | None:
+    """How far the patterns of each head lie apart; None where the runs have not the same heads and positions."""
+    first, second = traces
+    if (first.n_layers, first.config.n_heads, len(first)) != (second.n_layers, second.config.n_heads, len(second)):
+        return None
+    names = [f"blocks.{layer}.attn.pattern" for layer in range(first.n_layers)]
+    gaps = [(first[name] - second[name]).abs().sum(-1).mean(-1) / 2 for name in names]
+    return ApartView(torch.stack(gaps).numpy())
 
 
 def own_probability(trace: Trace, position: int) -> float:

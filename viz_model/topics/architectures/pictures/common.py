@@ -13,6 +13,8 @@ Words = Callable[..., str]
 COLOURS = ("#4F7BEA", "#D6246E")
 SYMBOLS = ("circle", "square")
 SMALL = 12
+HEADED = 28
+"""Pixels above a picture that its heading takes."""
 
 
 def said(words: Words, key: str, otherwise: str, /, **values: object) -> str:

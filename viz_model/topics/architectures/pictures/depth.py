@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.curves import Style
 from viz_model.drawing.writing import hover
 from viz_model.topics.architectures.pictures.common import COLOURS, SYMBOLS, Words
@@ -16,6 +17,7 @@ STYLES = tuple(
 )
 
 
+@brief
 class DepthView(NamedTuple):
     """The residual stream's length by depth in both models: mean over the tokens, [L + 1] each.
 

@@ -8,17 +8,26 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, runs, state
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
+from viz_model.app.subject import Code
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.runs import notebook
 from viz_model.topics.architectures.choices import COMPARE, TOKEN
-from viz_model.topics.architectures.numbers import architectures
+from viz_model.topics.architectures.numbers import architectures, views
 
 
 @dataclass(frozen=True)
 class Beside:
-    """One of two models, and where it is looked at. ``trace`` is None where it cannot read the text."""
+    """One of two models, and where it is looked at.
 
+    Attributes:
+        key: its name among the models.
+        trace: None where it cannot read the text.
+    """
+
+    key: str
     lm: vm.LanguageModel
     side: Side
     layer: int
@@ -53,7 +62,8 @@ class Pair:
     def of(cls, page: Page) -> Pair:
         """The model of the page as it is looked at there, and the one that is chosen here."""
         side = page.view.stack(page.lm.config)
-        return cls(page, Beside(page.lm, side, page.view.layer, page.view.head, page.trace, page.token), _other(page))
+        own = Beside(page.view.model, page.lm, side, page.view.layer, page.view.head, page.trace, page.token)
+        return cls(page, own, _other(page))
 
     def at(self, page: Page) -> Pair:
         """Both where the page looks at another layer, head or token."""
@@ -63,6 +73,21 @@ class Pair:
     @property
     def both(self) -> tuple[Beside, Beside]:
         return self.own, self.other
+
+    def called(self, made: Drawn, part: str) -> Drawn:
+        """A picture with the call that draws it: of two runs seen from one stack, of models that others can load."""
+        own, other = self.both
+        if own.trace is None or other.trace is None or own.side != other.side or other.key in runs.kept():
+            return made
+        if (other.layer, other.head, other.token) != views.nearest_place(
+            own.trace, other.trace, own.layer, own.head, own.token
+        ):
+            return made  # the visitor has chosen another token there
+        place = {"layer": own.layer, "head": own.head, "token": own.token}
+        call = self.page.subject.call("compare", Code("other"), **place, part=part)
+        return made._replace(
+            call=call, other=f"vm.load({other.key!r}).{notebook.call(other.trace.whole).removeprefix('lm.')}"
+        )
 
     @property
     def lms(self) -> tuple[vm.LanguageModel, vm.LanguageModel]:
@@ -99,15 +124,13 @@ def _other(page: Page) -> Beside:
             trace = _run(lm, name, page).at(side)
         except vm.TextError as error:
             st.info(f"{literal(name)}: {page.t.error(error)}")
-            return Beside(lm, side, 0, 0, None, 0)
-    return _moved(Beside(lm, side, 0, 0, trace, 0), trace, page)
+            return Beside(name, lm, side, 0, 0, None, 0)
+    return _moved(Beside(name, lm, side, 0, 0, trace, 0), trace, page)
 
 
 def _moved(one: Beside, trace: vm.Trace, page: Page) -> Beside:
     """The other model at the layer, head and token of the page, or the nearest that it has."""
-    layer = min(page.view.layer, one.lm.config.depth(one.side) - 1)
-    head = min(page.view.head, one.lm.config.n_heads - 1)
-    token = architectures.same_place(page.trace.tokens, page.token, trace.tokens)
+    layer, head, token = views.nearest_place(page.trace, trace, page.view.layer, page.view.head, page.token)
     at, picked = page.chosen(TOKEN) or (None, 0)
     if at == page.token and picked < len(trace):
         token = picked

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from viz_model.app import components, elements, state
+from viz_model.app import components, elements, runs, state
+from viz_model.app.cache import cached
+from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
+from viz_model.app.subject import Subject
 from viz_model.app.texts import literal
+from viz_model.config import Side
 from viz_model.drawing.heatmap import HeatmapView
-from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent
 from viz_model.topics.architectures import claims, figures
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
-from viz_model.topics.architectures.pictures.pattern import draw_pattern
-from viz_model.topics.architectures.pictures.predictions import draw_choices
+from viz_model.topics.architectures.pictures.apart import ApartView
 from viz_model.topics.architectures.sections.beside import Beside, Pair
 from viz_model.topics.tokens.pictures.tokens import chip
 
@@ -35,7 +38,7 @@ def section(pair: Pair) -> None:
         return
     depth = views.depth_view((own.lm.name, other.lm.name), (own.trace, other.trace))
     st.markdown(f"#### {page.words('depth_title', **pair.names, **depth.facts())}")
-    drawn = figures.of_depth(page.subject, depth)
+    drawn = pair.called(figures.of_depth(page.subject, depth), "depth")
     elements.shown(page, lambda _: drawn, "depth", by=())
     elements.source(page, "embed.out", f"blocks.{own.trace.n_layers - 1}.resid.out")
     for one, mean in zip(pair.both, depth.mean, strict=True):
@@ -43,6 +46,7 @@ def section(pair: Pair) -> None:
         said = {name: f"{length:.3g}" for name, length in ends._asdict().items()}
         elements.say(page, claims.STREAM, ends, model=one.name, **said)
     elements.see(page, "depth")
+    _apart(pair)
 
 
 def _ribbons(page: Page, other: Beside) -> None:
@@ -82,11 +86,15 @@ def _choices(pair: Pair, key: str, one: Beside, which: int) -> None:
     section_ = "choices_here" if one.lm.config.kind == "encoder" else "choices_next"
     st.markdown(f"#### {page.words(f'{section_}_title', **facts, **best)}")
 
-    def drawn(page: Page) -> Sheet | None:
+    def drawn(page: Page) -> Drawn | None:
         predicting = pair.at(page).both[which].predicting
-        return None if predicting is None else draw_choices(views.choices_view(*predicting), which)
+        if predicting is None:
+            return None
+        of = replace(page.subject, trace=predicting[0], token=predicting[1])
+        made = figures.of_choices(of, views.choices_view(*predicting), which, one.lm.name)
+        return pair.at(page).called(made, f"choices{which}")
 
-    elements.figure(page, drawn, key, page.words("choices_alt", model=one.lm.name), by=("token",))
+    elements.shown(page, drawn, key, by=("token",))
     elements.see(page, section_, **facts, own=percent(views.own_probability(run, position)))
 
 
@@ -95,9 +103,13 @@ def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
     assert trace is not None  # or there is nothing to draw
     axes = (page.t("common.axis_query"), page.t("common.axis_key"))
 
-    def view_of(page: Page) -> HeatmapView:
-        one = pair.at(page).both[which]
+    def view_of(one: Beside) -> HeatmapView:
         return views.pattern_view(trace, one.layer, one.head, axes)
+
+    def drawn(page: Page) -> Drawn:
+        one = pair.at(page).both[which]
+        of = Subject(trace, one.layer, one.head, one.token, page.t, page.text_key)
+        return pair.at(page).called(figures.of_pattern(of, view_of(one), one.lm.name), f"head{which}")
 
     facts = {"model": literal(one.lm.name), "layer": one.layer, "head": one.head}
     token = literal(trace.tokens[one.token].label)
@@ -105,12 +117,28 @@ def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
     look = {"token": token, "key": literal(seen.label), "p": percent(seen.weight)}
     st.markdown(f"#### {claims.LOOK.says(page.t.language, seen.weight, **facts, **look)}")
     own = which == 0 and not page.trace.edits
-    elements.figure(
-        page,
-        lambda page: draw_pattern(view_of(page)),
-        key,
-        page.words("head_alt", model=one.lm.name),
-        own=own,
-        by=("layer", "head"),
-    )
-    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1, site=literal(view_of(page).site)))
+    elements.shown(page, drawn, key, own=own, by=("layer", "head"))
+    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1, site=literal(view_of(one).site)))
+
+
+@cached()
+def _distances(first: runs.RunKey, second: runs.RunKey, side: Side) -> ApartView | None:
+    """How far the heads of two runs lie apart."""
+    return views.apart_view((runs.trace(first).at(side), runs.trace(second).at(side)))
+
+
+def _apart(pair: Pair) -> None:
+    """Where both have the same heads and positions."""
+    page, own, other = pair.page, pair.own, pair.other
+    if own.trace is None or other.trace is None or own.side != other.side:
+        return
+    first, second = (runs.RunKey.of(one.key, one.trace) for one in (own, other))
+    apart = _distances(first, second, own.side)
+    if apart is None:
+        return
+    layer, head = divmod(int(apart.distances.argmax()), apart.distances.shape[1])
+    found = {"layer": layer, "head": head, "distance": f"{apart.distances.max():.2f}"}
+    st.markdown(f"#### {page.words('apart_title', **found)}")
+    drawn = pair.called(figures.of_apart(page.subject, apart), "distances")
+    elements.shown(page, lambda _: drawn, "distances", own=False, by=())
+    elements.see(page, "apart")

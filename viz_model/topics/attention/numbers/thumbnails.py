@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import heatmap
+from viz_model.drawing.brief import brief
 from viz_model.drawing.heatmap import Pool
 from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads, masks
@@ -17,6 +18,7 @@ MOST_CELLS, LARGEST = 90_000, 48
 """Cells of all heads together, a byte each on their way to the browser; and along a side of one."""
 
 
+@brief
 class Thumbnails(NamedTuple):
     """Patterns float32 [L, H, S, S], pooled by maximum from T, NaN where a mask hides; and what each head does."""
 

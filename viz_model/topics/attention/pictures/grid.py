@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.brief import brief
 from viz_model.drawing.maps import Map, MapsView
 from viz_model.topics.attention.numbers.heads import HeadSummary
 
 
+@brief
 class GridView(NamedTuple):
     """All heads of a layer: patterns float32 [H, S, S], pooled by maximum from T to S ≤ 64 cells.
 

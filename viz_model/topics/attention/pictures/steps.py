@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, Cells, span_of
 from viz_model.drawing.strips import StripsView, scaled
 from viz_model.drawing.strips import steps as aligned
@@ -28,6 +29,7 @@ STEPS = (
 """The keys that :meth:`StepsView.rows` may hold."""
 
 
+@brief
 class StepsView(NamedTuple):
     """One query's way from dot products to a mixed value. Arrays over the keys are [T].
 

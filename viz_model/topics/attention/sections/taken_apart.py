@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from viz_model.app import elements
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.choices import MATRIX
@@ -19,7 +21,7 @@ def hand(query: Query) -> None:
     elements.see(page, "hand", **query.facts)
     numbers = by_hand.parts(page.trace, view.layer, view.head, page.token, query.largest.at)
     config = page.lm.config
-    caps = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
+    caps: dict[str, Any] = {"root_of": f"{config.root_of:g}", "cap": f"{config.score_cap or 0:g}"}
     elements.worked(page, numbers, n_seen=query.steps.n_seen, d_head=config.d_head, **caps)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.squares import frame, squares
 from viz_model.drawing.writing import hover, percent
 from viz_model.topics.attribution.numbers.lens import Depths
@@ -15,6 +16,7 @@ from viz_model.topics.attribution.numbers.lens import Depths
 MOST_DEPTHS, MOST_ROWS = 8, 12
 
 
+@brief
 class LensView(NamedTuple):
     """The most probable token by position and depth: ``labels`` and ``probs`` [P, S].
 

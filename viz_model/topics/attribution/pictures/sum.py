@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.writing import signed
 
 
+@brief
 class SumView(NamedTuple):
     """The largest parts of a logit, the others in one, and what they add up to.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.model.feedforward import Experts
 from viz_model.model.norms import Norm
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers.neurons import Neuron, direct_path, neurons, promoted
@@ -30,7 +31,8 @@ class Memory(NamedTuple):
     """One neuron of a layer, whatever the token.
 
     Attributes:
-        key: the column of W₁ (of a gated layer, of W_gate) that the neuron compares with what it reads, [D].
+        key: the column of W₁ (of a gated layer, of W_gate) that the neuron compares with what it reads, [D]; of all
+            experts' neurons, that of its expert.
         reads: what it reads at the chosen token, [D].
         value: the row of W₂ (W_down) that it adds to the stream, [D].
         matched: the tokens whose own vectors (:func:`alone`) match the key best, with key · vector + bias.
@@ -50,16 +52,27 @@ def memory(trace: Trace, layer: int, neuron: int, reads: np.ndarray, most: int =
     """Neuron number ``neuron`` of a layer; None where it is not made of one product with a weight."""
     found: Neuron = neurons(trace, layer, 0, [neuron], n_promoted=0)[0]
     compared = found.gate or found.up
-    if compared is None:
+    key, bias = (compared.key, compared.bias) if compared else _of_expert(trace, layer, neuron)
+    if key is None:
         return None
-    best = (alone(trace, layer) @ torch.from_numpy(compared.key)).topk(min(most, trace.config.n_vocab))
+    best = (alone(trace, layer) @ torch.from_numpy(key)).topk(min(most, trace.config.n_vocab))
     labels = [token.label for token in trace.tokenizer.tokens(best.indices.tolist())]
-    matches = (value + (compared.bias or 0.0) for value in best.values.tolist())
+    matches = (value + (bias or 0.0) for value in best.values.tolist())
     value = torch.from_numpy(found.value)
     has_path = direct_path(trace) == "logits"
     up, down = promoted(trace, torch.stack([value, -value]), most) if has_path else [(), ()]
     lowered = tuple((label, -logit) for label, logit in down)
-    return Memory(neuron, compared.key, reads, found.value, tuple(zip(labels, matches, strict=True)), up, lowered)
+    return Memory(neuron, key, reads, found.value, tuple(zip(labels, matches, strict=True)), up, lowered)
+
+
+def _of_expert(trace: Trace, layer: int, neuron: int) -> tuple[np.ndarray | None, float | None]:
+    """The row of W_up (W_gate) of one of all experts' neurons, and its bias; None in a layer without experts."""
+    ffn = trace.stack.block(layer).ffn
+    if not isinstance(ffn, Experts):
+        return None, None
+    read = ffn.up if ffn.gate is None else ffn.gate
+    bias = None if read.bias is None else read.bias[neuron].item()
+    return read.weight[neuron].detach().numpy(), bias
 
 
 @torch.inference_mode()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.writing import note
 from viz_model.topics.block.pictures import depth
 
@@ -33,6 +34,7 @@ class Outlier(NamedTuple):
         return {"site": self.site, "long": f"{self.length:,.0f}", "times": f"{self.times:.0f}"}
 
 
+@brief
 class LengthsView(NamedTuple):
     """Length ‖x‖₂ of the residual stream after every addition, [S, T], from the embedding upward."""
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
 from viz_model.drawing.writing import heading, note
 from viz_model.topics.block.numbers import neurons as analysis
@@ -20,6 +21,7 @@ MAX_POINTS = 1_500
 BINS = 60
 
 
+@brief
 class NeuronsView(NamedTuple):
     """The hidden layer: how many of F neurons work on each token [T], and the selected token's strongest.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.topics.block.numbers import block as analysis
 
 BINS = 48
@@ -16,6 +17,7 @@ COMMON = 4.0
 """Vectors whose reaches differ by no more than this factor share an axis."""
 
 
+@brief
 class NormView(NamedTuple):
     """A norm on one token: its values, and how often they fall into each of the bins.
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import curves, sheet, squares, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, Cells
 from viz_model.drawing.writing import hovered
 from viz_model.model.sites import Role
@@ -29,6 +30,7 @@ def code(sites: Sequence[str], layer: int) -> tuple[str, ...]:
     return (f"{at}ffn.act", *(name for name in own if name != f"{at}ffn.act"))
 
 
+@brief
 class StripsView(NamedTuple):
     """The block's vectors of one token, in the order of computation.
 

@@ -1,4 +1,4 @@
-"""Who is chosen among the experts of a layer: for the tokens of this text, and over texts of two languages."""
+"""Who is chosen among experts: in every layer, in the chosen one, over kinds of text; and the dense sibling beside."""
 
 from __future__ import annotations
 
@@ -12,30 +12,56 @@ import viz_model as vm
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
+from viz_model.checkpoints import registry
 from viz_model.config import Experts, Side
 from viz_model.drawing import strips
+from viz_model.topics.block import figures
 from viz_model.topics.block.choices import EXPERTS_GET
+from viz_model.topics.block.claims import BY_KIND, LOAD, SIBLING
 from viz_model.topics.block.numbers import experts, memory
 from viz_model.topics.block.pictures.experts import RoutingView, draw_routing
 from viz_model.topics.block.sections.one_block import OneBlock
 
 
 def section(block: OneBlock) -> None:
-    """Nothing in a layer that has one network for all tokens."""
+    """Nothing in a stack in which each layer has one network for all tokens."""
     page = block.page
+    routed = experts.layers(page.lm.config, page.trace.stack.side)
+    if not routed:
+        return
     ffn, view = experts.of_layer(page.trace, page.view.layer), _routing(page)
     if ffn is None or view is None:
+        layers = page.listed(str(layer) for layer in routed)
+        st.subheader(page.words("experts_elsewhere", layer=page.view.layer, layers=layers), anchor=False)
+        _in_every_layer(page, routed)
         return
     facts = _facts(block, ffn, view)
     st.subheader(page.words("experts", **facts), anchor=False)
+    _in_every_layer(page, routed)
     elements.heat_rows(page, _drawn, "experts", page.words("experts_alt"))
     elements.source(page, page.at("ffn.chosen"))
     elements.see(page, f"experts_{ffn.softmax}", **facts)
     elements.formula(page, page.at("ffn.chosen"))
     elements.formula(page, page.at("ffn.out"))
     elements.see(page, "experts_held", **facts)
-    if page.trace.stack.side == page.lm.config.sides[0]:
+    if (measured := experts.measured(page.lm.folder, page.view.layer)) is not None:
+        _measured(page, measured)
+    elif page.trace.stack.side == page.lm.config.sides[0]:
         elements.fold(page, EXPERTS_GET, partial(_over_stories, page))
+    if (sibling := registry.weights_of(page.lm.folder)) is not None:
+        _sibling(page, sibling)
+
+
+def _in_every_layer(page: Page, routed: tuple[int, ...]) -> None:
+    """The way of each token through the routers; one picture, where they choose among equally many."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        elements.shown(page, lambda page: figures.of_experts(page.subject), "routes", by=("layer", "token"))
+    with right:
+        dense = [str(n) for n in range(page.trace.n_layers) if n not in routed]
+        elements.see(page, "routes", token=page.token_name())
+        if dense:
+            elements.see(page, "routes_dense", layers=page.listed(dense))
 
 
 def _routing(page: Page) -> RoutingView | None:
@@ -66,6 +92,36 @@ def _facts(block: OneBlock, ffn: Experts, view: RoutingView) -> dict[str, object
     }
 
 
+# What each of them gets
+
+
+def _measured(page: Page, found: experts.Measured) -> None:
+    """The shares by kind of text, the balance, and the tokens of each expert, as they were measured beforehand."""
+    names = {kind: page.words(f"kind_{kind}") for kind in found.kinds}
+    st.markdown(page.words("shares_title", n=f"{found.n_tokens[0]:,}"))
+    shares = zip(names.values(), found.shares, strict=True)
+    rows = tuple(strips.Strip(name, row, "share", 1.0, "ffn") for name, row in shares)
+    numbers = tuple(map(str, range(found.shares.shape[1])))
+    height = 60 + 34 * len(rows)
+    view = strips.StripsView(rows, numbers, height, column_axis=page.words("experts_row"), written=True)
+    elements.heat_rows(page, view, "shares", page.words("shares_alt"), own=False)
+    kind, expert, share = found.most
+    other = int(found.shares[:, expert].argmin())
+    told = {"kind": names[kind], "expert": expert, "share": f"{share:.0%}", "even": f"{found.even:.0%}"}
+    told |= {"other": names[found.kinds[other]], "least": f"{found.shares[other, expert]:.0%}"}
+    elements.say(page, BY_KIND, found, **told)
+    elements.say(page, LOAD, found, balance=f"{found.balance['all']:.2f}")
+    columns: dict[str, list[object]] = {
+        page.words("experts_row"): list(range(len(found.tokens))),
+        page.words("experts_tokens"): ["  ".join(f"{label} {x:.0%}" for label, x in row) for row in found.tokens],
+    }
+    elements.records(page, "experts", columns)
+    unread = page.listed(name for kind, name in names.items() if kind not in found.trained_on)
+    elements.see(page, "experts_measured", read=page.listed(names[kind] for kind in found.trained_on))
+    if unread:
+        elements.see(page, "experts_unread", unread=unread)
+
+
 @cached(beside=True)
 def _of_stories(model: str, side: Side, layer: int) -> experts.Load:
     """Who is chosen over the package's stories, English and Chinese by turns."""
@@ -89,3 +145,24 @@ def _over_stories(page: Page) -> None:
     columns[page.words("experts_words")] = ["  ".join(words) for words in found.words]
     elements.records(page, "experts", columns)
     elements.see(page, "experts_get", n_tokens=f"{sum(found.n_tokens):,}", layer=page.view.layer)
+
+
+# The model that it was cut from
+
+
+def _sibling(page: Page, name: str) -> None:
+    """The same text, without any change, in the dense model that this one began from."""
+    routed, dense = (runs.trace(page.run_key.plain._replace(model=model)) for model in (page.view.model, name))
+    found = experts.beside(routed, dense)
+    if found is None:
+        return
+    st.subheader(page.words("sibling", name=name), anchor=False)
+    sizes = [experts.of_model(run.config) for run in (routed, dense)]
+    told = {"sibling": name, "held": f"{sizes[0].held:,}", "used": f"{sizes[0].used:,}", "dense": f"{sizes[1].held:,}"}
+    elements.see(page, "sibling", **told)
+    losses = {"routed": f"{found.losses[0]:.3f}", "dense": f"{found.losses[1]:.3f}"}
+    elements.say(page, SIBLING, found, n=found.n_asked, sibling=name, **losses)
+    columns: dict[str, list[object]] = {}
+    for model, expected in zip((page.view.model, name), found.expected, strict=True):
+        columns[page.words("sibling_next", model=model)] = [f"{label}  {share:.1%}" for label, share in expected]
+    elements.records(page, "sibling", columns)

@@ -17,7 +17,7 @@ from viz_model.drawing import strips, theme
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block.choices import FIRES, NEURON
 from viz_model.topics.block.claims import FIRING
-from viz_model.topics.block.numbers import memory, views
+from viz_model.topics.block.numbers import experts, memory, views
 from viz_model.topics.block.sections.one_block import OneBlock
 from viz_model.topics.embedding.pictures.neighbours import draw_ranked
 
@@ -59,6 +59,9 @@ def section(block: OneBlock) -> None:
         elements.see(page, "memory_none", **words)
         return
     elements.heat_rows(page, _rows, "memory", page.words("memory_alt"))
+    if (inside := experts.of_neuron(page.trace, page.view.layer, page.token, neuron)) is not None:
+        told = inside._asdict() | {"weight": f"{inside.weight:.0%}", "n_tokens": len(page.trace)}
+        st.markdown(page.words("neuron_of_expert", **words, **told))
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(page.words("matched", **words))

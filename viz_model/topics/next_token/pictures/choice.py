@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.writing import hover, percent
 from viz_model.tokenizers.tokenizer import Token
@@ -34,6 +35,7 @@ class Kept(NamedTuple):
     n_zero: int
 
 
+@brief
 class ChoiceView(NamedTuple):
     """The distribution at one position, before and after what sampling drops.
 

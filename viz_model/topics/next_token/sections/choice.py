@@ -80,7 +80,7 @@ def _picture(asked: Asked) -> None:
 
 def _choice(page: Page) -> Drawn:
     asked = Asked.at(page)
-    return figures.choice(asked.page.subject, asked.choice, covered=asked.how == "covered")
+    return figures.choice(asked.page.subject, asked.choice, asked.sampling, covered=asked.how == "covered")
 
 
 def _names(asked: Asked) -> dict[str, str]:

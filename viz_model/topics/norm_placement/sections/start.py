@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from viz_model.app import components, elements, saving, state
+from viz_model.app import alone, components, elements, saving, state
 from viz_model.app.texts import Texts
 from viz_model.drawing import plot
 from viz_model.drawing.scene import Scene, encode
@@ -26,6 +26,7 @@ def section(shown: Comparison) -> None:
     elements.see(shown.page, "part_start")
     _measured(shown.page.t)
     for name in FIGURES:
+        alone.meet(shown.page, f"{PAGE}.{name}")
         saving.answer(shown.page, partial(_saved, name, shown.page.t), f"{PAGE}.{name}", own=False)
 
 

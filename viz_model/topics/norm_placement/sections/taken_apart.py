@@ -28,10 +28,10 @@ def hand(shown: Comparison) -> None:
         facts = {"name": norm_name(trace), "a": f"{trace[f'{at}attn.out'][token, 0].item():.4f}"}
         steps = ["attn.norm.out", "resid.mid"] if place == "pre" else ["attn.norm.out"]
         numbers = [
-            elements.Worked((f"norm_placement.hand_{place}_{n}",), at + site, (token, 0))
+            elements.Worked((f"norm_placement.hand_{place}_{n}",), at + site, (token, 0), trace)
             for n, site in enumerate(steps, start=1)
         ]
-        elements.worked(page, numbers, trace=trace, **facts)
+        elements.worked(page, numbers, **facts)
 
 
 def code(shown: Comparison) -> None:

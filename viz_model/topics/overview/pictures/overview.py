@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing import palettes
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
@@ -58,6 +59,7 @@ class BlockView(NamedTuple):
     norm: np.ndarray
 
 
+@brief
 class OverviewView(NamedTuple):
     """The stages of one run. S rows stand for T tokens, ``pool`` tokens each.
 

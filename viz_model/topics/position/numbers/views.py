@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from viz_model.drawing import heatmap
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers
@@ -143,6 +144,7 @@ def sum_views(trace: Trace, token: int, axes: tuple[str, str]) -> tuple[heatmap.
     return (*(matrix_view(trace, site, token, axes) for site in parts), total)
 
 
+@brief
 class LearnedView(NamedTuple):
     """Trained rows [T, D] beside the sinusoid of the same size, which this model does not add.
 

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, curves, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.curves import Style
 
 MAX_LINES = 32
 """Heads that are drawn behind the chosen one."""
 
 
+@brief
 class CurvesView(NamedTuple):
     """What heads add for each of N distances key − query: ``values`` [H, N].
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, boxes, sheet, theme
+from viz_model.drawing.brief import brief
 from viz_model.drawing.writing import hover, letters, note, shown_part
 from viz_model.tokenizers.tokenizer import Token, make_visible
 from viz_model.topics.tokens.numbers import tokens as cutting
@@ -29,6 +30,7 @@ class Cut(NamedTuple):
     origin: np.ndarray
 
 
+@brief
 class CutsView(NamedTuple):
     """The same text in two vocabularies, laid out in lines.
 

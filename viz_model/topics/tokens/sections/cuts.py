@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -13,7 +12,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens import figures
-from viz_model.topics.tokens.choices import VOCABULARY
+from viz_model.topics.tokens.choices import CL100K, VOCABULARY
 from viz_model.topics.tokens.claims import CUTS, OTHER
 from viz_model.topics.tokens.numbers.facts import facts as facts_of
 from viz_model.topics.tokens.pictures.cuts import CutsView
@@ -34,7 +33,7 @@ def section(beside: Beside) -> None:
             finding = page.words(f"finding_{facts.finding}", other=literal(beside.other.name), **facts.text_values)
         st.markdown(f"**{finding}**")
         if facts.view:
-            draw(page, facts.view, "cuts", lambda page: facts_of(page.trace, beside.other, page.token).view)
+            _cuts(beside, facts.view)
         elif facts.finding == "apart":
             ribbons(page, beside.text, "cuts", beside.other)
         elements.source(page, "tokens.ids")
@@ -57,15 +56,26 @@ def _choose(beside: Beside) -> None:
         st.info(beside.why)
 
 
-def draw(page: Page, view: CutsView, key: str, at: Callable[[Page], CutsView | None] | None = None) -> None:
-    """Two rows of tokens; ``at`` makes the view where another token is selected, if that makes a difference."""
-    with st.container(height=560 if view.n_lines > 6 else "content", border=False):
+def _cuts(beside: Beside, view: CutsView) -> None:
+    """The text of the page, at whatever token is selected."""
+    model = beside.chosen if beside.chosen != CL100K and not beside.why else ""
 
-        def drawn(page: Page) -> Drawn | None:
-            shown = view if at is None else at(page)
-            return None if shown is None else figures.cuts(page.subject, shown)
+    def drawn(page: Page) -> Drawn | None:
+        shown = facts_of(page.trace, beside.other, page.token).view
+        return None if shown is None else figures.cuts(page.subject, shown, model)
 
-        elements.shown(page, drawn, key, by=("token",) if at else ())
+    with _room(view):
+        elements.shown(beside.page, drawn, "cuts", by=("token",))
+
+
+def draw(page: Page, view: CutsView, key: str) -> None:
+    """Two rows of tokens of another text."""
+    with _room(view):
+        elements.shown(page, lambda page: figures.cuts(page.subject, view)._replace(call="", sites=()), key, by=())
+
+
+def _room(view: CutsView) -> Any:
+    return st.container(height=560 if view.n_lines > 6 else "content", border=False)
 
 
 def ribbons(page: Page, text: str, key: str, other: Tokenizer) -> None:

@@ -1,0 +1,88 @@
+"""viz_model.checkpoints.int8: matrices in eight bits, read as what they stand for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import close
+
+import viz_model as vm
+from viz_model.checkpoints import registry
+from viz_model.checkpoints.int8 import OwnArchive, packed
+from viz_model.checkpoints.weights import ModelError
+from viz_model.training import recipe
+
+BUNDLED = "story-none"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "own"
+    shutil.copytree(registry.BUNDLED / BUNDLED, found)
+    return found
+
+
+def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> None:
+    rows = torch.randn(40, 33) * torch.logspace(-6, 3, 40)[:, None]
+    rows[7] = 0
+    bias = torch.randn(33)
+    stored = packed({"a.weight": rows, "a.bias": bias})
+    assert {name: str(tensor.dtype) for name, tensor in stored.items()} == {
+        "a.weight": "torch.int8",
+        "a.weight.scale": "torch.float16",
+        "a.bias": "torch.float16",
+    }
+    save_file(stored, tmp_path / "model.safetensors")
+    archive = OwnArchive(tmp_path)
+    assert archive.shapes == {"a.weight": (40, 33), "a.bias": (33,)}
+    read, scale = archive.read("a.weight"), stored["a.weight.scale"].float()
+    assert ((read - rows).abs() <= scale * 0.501).all() and not read[7].any()
+    largest = rows.abs().amax(1, keepdim=True)
+    normal = largest > 1e-2  # below, half precision itself has few digits
+    assert (scale[normal] <= largest[normal] / 127 * 1.001).all()
+    assert torch.equal(archive.read("a.bias"), bias.half().float())
+
+
+def test_what_is_published_so_is_smaller_and_hardly_another_model() -> None:
+    lm = vm.load(BUNDLED)
+    size = (registry.BUNDLED / BUNDLED / "model.safetensors").stat().st_size
+    n_parameters = sum(parameter.numel() for parameter in lm.model.parameters())
+    assert recipe.load(BUNDLED).stored == "int8" and n_parameters < size < 1.05 * n_parameters
+    again = packed(lm.model.state_dict())
+    # Reading and packing once more changes nothing.
+    stored = load_file(registry.BUNDLED / BUNDLED / "model.safetensors")
+    for name, value in stored.items():
+        if value.dtype == torch.int8:
+            close(again[name] * again[f"{name}.scale"].float(), lm.model.state_dict()[name])
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (torch.ones(3, 1, dtype=torch.half), "expected I8 and one number a row"),
+        (None, "is I8, expected one of F64"),
+        (torch.ones(8192, 1, dtype=torch.int8), "scale' is I8, expected one of F64"),
+        (torch.full((8192, 1), torch.inf, dtype=torch.half), "numbers that are not finite"),
+    ],
+)
+def test_a_damaged_file_is_refused(folder: Path, scale: torch.Tensor | None, message: str) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    name = "embedding.weight.scale"
+    tensors = {key: value for key, value in tensors.items() if key != name}
+    save_file(tensors if scale is None else {**tensors, name: scale}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=message):
+        vm.load(folder)
+
+
+def test_whose_weights_a_model_shares(folder: Path) -> None:
+    assert registry.weights_of(registry.BUNDLED / "story-moe") == "story-pre-ln"
+    assert registry.weights_of(registry.BUNDLED / BUNDLED) is None
+    assert registry.weights_of(folder / "none") is None
+    description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**description, "weights_of": "nobody"}))
+    assert registry.weights_of(folder) is None
