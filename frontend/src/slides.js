@@ -100,9 +100,10 @@ function told(home, groups, n) {
   const isHeading = p => p.matches(HEADING) || (p.children.length === 1 && p.firstElementChild.matches("strong") && p.textContent === p.firstElementChild.textContent)
   const own = prose.filter(p => (!before || follows(before, p)) && (!after || follows(p, after)) && !first.contains(p))
   const above = own.filter(p => follows(p, first)), below = own.filter(p => follows(first, p))
-  const heading = above.findLast(isHeading)
-  const end = below.findIndex(isHeading), beside = end < 0 ? below : below.slice(0, end)
-  const from = heading ? above.slice(above.indexOf(heading) + 1) : above
+  const isBeside = p => p.closest("[data-testid=stHorizontalBlock]")?.contains(first)
+  const heading = above.findLast(isHeading) ?? below.slice(0, 1).find(p => isHeading(p) && isBeside(p))
+  const others = below.filter(p => p !== heading), end = others.findIndex(isHeading), beside = end < 0 ? others : others.slice(0, end)
+  const from = above.slice(above.indexOf(heading) + 1)
   return { heading, said: from.find(p => !isHeading(p)) ?? beside.find(p => !isHeading(p)) }
 }
 

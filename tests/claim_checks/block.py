@@ -36,7 +36,9 @@ def _lengths(last: float) -> LengthsView:
 
 
 def _norm(name: str, standard: np.ndarray) -> NormView:
-    return NormView("n", ("x",), "y", Normed(name, ONE, ONE, {"γ": ONE, "β": ONE}, 0.0, 1.0, standard, ONE, "other"), (), ())
+    return NormView(
+        "n", ("x",), "y", Normed(name, ONE, ONE, {"γ": ONE, "β": ONE}, 0.0, 1.0, standard, ONE, "other"), (), ()
+    )
 
 
 def _weights(ffn: int) -> WeightsView:

@@ -12,6 +12,7 @@ from viz_model.app.choices import Choice
 from viz_model.app.state import Shown
 from viz_model.app.subject import Subject
 from viz_model.app.texts import Texts
+from viz_model.model import sites
 
 V = TypeVar("V")
 
@@ -69,6 +70,14 @@ class Page:
     def run_key(self) -> runs.RunKey:
         """The run that the page shows."""
         return runs.RunKey.of(self.view.model, self.trace)
+
+    def value_name(self, name: str) -> str:
+        """What the value at a site is called in prose, and of which block it is; sites of other stacks count too."""
+        side, short = sites.split_side(name)
+        trace = self.trace if side is None else self.trace.at(side)
+        layer, _ = sites.split_name(short)
+        label = self.t.site_label(trace.site(short))
+        return label if layer is None else self.t("common.value_of_block", value=label, n=layer)
 
     def token_name(self, position: int | None = None) -> str:
         """A token of this sentence for prose: literal, whatever the visitor typed."""

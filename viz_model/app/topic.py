@@ -168,6 +168,7 @@ class Topic:
         text_key: names the texts of a page that has another story to tell of another kind of model.
         part: whose heads it tells of, "attn" or "cross": where nobody has chosen one, it shows one that says something.
         telling: the layer and head that it shows of a token where nobody has chosen, if it is not that one.
+        has_place: whether what it shows first is of a layer or of a head.
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
         needs: which models it can show; None where it shows all.
         pictures: what it shows of a model that reads pictures; None where it has nothing to say of one, and says why.
@@ -181,6 +182,7 @@ class Topic:
     text_key: Callable[[ModelConfig], str] | None = None
     part: str = "attn"
     telling: Callable[[vm.Trace, int], tuple[int, int] | None] | None = None
+    has_place: bool = True
     is_bare: bool = False
     needs: Callable[[ModelConfig], bool] | None = None
     pictures: Layout[Any] | None = None
@@ -374,7 +376,7 @@ def _head(opened: _Opened, page: Page) -> None:
             return
         if mark := stations.mark(page):
             st.caption(mark, width="content")
-        if not {"layer", "head"} <= page.without:
+        if opened.topic.has_place and not {"layer", "head"} <= page.without:
             usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
         frame.back(page.name, opened.pages)
     lent.mark(t)

@@ -181,5 +181,4 @@ class _Watch:
         rows, kept = neuron.unique().cpu().numpy(), fires.cpu().numpy()
         new = Firings(np.where(kept, value.cpu().numpy(), 0), np.where(kept, self.texts, -1), position)
         best = Firings(*(part[rows] for part in tops)).merged(Firings(*(part[rows] for part in new)))
-        for part, strongest in zip(tops, best, strict=True):
-            part[rows] = strongest
+        tops.value[rows], tops.text[rows], tops.position[rows] = best

@@ -80,11 +80,11 @@ STANDS_OUT: Verdict[Outlier | None] = Verdict(
         "stands_out",
         lambda outlier: outlier is not None and outlier.times >= OUTLIER,
         Text(
-            "**{{outlier}}** stands out: at `{{site}}` its vector is {{long}} long, {{times}} times the median of the "
-            "sentence. Large models often keep a few such *massive activations*, most of them on the first token, "
+            "**{{outlier}}** stands out: in the {{site}} its vector is {{long}} long, {{times}} times the median of "
+            "the sentence. Large models often keep a few such *massive activations*, most of them on the first token, "
             "where attention heads look when they have nothing to fetch (Sun et al. 2024). A median is hardly moved "
             "by them; a mean would be.",
-            "**{{outlier}}** 特别突出：在 `{{site}}` 处，它的向量长 {{long}}，是全句中位数的 {{times}} 倍。"
+            "**{{outlier}}** 特别突出：在“{{site}}”处，它的向量长 {{long}}，是全句中位数的 {{times}} 倍。"
             "大模型常有少数这样的**超大激活**（massive activations），多半在第一个词元上："
             "注意力头没有信息可取的时候，就看向它（Sun et al. 2024）。中位数几乎不受它影响，平均数则会被它拉高。",
         ),

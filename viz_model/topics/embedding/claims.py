@@ -66,15 +66,15 @@ CONTEXTUAL: Verdict[TwoSentences] = Verdict(
         Text(
             "One row, two vectors: at the embedding the two of {{word}} are equal, at the end their cosine is "
             "{{last}}; "
-            "the lowest is {{least}}, at {{where}}. The row is static, what becomes of it depends on the context.",
+            "the lowest is {{least}}: {{where}}. The row is static, what becomes of it depends on the context.",
             "同一行，两个向量：在词嵌入处，{{word}} 的两个向量相同；到最后，余弦是 {{last}}；"
-            "最低是 {{least}}，在 {{where}}。这一行是静态的，它变成什么则取决于上下文。",
+            "最低是 {{least}}（{{where}}）。这一行是静态的，它变成什么则取决于上下文。",
         ),
     ),
     plain=Text(
         "The cosine of the two vectors of {{word}} is {{first}} at the embedding and {{last}} at the end; the lowest "
-        "is {{least}}, at {{where}}.",
-        "{{word}} 的两个向量的余弦：词嵌入处是 {{first}}，最后是 {{last}}；最低是 {{least}}，在 {{where}}。",
+        "is {{least}}: {{where}}.",
+        "{{word}} 的两个向量的余弦：词嵌入处是 {{first}}，最后是 {{last}}；最低是 {{least}}（{{where}}）。",
     ),
 )
 

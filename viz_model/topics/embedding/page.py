@@ -25,6 +25,7 @@ TOPIC = Topic(
     choices=choices.ALL,
     without=frozenset({"head"}),
     pictures=filters.LAYOUT,
+    has_place=False,
 )
 
 

@@ -34,7 +34,9 @@ def layout(page: Page) -> Layout[Any]:
     return IDS if isinstance(page.trace.tokenizer, IdTokenizer) else CUT
 
 
-TOPIC = Topic(name="tokens", layout=layout, layouts=(CUT, IDS), choices=choices.ALL, without=frozenset({"head"}))
+TOPIC = Topic(
+    name="tokens", layout=layout, layouts=(CUT, IDS), choices=choices.ALL, without=frozenset({"head"}), has_place=False
+)
 
 
 def run() -> None:

@@ -99,7 +99,7 @@ def _answer(lab: Lab, edit: ExpertOff | ExpertOnly, after: Trace) -> Finding:
         lab.draw(view, (lab.words("axis_expert", layer=layer), lab.unit), "experts")
         if not any(map(math.isnan, (*without.out, *without.alone))):
             worst, best = int(np.argmax(without.out)), int(np.argmin(without.alone))
-            told = {"n": n_experts, "worst": worst, "best": best}
+            told: Facts = {"n": n_experts, "worst": worst, "best": best}
             told |= {"worst_cost": lab.amount(found[worst]), "best_cost": lab.amount(found[n_experts + best])}
             st.markdown(claims.EACH_EXPERT.of(without).says.fill(lab.page.t.language, told))
         _choose(lab, edit, n_experts)

@@ -118,7 +118,7 @@ def _head(pair: Pair, key: str, one: Beside, which: int) -> None:
     st.markdown(f"#### {claims.LOOK.says(page.t.language, seen.weight, **facts, **look)}")
     own = which == 0 and not page.trace.edits
     elements.shown(page, drawn, key, own=own, by=("layer", "head"))
-    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1, site=literal(view_of(one).site)))
+    st.caption(page.words("head_note", **facts, last=trace.n_layers - 1))
 
 
 @cached()

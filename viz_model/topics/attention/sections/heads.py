@@ -40,6 +40,8 @@ def of_page(page: Page) -> grid.GridView:
 
 def _tell(query: Query, view: grid.GridView) -> None:
     page, facts, config = query.page, query.facts, query.page.lm.config
+    does = HEAD.label(page.t.language, view.summaries[page.view.head])
+    st.subheader(page.words("does_title", does=does, **facts), anchor=False)
     of, weight = page.words("of_head", **facts), percent(query.largest.weight)
     elements.say(page, STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
     marks = page.listed(map(literal, view.marks))

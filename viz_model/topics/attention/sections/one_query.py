@@ -8,6 +8,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
 from viz_model.topics.attention import figures
+from viz_model.topics.attention.claims import STRONGEST
 from viz_model.topics.attention.numbers import layer, views
 from viz_model.topics.attention.pictures import forms
 from viz_model.topics.attention.sections.query import Query
@@ -47,7 +48,8 @@ def _forms_view(query: Query) -> forms.FormsView:
 def section(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
-    st.subheader(words("steps_title", token=page.token_name()), anchor=False)
+    reads = STRONGEST.label(page.t.language, query.largest, strongest=query.facts["key"], **query.facts)
+    st.subheader(words("steps_title", reads=reads), anchor=False)
     elements.shown(page, lambda page: figures.of_query(page.subject, Query.of(page).steps), "steps")
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))

@@ -33,7 +33,6 @@ def hand(question: Question) -> None:
         question.page,
         "hand",
         name=question.name(part),
-        site=part.site,
         sum=by_hand.sum_by_hand(view),
         n_rest=view.n_rest,
         added=f"{answer.values.sum():.4f}",

@@ -59,6 +59,7 @@ def _tell(batched: Batched) -> None:
         "share": f"{run.padding.mean():.0%}",
         "id": PADDING,
     }
+    st.subheader(page.words("title" if run.padding.any() else "title_none", **facts), anchor=False)
     elements.see(page, **facts)
     elements.see(page, f"see_{page.lm.config.kind}", **facts)
     if any(row.hidden is not None for row in rows):

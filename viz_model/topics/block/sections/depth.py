@@ -50,4 +50,5 @@ def section(block: OneBlock) -> None:
     if len(view.drawn) < len(view.labels):
         st.caption(page.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
     if outlier := view.outlier:
-        elements.say(page, STANDS_OUT, outlier, outlier=page.token_name(outlier.token), **outlier.facts)
+        where = {**outlier.facts, "site": page.value_name(outlier.site)}
+        elements.say(page, STANDS_OUT, outlier, outlier=page.token_name(outlier.token), **where)

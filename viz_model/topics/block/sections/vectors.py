@@ -16,6 +16,8 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 def section(block: OneBlock) -> None:
     page, vectors = block.page, block.vectors
+    facts = block.facts | strips.summary(vectors)
+    st.subheader(page.words("title", **facts), anchor=False)
     if page.view.present:
         _draw(block)
         return
@@ -29,7 +31,6 @@ def section(block: OneBlock) -> None:
             limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}
             st.caption(page.words("clipped", n=vectors.n_clipped, **limits))
     with see:
-        facts = block.facts | strips.summary(vectors)
         wrote = "added" if vectors.residual else "wrote"
         added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
         elements.see(page, f"see_{block.of_sums}", added=added, reads=reads, **facts)

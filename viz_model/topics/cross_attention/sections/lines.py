@@ -21,6 +21,7 @@ from viz_model.topics.cross_attention.sections.weights import Weights
 
 def section(weights: Weights) -> None:
     page, pattern = weights.page, weights.pattern
+    row = largest(pattern[page.token])
     picture, see = elements.split()
     with picture:
         elements.choose(page, SHOWN, ("head", "average"))
@@ -39,8 +40,9 @@ def section(weights: Weights) -> None:
         view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
+        st.subheader(STRONGEST.label(page.t.language, row, **weights.facts), anchor=False)
         of = page.words(f"of_{weights.shown}", **weights.facts)
-        elements.say(page, STRONGEST, largest(pattern[page.token]), **weights.facts, of=of)
+        elements.say(page, STRONGEST, row, **weights.facts, of=of)
         elements.see(page, f"see_{weights.shown}", **weights.facts)
         if view.weights.shape != pattern.shape:
             st.caption(page.words("window", share=f"{view.share:.0%}"))

@@ -44,7 +44,7 @@ def own_part(given: Row) -> None:
             after = [n for n, site in enumerate(view.sites) if not site.startswith("embed.")]
             most = max(after, key=view.neighbour.__getitem__)
             who = page.token_name(int(view.neighbours[most]))
-            facts = {"who": who, "cosine": f"{view.neighbour[most]:.2f}", "where": literal(view.sites[most])}
+            facts = {"who": who, "cosine": f"{view.neighbour[most]:.2f}", "where": page.value_name(view.sites[most])}
             st.markdown(page.words("own_most", **facts))
         elements.see(page, "own")
 
@@ -74,7 +74,7 @@ def two_sentences(given: Row) -> None:
     least = int(view.same.argmin())
     cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}
     facts = {name: f"{value:.2f}" for name, value in cosines.items()}
-    elements.say(page, CONTEXTUAL, view, word=names[chosen], where=literal(view.sites[least]), **facts)
+    elements.say(page, CONTEXTUAL, view, word=names[chosen], where=page.value_name(view.sites[least]), **facts)
     one, other = view.positions
     elements.see(page, "context", one=one, other=other)
 

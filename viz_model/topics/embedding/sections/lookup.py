@@ -20,12 +20,11 @@ from viz_model.topics.embedding.sections.row import Row
 
 def table(given: Row) -> None:
     page, facts = given.page, given.facts
+    if given.near.labels:
+        st.subheader(page.words("title", **facts), anchor=False)
     picture, see = elements.split()
     with picture:
         elements.figure(page, _drawn, "lookup", _alt("lookup"), by=("token",))
-        view = views.lookup_view(page.trace, given.geometry, page.token)
-        group = dict(zip(("rows", "columns"), view.group, strict=True))
-        st.caption(page.words("pooled", **group, **facts))
         elements.source(page, "tokens.ids")
     with see:
         nearest = page.listed(literal(label) for label in given.near.labels[:3])
@@ -34,6 +33,9 @@ def table(given: Row) -> None:
         again = page.token_name(places[0] if places else None)
         repeat = REPEATED.says(page.t.language, places, again=again, positions=positions)
         elements.see(page, **facts, nearest=nearest, repeat=repeat)
+        view = views.lookup_view(page.trace, given.geometry, page.token)
+        group = dict(zip(("rows", "columns"), view.group, strict=True))
+        st.caption(page.words("pooled", **group, **facts))
 
 
 def _drawn(page: Page) -> Sheet:
@@ -59,7 +61,7 @@ def matrix(given: Row) -> None:
 def vector(given: Row) -> None:
     page, facts = given.page, given.facts
     if added := by_hand.added(page.trace):
-        sites = page.listed(map(literal, map(page.trace.full_name, added)))
+        sites = page.listed(map(page.value_name, added))
         elements.see(page, "added", token=page.token_name(), sites=sites)
     view = views.vector_view(page.trace, page.token)
     largest = f"{view.values[view.largest]:.2f}"

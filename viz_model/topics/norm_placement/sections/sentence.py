@@ -195,7 +195,7 @@ def _last_norm(shown: Comparison, place: Any) -> None:
     each = {at: last_norm_picture.facts(one) for at, one in found.items()}
     lines = []
     for at, one in found.items():
-        said: dict[str, str] = {**each[at], "place": look.NAMES[at], "name": literal(one.name)}
+        said: dict[str, str] = {**each[at], "place": look.NAMES[at]}
         said["stretch"] = claims.LAST_GAIN.says(language, claims.Stretch.of(one), **said)
         if one.top is not None:
             said["rescaled"] = claims.RESCALED.says(language, one.changed("scale"), **said)

@@ -31,10 +31,14 @@ def section(shown: Comparison) -> None:
     def draw() -> None:
         elements.figure(page, drawn, "blocks", page.words("blocks_alt"))
 
+    lengths = {at: {"lengths": f"{view.entering:.1f} → {view.out:.1f}"} for at, view in lengths_of(page).items()}
+    title = page.words("blocks_title", **shown.values, **shown.listed(lengths))
     if page.view.present:
+        st.subheader(title, anchor=False)
         draw()
         return
     _introduce(shown)
+    st.subheader(title, anchor=False)
     picture, see = elements.split()
     with picture:
         draw()

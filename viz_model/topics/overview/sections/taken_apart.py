@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess
-from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
 from viz_model.runs.measures import entropy
 from viz_model.topics.overview.claims import SHARPER, Ends
@@ -21,7 +20,7 @@ def formula(run: Run) -> None:
 def hand(run: Run) -> None:
     page, ascent = run.page, run.ascent
     lines = zip(ascent.sites, ascent.values[:, page.token], strict=True)
-    steps = "\n".join(f"| {literal(site)} | {value:+.4f} |" for site, value in lines)
+    steps = "\n".join(f"| {page.value_name(site)} | {value:+.4f} |" for site, value in lines)
     elements.see(
         page,
         f"hand_{'branch' if page.trace.norm_at == 'both' else page.trace.norm_at}",

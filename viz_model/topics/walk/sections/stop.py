@@ -9,6 +9,7 @@ import streamlit as st
 from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.config import Sinusoidal
 from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
@@ -35,7 +36,7 @@ DOORS = {
 GPT3 = 175e9
 """Parameters of GPT-3 as published (Brown et al. 2020, table 2.1)."""
 
-LAST_DOORS = ("overview", "attention", "ablations", "training_lab")
+LAST_DOORS = ("overview", "architectures", "ablations", "training_lab")
 
 
 def section(page: Page) -> None:
@@ -64,7 +65,7 @@ def _told(page: Page, stop: str) -> str:
     trace, config = page.trace, page.lm.config
     kind = {
         "look": config.kind if config.has_logits else "vectors",
-        "places": views.scheme(trace),
+        "places": _places(page),
         "shares": "masked" if films.head_of(page).has_mask else "open",
         "alone": trace.norm_at,
         "again": trace.norm_at,
@@ -84,6 +85,12 @@ def _told(page: Page, stop: str) -> str:
         values["times"] = _rounded(GPT3 / sum(weight.numel() for weight in page.lm.model.parameters()))
         values["card"] = describe.model(page.view.model, page.lm, page.t)
     return page.t.prose(f"{page.text_key}.{stop}" if kind is None else f"{page.text_key}.{stop}_{kind}", **values)
+
+
+def _places(page: Page) -> str:
+    """How the places are told apart; of what is added, whether it is waves."""
+    scheme = views.scheme(page.trace)
+    return "waves" if scheme == "added" and isinstance(page.lm.config.position, Sinusoidal) else scheme
 
 
 def _rounded(n: float) -> str:
