@@ -7,7 +7,7 @@ await build({
   entryPoints: ["src/index.js"], bundle: true, format: "esm", target: "es2022", minify: true,
   legalComments: "none", outfile: `${out}/viz.js`,
 })
-const sheets = ["viz", "corner", "film", "mask", "numbers", "parts", "slides", "terms", "tree"].map(name => readFileSync(`src/${name}.css`, "utf8"))
+const sheets = ["viz", "corner", "film", "mask", "numbers", "parts", "sketch", "slides", "terms", "tree"].map(name => readFileSync(`src/${name}.css`, "utf8"))
 writeFileSync(`${out}/viz.css`, sheets.join(""))
 
 // Every module that is in the bundle, with the terms it comes under.

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import viz_model as vm
+from viz_model.checkpoints import examples
 from viz_model.checkpoints.registry import BUNDLED
+from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 NAMES = [name for name in vm.models() if (BUNDLED / name).is_dir()]
 
 
 def example(lm: vm.LanguageModel) -> Trace:
-    """A run of a short text; of a translator, with the beginning of a target."""
+    """A run of a short text; of a translator, with the beginning of a target; of pictures, the first example."""
+    if isinstance(lm.config.inputs, Patches):
+        return lm.trace(examples.read(lm.folder)[0].levels)
     if lm.config.kind == "encoder_decoder":
         said: dict[str, Any] = {"target": "Elle"}
         if lm.tokenizer.languages:

@@ -52,6 +52,9 @@ class Reference:
         """The model, and a folder with it."""
         model = self.build(seed)
         model.save_pretrained(folder)
+        if self.family == "vit":
+            size = {"height": model.config.image_size, "width": model.config.image_size}
+            transformers.ViTImageProcessorPil(size=size).save_pretrained(folder)  # type: ignore[attr-defined]
         return model
 
 
@@ -154,6 +157,14 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_layers": 2,
         "n_heads": 3,
         "hidden_dim": 40,
+    },
+    "vit": {
+        "image_size": 12,
+        "patch_size": 4,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 40,
     },
     "bart": _TWO_STACKS,
     "mbart": _TWO_STACKS,

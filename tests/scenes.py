@@ -12,7 +12,7 @@ import numpy as np
 from viz_model.drawing import cells
 from viz_model.drawing.scene import Case, Scene, encode
 
-_TYPES = {"f4": "<f4", "i1": "<i1"}
+_TYPES = {"u1": "<u1", "f4": "<f4", "i1": "<i1"}
 
 
 class Sent(NamedTuple):

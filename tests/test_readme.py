@@ -84,6 +84,8 @@ def test_the_models_are_as_good_as_it_says() -> None:
         figures = found["held_out"]
         if "fr" in figures:
             said = f"BLEU {figures['fr']['bleu']:.1f} / {figures['zh']['bleu']:.1f}"
+        elif "test" in figures:
+            said = f"{figures['test']['accuracy']:.1%}".replace("%", " %")
         elif name == "story-bert":
             said = f"{figures['en']['accuracy']:.0%}".replace("%", " %")
         else:

@@ -11,10 +11,11 @@ from typing import Any, Literal
 import torch
 
 import viz_model as vm
-from viz_model import config
+from viz_model import config, images
 from viz_model.config import ModelConfig
 from viz_model.model.transformer import Transformer
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 
@@ -167,6 +168,52 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     ]
 
 
+def of_pictures() -> list[ModelConfig]:
+    """Models that read patches of a picture: grey and colour, and each sort of part."""
+    grey = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,))
+    colour = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
+    classes, t5 = config.ClassHead(labels=("cat", "dog", "猫", "none")), config.T5Bias(buckets=8, max_distance=12)
+    choices: list[dict[str, Any]] = [
+        {"inputs": grey, "head": classes, "position": config.Learned()},
+        {"inputs": colour, "head": classes, "norm_at": "post", "embedding_norm": True},
+        {
+            "inputs": colour,
+            "head": config.NoHead(),
+            "position": config.Rope(),
+            "norm": config.RMSNorm(),
+            "qk_norm": True,
+        },
+        {
+            "inputs": grey,
+            "head": classes,
+            "position": t5,
+            "ffn": config.Gated(),
+            "n_heads": 4,
+            "n_kv_heads": 2,
+            "d_head": 6,
+        },
+        {"inputs": grey, "head": classes, "position": config.NoPosition(), "norm_at": "both", "attention_bias": False},
+        {"inputs": colour, "head": classes, "position": config.Learned(), "ffn": EXPERTS[1], "parallel": True},
+    ]
+    return [
+        tiny_config(
+            **{"kind": "encoder", "n_vocab": 0, "n_context": one["inputs"].n_patches + 1, **one},
+            tie_embeddings=False,
+            scale_embedding=False,
+        )
+        for one in choices
+    ]
+
+
+def picture(config_: ModelConfig, seed: int = 0) -> images.Levels:
+    """Random levels of the size and in the colours that a model reads."""
+    given = config_.inputs
+    assert isinstance(given, config.Patches)
+    shape = (given.height, given.width, given.channels)
+    levels = torch.randint(256, shape, generator=torch.Generator().manual_seed(seed)).to(torch.uint8).numpy()
+    return levels[..., 0] if given.channels == 1 else levels
+
+
 def options(config_: ModelConfig) -> dict[str, Any]:
     """What a config chooses, by the choice's name: of a part its type, of its heads who shares keys and values."""
     chosen = {field.name: getattr(config_, field.name) for field in dataclasses.fields(config_)}
@@ -224,7 +271,9 @@ def describe(config_: ModelConfig) -> str:
 
 
 def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
-    """A trace of ids, with a target of another length where the model reads one."""
+    """A trace of ids, with a target of another length where the model reads one; or of a picture."""
+    if isinstance(lm.config.inputs, config.Patches):
+        return lm.trace(picture(lm.config, length), **arguments)
     numbers = torch.Generator().manual_seed(length)
     ids = torch.randint(lm.config.n_vocab, (length,), generator=numbers).tolist()
     target = [0, *ids[: length - 3]] if lm.config.kind == "encoder_decoder" else None
@@ -252,7 +301,7 @@ def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
     lm = vm.LanguageModel(
         name="tiny",
         model=random_model(config_, seed),
-        tokenizer=story_tokenizer(),
+        tokenizer=PatchTokenizer(given) if isinstance(given := config_.inputs, config.Patches) else story_tokenizer(),
         twin=None,
         folder=Path("nowhere"),
     )

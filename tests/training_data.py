@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tiktoken
-from tiny_models import tiny_config
+from tiny_models import of_pictures, tiny_config
 
-from viz_model.config import Kind, MaskedHead
+from viz_model.config import ClassHead, Kind, Learned, MaskedHead
 from viz_model.tokenizers.tokenizer import END_OF_TEXT, MASK, STORY_CONTROLS, STORY_PATTERN, TARGET_TAGS, ByteLevel
 from viz_model.training import batches
 from viz_model.training.batches import Batches
 from viz_model.training.corpus import Corpus, Documents, PairCorpus, PairSplit, Split
 from viz_model.training.loop import StepReport
-from viz_model.training.recipe import MaskedToken, NextToken, Objective, Recipe, Translation
-from viz_model.training.sources import PAIRS, TEXTS, Pair, split
+from viz_model.training.pictures import Labelled
+from viz_model.training.recipe import Classes, MaskedToken, NextToken, Objective, Recipe, Translation
+from viz_model.training.sources import PAIRS, PICTURES, TEXTS, Pair, split
 
 WORDS = {
     "en": (
@@ -150,6 +152,45 @@ def data_of(recipe: Recipe) -> Batches:
     """The batches of a tiny recipe."""
     kind = recipe.config.kind
     return batches.build(recipe, pairs() if kind == "encoder_decoder" else texts(kind))
+
+
+def tiny_picture_recipe(**changes: Any) -> Recipe:
+    """Twelve steps of a classifier of digits of 6 × 9 pixels."""
+    config = next(each for each in of_pictures() if isinstance(each.position, Learned))
+    described: dict[str, Any] = {
+        "name": "tiny-pictures",
+        "objective": Classes(source="digits", pictures=20, turn=10.0, scale=0.1, slant=0.1, shift=0.5),
+        "config": replace(config, head=ClassHead(labels=tuple("0123456789"))),
+        "steps": 12,
+        "peak_rate": 1e-2,
+        "warmup": 3,
+        "decay_steps": 4,
+        "validate_every": 5,
+    }
+    return Recipe(**{**described, **changes})
+
+
+def digits(n: int = 150, seed: int = 0) -> Labelled:
+    """Noisy pictures of 6 × 9 pixels, of which each class has one bright pixel of its own: any model learns that."""
+    rng = np.random.default_rng(seed)
+    levels, classes = rng.integers(0, 60, (n, 6, 9, 1)).astype(np.uint8), np.arange(n) % 10
+    levels[np.arange(n), 1 + classes // 5 * 3, classes % 5 * 2] = 255
+    return Labelled(levels, classes)
+
+
+def write_digits(folder: Path) -> Path:
+    """The file of the source "digits", under ``folder``."""
+    path = folder / next(source for source in PICTURES if source.name == "digits").file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    train, test = digits(), digits(60, seed=1)
+    np.savez(
+        path,
+        x_train=train.levels[..., 0],
+        y_train=train.classes.astype(np.uint8),
+        x_test=test.levels[..., 0],
+        y_test=test.classes.astype(np.uint8),
+    )
+    return folder
 
 
 def measured(report: StepReport) -> tuple[Any, ...]:

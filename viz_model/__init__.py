@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from viz_model import images
 from viz_model.checkpoints.registry import load, models
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ConfigError, ModelConfig
@@ -41,6 +42,7 @@ __all__ = [
     "Trace",
     "__version__",
     "edits",
+    "images",
     "load",
     "masks",
     "models",

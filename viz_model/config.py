@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
+from viz_model.images import Resample
+
 
 class ConfigError(ValueError):
     """A config that describes no model. The message begins with the name of the wrong field."""
@@ -326,6 +328,80 @@ class Experts(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tokens(Variant):
+    """What enters is a text: ids of a vocabulary, each with a trained row."""
+
+    def check(self, model: ModelConfig) -> None:
+        if isinstance(model.head, ClassHead):
+            raise ConfigError(
+                "head: ClassHead reads the vector in front of a picture's patches, and there is no picture"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patches(Variant):
+    """What enters is a picture: square patches, each projected by one matrix, behind a trained vector, [CLS].
+
+    Dosovitskiy et al. 2021, equation 1. A level v of 0 to 255 enters as (v/255 − mean)/std of its channel; a picture
+    of another size is stretched first.
+    """
+
+    height: int = 224
+    width: int = 224
+    patch: int = 16
+    """P, the side of a patch, in pixels."""
+    channels: int = 3
+    """1 is grey; 3 are red, green and blue."""
+    mean: tuple[float, ...] = (0.5, 0.5, 0.5)
+    std: tuple[float, ...] = (0.5, 0.5, 0.5)
+    resample: Resample = "bilinear"
+    """How a picture is stretched, in the words of Pillow."""
+
+    @property
+    def rows(self) -> int:
+        """How many patches stand above each other."""
+        return self.height // self.patch
+
+    @property
+    def columns(self) -> int:
+        """How many patches stand side by side."""
+        return self.width // self.patch
+
+    @property
+    def n_patches(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def n_values(self) -> int:
+        """U, how many numbers a patch is: pixels times channels."""
+        return self.channels * self.patch**2
+
+    def check(self, model: ModelConfig) -> None:
+        for name in ("height", "width", "patch"):
+            if not 1 <= (size := getattr(self, name)) <= MAX_PICTURE_SIDE:
+                raise ConfigError(f"inputs: {name}: expected a whole number from 1 to {MAX_PICTURE_SIDE}, got {size}")
+        if self.height % self.patch or self.width % self.patch:
+            raise ConfigError(f"inputs: patch: {self.patch} does not divide {self.height} × {self.width} pixels")
+        if self.channels not in (1, 3):
+            raise ConfigError(f"inputs: channels: expected 1 or 3, got {self.channels}")
+        for name in ("mean", "std"):
+            if len(getattr(self, name)) != self.channels:
+                raise ConfigError(f"inputs: {name}: expected one number for each of {self.channels} channels")
+        if not all(0 < std < math.inf for std in self.std):
+            raise ConfigError(f"inputs: std: expected numbers above 0, got {self.std}")
+        if model.kind != "encoder":
+            raise ConfigError(f"inputs: only an encoder reads patches, this is a {model.kind}")
+        if model.n_vocab:
+            raise ConfigError(f"n_vocab: a model that reads patches has no vocabulary, got {model.n_vocab}")
+        if model.n_context != self.n_patches + 1:
+            raise ConfigError(f"n_context: {self.n_patches} patches behind [CLS], got {model.n_context}")
+        if not isinstance(model.head, ClassHead | NoHead):
+            raise ConfigError(f"head: a model that reads patches predicts no tokens, got {type(model.head).__name__}")
+        if model.tie_embeddings or model.scale_embedding or model.n_segments:
+            raise ConfigError("inputs: patches have no table of tokens to tie or to scale, and no segments")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LanguageHead:
     """Logits are dot products with the rows of the unembedding.
 
@@ -349,6 +425,20 @@ class MaskedHead:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassHead:
+    """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4)."""
+
+    labels: tuple[str, ...] = ("0", "1")
+    """What the classes are called, in the order of the logits."""
+
+    def check(self, model: ModelConfig) -> None:
+        if not 1 <= len(self.labels) <= MAX_CLASSES:
+            raise ConfigError(f"head: labels: expected 1 to {MAX_CLASSES}, got {len(self.labels)}")
+        if any(not 0 < len(label) <= MAX_LABEL for label in self.labels):
+            raise ConfigError(f"head: labels: expected 1 to {MAX_LABEL} characters each")
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoHead:
     """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
 
@@ -356,7 +446,8 @@ class NoHead:
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm
 Position: TypeAlias = Sinusoidal | Learned | Rope | Alibi | T5Bias | RelativeKey | NoPosition
 FeedForward: TypeAlias = Dense | Gated | Experts
-Head: TypeAlias = LanguageHead | MaskedHead | NoHead
+Head: TypeAlias = LanguageHead | MaskedHead | ClassHead | NoHead
+Input: TypeAlias = Tokens | Patches
 
 # Bounds that turn a damaged or hostile config into one line instead of an exhausted machine.
 LIMITS = {
@@ -381,6 +472,10 @@ DEFAULTED: dict[str, Callable[[ModelConfig], int]] = {
 # No checkpoint stores the waves, so nothing but this bounds them: 256 MB in single precision.
 MAX_POSITION_TABLE = 2**26
 
+MAX_PICTURE_SIDE = 2**12
+MAX_CLASSES = 2**15
+MAX_LABEL = 500
+
 
 class Layer(NamedTuple):
     """What a block has that another block of the same stack need not have."""
@@ -398,7 +493,8 @@ class ModelConfig:
     """One Transformer, complete.
 
     Sizes use the letters of :mod:`viz_model.model.sites`: V = ``n_vocab``, T ≤ ``n_context``,
-    D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``.
+    D = ``d_model``, H = ``n_heads``, G = ``n_kv_heads``, K = ``d_head``, F = ``d_ffn``. A model that reads
+    patches has ``n_vocab`` 0.
 
     Raises:
         ConfigError: a size is not a positive whole number, is beyond :data:`LIMITS`, does not
@@ -434,6 +530,8 @@ class ModelConfig:
     ffn: FeedForward = Dense()
     head: Head = LanguageHead()
     kind: Kind = "decoder"
+    inputs: Input = Tokens()
+    """What feeds its first block."""
     windows: tuple[int, ...] = ()
     """For each of ``n_layers``, how many positions a query sees, itself included; 0 is all, empty is all everywhere."""
     positions: tuple[Position, ...] = ()
@@ -467,7 +565,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         self._check_types()
         for field, limit in LIMITS.items():
-            least = 0 if field in DEFAULTED else 1
+            is_optional = field in DEFAULTED or (field == "n_vocab" and isinstance(self.inputs, Patches))
+            least = 0 if is_optional else 1
             if not least <= getattr(self, field) <= limit:
                 raise ConfigError(
                     f"{field}: expected a whole number from {least} to {limit}, got {getattr(self, field)!r}"
@@ -500,8 +599,10 @@ class ModelConfig:
             raise ConfigError(f"start_id: the vocabulary has {self.n_vocab} tokens, got {self.start_id}")
 
     def _check_choices(self) -> None:
-        for choice in (self.norm, self.position, *self.positions, self.ffn, *self.ffns):
+        for choice in (self.inputs, self.norm, self.position, *self.positions, self.ffn, *self.ffns):
             choice.check(self)
+        if isinstance(self.head, ClassHead):
+            self.head.check(self)
         if wrong := [
             p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
         ]:
@@ -582,7 +683,13 @@ class ModelConfig:
 
     @property
     def has_logits(self) -> bool:
-        return not isinstance(self.head, NoHead)
+        """Whether it has a number for every token at every position; those of classes are no such logits."""
+        return isinstance(self.head, LanguageHead | MaskedHead)
+
+    @property
+    def n_ids(self) -> int:
+        """Ids of a run lie below this: of a text the tokens of the vocabulary, of a picture [CLS] and its patches."""
+        return self.n_context if isinstance(self.inputs, Patches) else self.n_vocab
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; variants become ``{"type": name, **parameters}``."""
@@ -676,7 +783,8 @@ def _describe_one(kind: Any) -> str:
     if typing.get_origin(kind) is Literal:
         return f"one of {typing.get_args(kind)}"
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
-    return names.get(kind, "whole numbers" if kind == tuple[int, ...] else "rows of numbers")
+    names |= {tuple[int, ...]: "whole numbers", tuple[float, ...]: "numbers", tuple[str, ...]: "texts"}
+    return names.get(kind, "rows of numbers")
 
 
 def _check_scaling(scaling: RopeScaling | None) -> None:

@@ -9,12 +9,13 @@ import { parts } from "./parts.js"
 import { reach } from "./reach.js"
 import { rest } from "./rest.js"
 import { scene } from "./scene.js"
+import { sketch } from "./sketch.js"
 import { skip } from "./skip.js"
 import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, mask, parts, reach, rest, scene, skip, slides, terms, tree }
+const KINDS = { bridge, chips, film, mask, parts, reach, rest, scene, sketch, skip, slides, terms, tree }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")

@@ -68,10 +68,11 @@ REFERENCES = {
     "bloom": Reference("BloomForCausalLM"),
     "falcon": Reference("FalconForCausalLM"),
     "modernbert": Reference("ModernBertForMaskedLM"),
+    "vit": Reference("ViTForImageClassification"),
 }
 GPT2, BERT, T5, LLAMA, QWEN3, MARIAN, QWEN2, MISTRAL, PHI3, SMOLLM3, GEMMA, GPT_NEO, OPT, *OTHERS = REFERENCES.values()
 ROBERTA, DISTILBERT, BART, MBART, GPT_NEOX, OLMO2, GEMMA3, MIXTRAL, OLMOE, QWEN3_MOE, *LATER = OTHERS
-GEMMA2, BLOOM, FALCON, MODERNBERT = LATER
+GEMMA2, BLOOM, FALCON, MODERNBERT, VIT = LATER
 
 Tensors = dict[str, Tensor]
 

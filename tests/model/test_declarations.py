@@ -13,6 +13,7 @@ from tiny_models import (
     describe,
     language_model,
     mixed_norms,
+    of_pictures,
     other_blocks,
     run_both,
     tiny_config,
@@ -81,7 +82,10 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-@pytest.mark.parametrize("config_", [*variants(), *without_a_part(), *mixed_norms(), *other_blocks()], ids=describe)
+EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *of_pictures()]
+
+
+@pytest.mark.parametrize("config_", EVERY, ids=describe)
 def test_the_forward_pass_is_what_is_declared(config_: ModelConfig) -> None:
     check_weights(config_)
     check_cells(run(config_))
@@ -102,7 +106,7 @@ def per_layer() -> list[ModelConfig]:
     ]
 
 
-@pytest.mark.parametrize("config_", other_blocks(), ids=describe)
+@pytest.mark.parametrize("config_", [*other_blocks(), *of_pictures()], ids=describe)
 def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
     trace = run(config_)
     check_code(trace)

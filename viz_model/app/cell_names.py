@@ -12,7 +12,7 @@ from viz_model.runs.derivation import Cell
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Index
 
-NAMED_AXES = ("T", "Tq", "Tk", "H", "G", "D", "K", "F", "V", "E", "N")
+NAMED_AXES = ("T", "Tq", "Tk", "H", "G", "D", "K", "F", "V", "E", "N", "P", "U", "Y")
 """Axes that the texts have words for; any other is called by its letter."""
 
 

@@ -271,6 +271,9 @@ def what(step: Step, t: Texts) -> str:
             key = "what_token_control" if facts["control"] else "what_token"
             values = {"text": literal(str(facts["text"])), "bytes": literal(str(facts["bytes"]))}
             return t(f"derivation.{key}", id=int(step.result), **values)
+        case "patch":
+            key = "what_patch" if step.result else "what_patch_cls"
+            return t(f"derivation.{key}", n=int(step.result), text=literal(str(facts["text"])))
         case "bucket":
             return t(
                 "derivation.what_bucket_open" if facts["open"] else "derivation.what_bucket",

@@ -20,7 +20,7 @@ import streamlit as st
 
 from viz_model.app.choices import Choice
 from viz_model.app.texts import LANGUAGES
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, Patches, Side
 from viz_model.lessons import answers
 from viz_model.lessons.answers import Progress
 from viz_model.runs import edits
@@ -63,7 +63,8 @@ _NARROW = frozenset().union(*SHOWN_BY.values())
 class ViewState:
     """The view. Layers, heads and tokens count from 0; where they are None, the page shows the telling one.
 
-    ``text`` None is the first example for the model. ``target`` is what the decoder of an
+    ``text`` None is the first example for the model, and so is ``drawing``, the picture for one that reads pictures,
+    as an address writes it (:mod:`viz_model.images`). ``target`` is what the decoder of an
     encoder–decoder has said so far; None is what the model says by itself, ``to`` the language
     it is asked for, of a model that translates into several, None the first of them. ``side`` is
     the stack that is looked at, where there are two. ``edits`` are changes to the run.
@@ -77,6 +78,7 @@ class ViewState:
 
     model: str
     text: str | None = None
+    drawing: str | None = None
     target: str | None = None
     to: str | None = None
     side: Side = "decoder"
@@ -104,6 +106,8 @@ class ViewState:
                 plain[name] = str(place)
         if self.text is not None:
             plain["text"] = self.text[:MAX_URL_TEXT]
+        if self.drawing is not None and len(self.drawing) <= MAX_URL_TEXT:
+            plain["drawing"] = self.drawing
         if self.to is not None:
             plain["to"] = self.to
         if self.target is not None:
@@ -225,6 +229,7 @@ def parse(
     view = ViewState(
         model=model,
         text=query.get("text"),
+        drawing=query.get("drawing"),  # whether it is one is seen when it is read
         target=query.get("target"),
         to=query.get("to"),  # whether the model translates into it is for its tokenizer to say
         side=shown,
@@ -274,14 +279,17 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
     Another model may have fewer layers or heads, and other languages. What the visitor left open
     stays so in the session: with another model it becomes another example.
 
+    A model reads a text or a picture: the other stays in the session, for the next model, and is not shown.
+
     Args:
-        example: the text to show where none was chosen.
+        example: the text, or the picture, to show where none was chosen.
         languages: that the model translates into, where there are several.
     """
     depth = config.depth(view.stack(config))
     fitted = replace(
         view,
         text=None if view.text == example else view.text,
+        drawing=None if view.drawing == example else view.drawing,
         layer=None if view.layer is None else min(view.layer, depth - 1),
         head=None if view.head is None else min(view.head, config.n_heads - 1),
     )
@@ -292,10 +300,11 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
         fitted = replace(fitted, to=None)
     if fitted != view:
         st.session_state[_SESSION] = fitted
-    first = next(iter(languages), None)
+    first, reads_pictures = next(iter(languages), None), isinstance(config.inputs, Patches)
     shown = replace(
         fitted,
-        text=example if fitted.text is None else fitted.text,
+        text=None if reads_pictures else example if fitted.text is None else fitted.text,
+        drawing=(fitted.drawing or example) if reads_pictures else None,
         to=fitted.to if fitted.to in languages else first,
     )
     write(shown)
@@ -333,7 +342,7 @@ def write(view: ViewState) -> None:
 
 def now(shown: ViewState) -> ViewState:
     """The view that a page was opened with, and what parts of it have changed since."""
-    return replace(current(), text=shown.text, to=shown.to)
+    return replace(current(), text=shown.text, drawing=shown.drawing, to=shown.to)
 
 
 def choose(page: str, *chosen: tuple[Choice[Any], Any]) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from viz_model.app.texts import Texts, labels, literal, sections
+from viz_model.app import patches
+from viz_model.app.texts import Texts, literal
+from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
@@ -47,16 +49,20 @@ class Subject:
 
     def kind(self, prefix: str, name: str) -> str:
         """The key of a text on one of several kinds, or where that has none of its own, ``prefix_other``."""
-        key, language = f"{prefix}_{name}", self.t.language
-        is_known = key in labels(language, self.text_key) or key in sections(language, self.text_key)
+        key = f"{prefix}_{name}"
+        is_known = key in self.t.labels(self.text_key) or key in self.t.sections(self.text_key)
         return key if is_known else f"{prefix}_other"
 
     def token_name(self, position: int | None = None) -> str:
-        """A token of this run for prose: literal, whatever was typed."""
+        """A token of this run for prose: literal, whatever was typed; a patch by its place in the picture."""
+        if isinstance(self.trace.config.inputs, Patches):
+            return patches.name(self.trace.config, self.token if position is None else position, self.t)
         return literal(self.trace.tokens[self.token if position is None else position].label)
 
     @property
     def token_labels(self) -> tuple[str, ...]:
+        if isinstance(self.trace.config.inputs, Patches):
+            return tuple(token.label for token in self.trace.tokens)
         return tuple(place.label for place in self.trace.positions)
 
     def call(self, name: str, /, *more: object, **places: object) -> str:

@@ -3,8 +3,9 @@
 Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<group>.md`` under
 ``## section`` headings, of this folder or of a topic's. Both are addressed as ``group.key``, so no two
 folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
-LaTeX are left alone. The library speaks English: ``texts/<language>/errors.toml`` has its messages as keys,
-``{name}`` where a value stands.
+LaTeX are left alone. A model that reads pictures has no sentence: what must be said of it in other words stands under
+the same key in the group ``<group>_pictures``. The library speaks English: ``texts/<language>/errors.toml`` has its
+messages as keys, ``{name}`` where a value stands.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from viz_model.claims import fill
@@ -25,10 +26,10 @@ SNIPPETS = tuple(sorted(TOPICS.glob("*/snippets")))
 
 
 class Texts:
-    """The texts of one language."""
+    """The texts of one language, in the words for a model that reads ``pictures`` where it is one."""
 
-    def __init__(self, language: str) -> None:
-        self.language = language
+    def __init__(self, language: str, pictures: bool = False) -> None:
+        self.language, self.pictures = language, pictures
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The label ``group.key`` with its placeholders filled.
@@ -37,7 +38,7 @@ class Texts:
             KeyError: no such label, or a placeholder without a value.
         """
         group, _, name = key.partition(".")
-        return fill(labels(self.language, group)[name], values)
+        return fill(self.labels(group)[name], values)
 
     def prose(self, key: str, /, **values: object) -> str:
         """The Markdown section ``group.section`` with its placeholders filled.
@@ -46,12 +47,20 @@ class Texts:
             KeyError: no such section, or a placeholder without a value.
         """
         group, _, section = key.partition(".")
-        return fill(sections(self.language, group)[section], values)
+        return fill(self.sections(group)[section], values)
 
     def knows(self, key: str) -> bool:
         """Whether there is such a section: of a variant that nobody has written of there is none."""
         group, _, section = key.partition(".")
-        return section in sections(self.language, group)
+        return section in self.sections(group)
+
+    def labels(self, group: str) -> dict[str, str]:
+        """The labels of a group."""
+        return _worded(labels, self.language, group, self.pictures)
+
+    def sections(self, group: str) -> dict[str, str]:
+        """The prose of a group."""
+        return _worded(sections, self.language, group, self.pictures)
 
     def error(self, error: BaseException | str) -> str:
         """What is wrong, for Markdown: a message of the library, in English where nobody has translated it."""
@@ -79,6 +88,16 @@ def sections(language: str, group: str) -> dict[str, str]:
     """The Markdown file of a group, cut at its ``## `` headings: {heading: text}."""
     parts = re.split(r"^## +(\w+) *$", _read(FOLDERS, f"{language}/{group}.md"), flags=re.M)
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+@functools.cache
+def _worded(read: Callable[[str, str], dict[str, str]], language: str, group: str, pictures: bool) -> dict[str, str]:
+    """A group, of a model that reads pictures with what is said of those in other words."""
+    own = read(language, group)
+    try:
+        return own | read(language, f"{group}_pictures") if pictures else own
+    except KeyError:
+        return own
 
 
 _VALUE = re.compile(r"\{(\w+)\}")

@@ -27,9 +27,11 @@ from viz_model.app import (
     sentence,
     share,
     sidebar,
+    sketch,
     state,
     stations,
     usual,
+    without_sense,
 )
 from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
@@ -37,7 +39,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, Patches, Side
 from viz_model.runs.derivation import Cell
 
 C = TypeVar("C")
@@ -169,6 +171,7 @@ class Topic:
         has_place: whether what it shows first is of a layer or of a head.
         is_bare: whether its own content is all: no heading and no chips stand above it, no ways on below.
         needs: which models it can show; None where it shows all.
+        pictures: what it shows of a model that reads pictures; None where it has nothing to say of one, and says why.
     """
 
     name: str
@@ -182,11 +185,17 @@ class Topic:
     has_place: bool = True
     is_bare: bool = False
     needs: Callable[[ModelConfig], bool] | None = None
+    pictures: Layout[Any] | None = None
 
     @property
     def all_layouts(self) -> tuple[Layout[Any], ...]:
         """What it may show."""
-        return (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+        own = (self.layout,) if isinstance(self.layout, Layout) else self.layouts
+        return own if self.pictures is None else (*own, self.pictures)
+
+    def has_sense(self, config: ModelConfig) -> bool:
+        """Whether there is anything to show of a model."""
+        return not isinstance(config.inputs, Patches) or self.pictures is not None
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
@@ -216,6 +225,9 @@ class Topic:
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
+        if isinstance(page.lm.config.inputs, Patches):
+            without_sense.draw(page) if self.pictures is None else self.pictures.draw(page)
+            return
         (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
 
 
@@ -240,7 +252,7 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     view = lent.fitted(view, topic.name, topic.needs)
-    t = Texts(view.lang)
+    t = Texts(view.lang, pictures=isinstance(runs.offered()[view.model].inputs, Patches))
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
@@ -266,7 +278,8 @@ def show(topic: Topic) -> None:
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    run = sentence.line(places, view, lm, t, is_fixed=taught is not None)
+    line = sketch.line if isinstance(lm.config.inputs, Patches) else sentence.line
+    run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
     text_key = topic.text_key(lm.config) if topic.text_key else topic.name
@@ -313,7 +326,10 @@ def _tokens(opened: _Opened) -> None:
     """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
     if not opened.topic.is_bare:
-        sentence.tokens(page.trace, page.t, page.token)
+        if isinstance(page.lm.config.inputs, Patches):
+            sketch.tokens(page.trace, page.t)
+        else:
+            sentence.tokens(page.trace, page.t, page.token)
 
 
 @st.fragment(key=state.PLACE)
@@ -356,6 +372,8 @@ def _head(opened: _Opened, page: Page) -> None:
     t, own = opened.t, page.text_key == page.name
     with st.container(horizontal=True, vertical_alignment="bottom", key="frame_title"):
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
+        if not opened.topic.has_sense(page.lm.config):
+            return
         if mark := stations.mark(page):
             st.caption(mark, width="content")
         if opened.topic.has_place and not {"layer", "head"} <= page.without:

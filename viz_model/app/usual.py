@@ -12,7 +12,7 @@ from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
-from viz_model.config import Side
+from viz_model.config import Patches, Side
 from viz_model.topics.attention.numbers import telling
 
 
@@ -37,12 +37,14 @@ def place(run: runs.RunKey, view: ViewState, side: Side, part: str) -> Place:
 
 
 def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
-    """The position to tell of: a mask that was typed, or else the last one of the text.
+    """The position to tell of: a mask that was typed, or else the last one of the text; of a picture [CLS].
 
     After the text an encoder may read control tokens. A target that the model said by itself ends where nothing
     more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
     """
     trace = runs.trace(run.plain).at(side)
+    if isinstance(trace.config.inputs, Patches):
+        return 0
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
     if mask in trace.own_ids:
         return trace.own_ids.index(mask)

@@ -39,6 +39,7 @@ from viz_model.checkpoints.families import (
     roberta,
     smollm3,
     t5,
+    vit,
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.weights import ModelError, Rename, SafetensorsArchive, fill, read_json
@@ -92,6 +93,7 @@ FAMILIES: dict[str, Family] = {
     "roberta": roberta,
     "smollm3": smollm3,
     "t5": t5,
+    "vit": vit,
     "xlm-roberta": roberta,
 }
 
@@ -115,7 +117,8 @@ def left_out(folder: Path, config: ModelConfig) -> tuple[str, ...]:
     path = folder / "config.json"
     rows = [row for row in family_of(read_json(path, MAX_CONFIG_BYTES), path).renames(config) if row.told]
     names = SafetensorsArchive(folder).shapes if rows else ()
-    return tuple(sorted({name.partition(".")[0] for name in names if any(row.pattern.fullmatch(name) for row in rows)}))
+    told = (row.theirs.rpartition("]")[2] for row in rows if any(map(row.pattern.fullmatch, names)))
+    return tuple(sorted({name.partition(".")[0] for name in told}))
 
 
 def family_of(plain: dict[str, Any], path: Path) -> Family:
@@ -147,7 +150,7 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
     """
     path = folder / "config.json"
     family = family_of(plain, path)
-    attributes = Attributes({**_decoding(folder), **plain}, path)
+    attributes = Attributes({**_decoding(folder), **plain, **_processor(folder, family)}, path)
     attributes.no_effect(NO_EFFECT)
     for name, only in ONE_VALUE.items():
         attributes.one_value(name, only)
@@ -158,6 +161,12 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
         raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
     attributes.finish()
     return config
+
+
+def _processor(folder: Path, family: Family) -> dict[str, Any]:
+    """What the image processor of a model of pictures does, as one attribute."""
+    path = folder / vit.PROCESSOR
+    return {"preprocessor": read_json(path, MAX_CONFIG_BYTES)} if family is vit and path.exists() else {}
 
 
 def _decoding(folder: Path) -> dict[str, Any]:

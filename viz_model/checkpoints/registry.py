@@ -19,9 +19,10 @@ from viz_model.checkpoints import gguf, hub, huggingface
 from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
-from viz_model.config import ConfigError, ModelConfig
+from viz_model.config import ConfigError, ModelConfig, Patches
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, story_tokenizer
 
 BUNDLED = Path(__file__).resolve().parents[1] / "models"
@@ -66,8 +67,9 @@ def vocabulary_of(name: str) -> str:
     Raises:
         ModelError: there is no such model, or its description is damaged.
     """
-    config_of(name)
-    path = _found()[name]
+    config, path = config_of(name), _found()[name]
+    if isinstance(config.inputs, Patches):
+        return name
     description = read_json(path / "config.json") if path.is_dir() else {}
     return str(description["tokenizer"]) if "config" in description else name
 
@@ -83,10 +85,10 @@ def tokenizer_of(name: str) -> Tokenizer:
         description = read_json(path / "config.json")
         if "config" in description:
             return _own_tokenizer(path, description, config)
-        tokenizer = tokenizers.from_folder(path, config.n_vocab)
+        tokenizer = _their_tokenizer(path, config)
     else:
         tokenizer = tokenizers.from_gguf(gguf.GgufArchive(path).metadata, path, config.n_vocab)
-    if not isinstance(tokenizer, IdTokenizer):
+    if not isinstance(tokenizer, IdTokenizer | PatchTokenizer):
         tokenizer.name = name
     return tokenizer
 
@@ -136,7 +138,7 @@ def load_folder(folder: Path) -> LanguageModel:
         tokenizer, twin = _own_tokenizer(folder, description, config), description.get("twin")
         model = fill(config, _own_archive(folder, description, config), unchanged(config))
     else:
-        tokenizer = tokenizers.from_folder(folder, config.n_vocab)
+        tokenizer = _their_tokenizer(folder, config)
         model, left_out = huggingface.load_folder(folder), huggingface.left_out(folder, config)
     return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out)
 
@@ -182,7 +184,15 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
     return JoinedArchive(own, OwnArchive(bundled[other]), {row.theirs for row in unchanged(config)})
 
 
+def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
+    if isinstance(config.inputs, Patches):
+        return PatchTokenizer(config.inputs)
+    return tokenizers.from_folder(folder, config.n_vocab)
+
+
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
+    if isinstance(config.inputs, Patches):
+        return PatchTokenizer(config.inputs)
     name = description.get("tokenizer")
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)

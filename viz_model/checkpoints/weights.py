@@ -79,6 +79,7 @@ class Rename:
         groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
         skip: rows at the start of theirs that nothing reads, as before the first position.
         share: where theirs is only a part of ours, which part.
+        joined: the axes that theirs has in the place of our last one.
         told: whether a visitor is told that it is left out.
         because: why a tensor without a place here may be left out; only where ``ours`` is empty.
     """
@@ -91,6 +92,7 @@ class Rename:
     skip: int = 0
     told: bool = False
     share: Share | None = None
+    joined: tuple[int, ...] = ()
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -104,6 +106,8 @@ class Rename:
         if self.share is not None:
             axis = self.share.axis
             joined = (*joined[:axis], joined[axis] // self.share.of, *joined[axis + 1 :])
+        if self.joined:
+            joined = (*joined[:-1], *self.joined)
         return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
 
     def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
@@ -117,6 +121,8 @@ class Rename:
                 tensor = tensor[0]
             case "from_one":
                 tensor = tensor + 1
+        if self.joined:
+            tensor = tensor.flatten(-len(self.joined))
         turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
         return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))
 
@@ -128,9 +134,10 @@ def rename(
     groups: int = 1,
     skip: int = 0,
     share: Share | None = None,
+    joined: tuple[int, ...] = (),
 ) -> Rename:
     """A row of a table: their name, and what it is here."""
-    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share)
+    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, joined=joined)
 
 
 def ignored(theirs: str, because: str) -> Rename:

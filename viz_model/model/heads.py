@@ -1,4 +1,4 @@
-"""From the last vector of every position to what a model says: a number for every token, or nothing."""
+"""From the last vectors to what a model says: a number for every token, for every class, or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz_model.model import norms, ops
 from viz_model.model.feedforward import ACTIVATIONS, activated, linear
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression
+from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Setting
 from viz_model.values.operations import Between, Softmax, Sum, within
 
@@ -93,6 +93,34 @@ class MaskedHead(Head):
         _logits(model, at, normed, scale=False, bias=head.bias)
 
 
+class ClassHead(Head):
+    """A number for each class, from the vector at position 0: [B, T, D] -> [B, Y] (Dosovitskiy et al. 2021, 3.1)."""
+
+    def __init__(self, head: config.ClassHead, model: ModelConfig) -> None:
+        super().__init__()
+        self.unembedding = None
+        self.classes = nn.Linear(model.d_model, len(head.labels))
+
+    def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return x
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return self.classes(x[..., 0, :])
+
+    @staticmethod
+    def declare(head: config.ClassHead, model: ModelConfig, at: Scope, x: Vector) -> None:
+        at = at.with_axis("Y", len(head.labels))
+        d, y = at.index("D"), at.index("Y", "y")
+        to, of = at.at("class"), at.of("head.classes")
+        total = Sum(d, x[Number(0), d] * of.weight("weight", "W^{Y}", "Y", "D")[y, d]) + of.weight("bias", "b", "Y")[y]
+        logits = to.value(
+            "logits", (y,), total, symbol=r"\ell", label="logits of the classes", role="output", derived=True
+        )
+        to.value(
+            "probs", (y,), Softmax(y, logits[y]), symbol="p", label="class probabilities", role="output", derived=True
+        )
+
+
 class NoHead(Head):
     """The vectors themselves: [B, T, D] -> [B, T, D]."""
 
@@ -136,6 +164,8 @@ def kind(head: config.Head) -> type[Head]:
             return LanguageHead
         case config.MaskedHead():
             return MaskedHead
+        case config.ClassHead():
+            return ClassHead
         case config.NoHead():
             return NoHead
         case _:

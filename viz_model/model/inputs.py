@@ -1,20 +1,23 @@
-"""What feeds the first block of a stack: token ids -> rows of a table, with kinds of token and positions added.
+"""What feeds the first block of a stack: token ids -> rows of a table, or a picture -> its patches projected.
 
-Later inputs of another sort (patches of an image) declare their own first values and end, as these do, in
-``embed.out`` [T, D].
+Either way positions are added, and kinds of token, and the last value is ``embed.out`` [T, D].
 """
 
 from __future__ import annotations
 
 import math
+from typing import assert_never
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import ModelConfig, Patches, Side, Tokens
 from viz_model.model import norms, positions
+from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, plus
 from viz_model.values.expression import Expression
-from viz_model.values.leaves import Given, Setting, Value
+from viz_model.values.leaves import Given, Setting, Table, Value
+from viz_model.values.operations import Sum, where
 
 
 def scale(config: ModelConfig) -> float:
@@ -27,8 +30,104 @@ def segments(config: ModelConfig) -> nn.Embedding | None:
     return nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
 
 
+class PatchEmbedding(nn.Module):
+    """[CLS] and every patch of a picture, projected: [B, T, D] (Dosovitskiy et al. 2021, equation 1).
+
+    ``ids`` say what stands where: 0 is [CLS], n is patch n, counted along the rows of the picture.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, patches: Patches, d_model: int) -> None:
+        super().__init__()
+        self.patches = patches
+        self.projection = nn.Linear(patches.n_values, d_model)
+        self.cls = nn.Parameter(torch.empty(d_model))
+        self.register_buffer("mean", torch.tensor(patches.mean, dtype=torch.float32), persistent=False)
+        self.register_buffer("std", torch.tensor(patches.std, dtype=torch.float32), persistent=False)
+
+    def values(self, pixels: Tensor) -> Tensor:
+        """Levels [B, H, W, C] of 0 to 255 -> what the projection reads, [B, N, U]: channel by channel, row by row."""
+        given, (rows, columns, side) = self.patches, (self.patches.rows, self.patches.columns, self.patches.patch)
+        if pixels.shape[1:] != (given.height, given.width, given.channels):
+            expected = f"{given.height} × {given.width} × {given.channels}"
+            raise ValueError(f"pixels: expected {expected} levels, got {' × '.join(map(str, pixels.shape[1:]))}")
+        levels = (pixels / 255 - self.mean) / self.std
+        cut = levels.unflatten(2, (columns, side)).unflatten(1, (rows, side))  # [B, rows, P, columns, P, C]
+        return cut.permute(0, 1, 3, 5, 2, 4).flatten(3).flatten(1, 2)
+
+    def forward(self, pixels: Tensor, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        values = tap("patches.pixels", self.values(pixels))
+        projected = tap("patches.projected", self.projection(values))  # [B, N, D]
+        order = tap("patches.order", ids)  # [B, T]
+        rows = torch.cat((self.cls.to(projected.dtype).expand(len(ids), 1, -1), projected), 1)
+        return tap("embed.patch", rows.gather(1, order[..., None].expand(-1, -1, rows.shape[-1])))
+
+    @staticmethod
+    def declare(patches: Patches, at: Scope) -> Value:
+        """Declare the rows [T, D], from the levels of the pixels on."""
+        at = at.with_axis("P", patches.n_patches).with_axis("U", patches.n_values)
+        of, side = at.at("patches", "patches"), patches.patch
+        t, d, n, u = at.index("T"), at.index("D"), at.index("P", "n"), at.index("U", "u")
+        level = Given("pixel", "picture", "pixel", "trace.picture")
+        channel = u // side**2
+        row = n // patches.columns * side + u // side % side
+        column = n % patches.columns * side + u % side
+        mean, std = (_of_channel(*each, channel) for each in (("m", patches.mean), ("s", patches.std)))
+        pixels = of.value(
+            "pixels", (n, u), (level[row, column, channel] / 255 - mean) / std,
+            symbol="v", label="pixels of each patch, normalised", role="token",
+        )  # fmt: skip
+        matrix, bias = of.weight("projection.weight", "W^{E}", "D", "U"), of.weight("projection.bias", "b^{E}", "D")
+        projected = of.value(
+            "projected", (n, d), Sum(u, pixels[n, u] * matrix[d, u]) + bias[d],
+            symbol="e", label="patches, projected", role="residual",
+        )  # fmt: skip
+        given = Given("id", "ids", "order", "torch.tensor(trace.ids)")
+        order = of.value(
+            "order", (t,), given[t], symbol="o", label="which patch stands where, 0 is [CLS]", role="token"
+        )  # fmt: skip
+        return at.at("embed").value(
+            "patch", (t, d), where(order[t].equals(0), of.weight("cls", "c", "D")[d], projected[order[t] - 1, d]),
+            symbol="r", label="[CLS] and the patches", role="residual",
+        )  # fmt: skip
+
+
+def _of_channel(symbol: str, numbers: tuple[float, ...], channel: Expression) -> Expression:
+    """A number for each channel; of a grey picture there is one."""
+    if len(numbers) == 1:
+        return Setting(symbol, numbers[0], "config")
+    return Table(symbol, torch.tensor(numbers), "config", f"torch.tensor({list(numbers)})")[channel]
+
+
+def patch_embedding(config: ModelConfig) -> PatchEmbedding | None:
+    """What a model that reads pictures has in place of a table of tokens."""
+    return PatchEmbedding(config.inputs, config.d_model) if isinstance(config.inputs, Patches) else None
+
+
 def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
-    """Declare a stack's embedding, from the ids to the vectors that enter its first block."""
+    """Declare what enters a stack, from what the run is given to the vectors that enter its first block."""
+    t, d, to = at.index("T"), at.index("D"), at.at("embed")
+    match config.inputs:
+        case Tokens():
+            parts = _declare_tokens(config, at)
+        case Patches():
+            parts = [PatchEmbedding.declare(config.inputs, at.of(""))]
+        case _:
+            assert_never(config.inputs)
+    added = positions.kind(config.position).declare_added(config.position, to.of(f"{side}.position"))
+    if added is not None:
+        parts.append(added)
+    total = plus(*parts)
+    if config.embedding_norm:
+        total = norms.declare(config.norm, to.at("norm", "embed_norm"), total, (t, d))
+    label = "embedding + position" if added is not None else "embedding"
+    return to.value("out", (t, d), total[t, d], symbol="x", label=label, role="residual")
+
+
+def _declare_tokens(config: ModelConfig, at: Scope) -> list[Vector]:
+    """Rows of the table, and of kinds of token."""
     t, d = at.index("T"), at.index("D")
     read = "target_ids" if at.stack == "decoder." else "ids"
     given = Given("id", f"{at.stack}ids", "vocabulary", f"torch.tensor(trace.{read})")
@@ -48,11 +147,4 @@ def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
                 "segment", (t, d), table[kind[t], d], symbol="s", label="segment embedding", role="residual"
             )
         )  # fmt: skip
-    added = positions.kind(config.position).declare_added(config.position, to.of(f"{side}.position"))
-    if added is not None:
-        parts.append(added)
-    total = plus(*parts)
-    if config.embedding_norm:
-        total = norms.declare(config.norm, to.at("norm", "embed_norm"), total, (t, d))
-    label = "embedding + position" if added is not None else "embedding"
-    return to.value("out", (t, d), total[t, d], symbol="x", label=label, role="residual")
+    return parts

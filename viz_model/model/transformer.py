@@ -93,8 +93,8 @@ class Stack(nn.Module):
         return x if self.final_norm is None else self.final_norm(x, tap.at("final.norm"))
 
     def embed(self, rows: Tensor, start: int, segments: Tensor | None, tap: Tap) -> Tensor:
-        """Rows of the table, with kinds of token and positions added: [B, T, D] -> [B, T, D]."""
-        x = tap("embed.token", rows)
+        """What enters, with kinds of token and positions added: [B, T, D] -> [B, T, D]."""
+        x = rows
         if self.segment is not None:
             segments = torch.zeros_like(x[..., 0], dtype=torch.long) if segments is None else segments
             x = x + tap("embed.segment", self.segment(segments))
@@ -135,8 +135,9 @@ class Stack(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Any of them: a decoder (GPT), an encoder (BERT), or an encoder and a decoder (2017, T5).
+    """Any of them: a decoder (GPT), an encoder (BERT, ViT), or an encoder and a decoder (2017, T5).
 
+    What reads a text has the table ``embedding``; what reads a picture has ``patches`` instead.
     Immutable in use: a run leaves nothing behind on the module, so that one loaded model can
     serve every visitor at once. ``dropout`` is of training alone: in ``eval()`` nothing is left out.
     """
@@ -144,7 +145,9 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, dropout: float = 0.0) -> None:
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(config.n_vocab, config.d_model)
+        self.patches = inputs.patch_embedding(config)
+        if self.patches is None:
+            self.embedding = nn.Embedding(config.n_vocab, config.d_model)
         self.encoder = Stack(config, "encoder", dropout) if "encoder" in config.sides else None
         self.decoder = Stack(config, "decoder", dropout) if "decoder" in config.sides else None
         self.head = heads.build(config)
@@ -176,26 +179,47 @@ class Transformer(nn.Module):
         """An empty cache for a decoder."""
         return [BlockCache() for _ in self.stack("decoder").blocks]
 
-    def embed(self, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Token ids [B, T] -> embedding rows [B, T, D]."""
-        return self.embedding(tap("tokens.ids", ids)) * self.embedding_scale
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP, pixels: Tensor | None = None) -> Tensor:
+        """Token ids [B, T] -> embedding rows [B, T, D]; of a picture its patches, in the order of the ids.
+
+        Raises:
+            ValueError: pixels are missing, or of another size, or there is no place for them.
+        """
+        if self.patches is not None:
+            if pixels is None:
+                raise ValueError("pixels: this model reads a picture, and none was given")
+            rows: Tensor = self.patches(pixels, ids, tap)
+            return rows
+        if pixels is not None:
+            raise ValueError("pixels: this model reads tokens, and no picture")
+        return tap("embed.token", self.embedding(tap("tokens.ids", ids)) * self.embedding_scale)
 
     def forward(
         self,
         ids: Tensor,
         target_ids: Tensor | None = None,
         *,
+        pixels: Tensor | None = None,
         segments: Tensor | None = None,
         padding: Tensor | None = None,
         visible: Mapping[Side, Tensor] | None = None,
         tap: Tap = NO_TAP,
         cache: Sequence[BlockCache] | None = None,
     ) -> Tensor:
-        """Run the model: logits [B, T, V], or vectors [B, T, D] where it has no head.
+        """Run the model: logits [B, T, V], those of classes [B, Y], or vectors [B, T, D] where it has no head.
 
         The arguments are those of :meth:`vectors`.
         """
-        x = self.vectors(ids, target_ids, segments=segments, padding=padding, visible=visible, tap=tap, cache=cache)
+        x = self.vectors(
+            ids,
+            target_ids,
+            pixels=pixels,
+            segments=segments,
+            padding=padding,
+            visible=visible,
+            tap=tap,
+            cache=cache,
+        )
         return self.head(x, tap)
 
     def vectors(
@@ -203,6 +227,7 @@ class Transformer(nn.Module):
         ids: Tensor,
         target_ids: Tensor | None = None,
         *,
+        pixels: Tensor | None = None,
         segments: Tensor | None = None,
         padding: Tensor | None = None,
         visible: Mapping[Side, Tensor] | None = None,
@@ -212,8 +237,10 @@ class Transformer(nn.Module):
         """What the head reads: the last vectors [B, T, D], of an encoder–decoder its decoder's.
 
         Args:
-            ids: [B, T] token ids; with a cache, only the positions it does not hold yet.
+            ids: [B, T] token ids; with a cache, only the positions it does not hold yet. Of a picture, which of its
+                patches stands where, and 0 is [CLS].
             target_ids: [B, Tq] what the decoder of an encoder–decoder reads, its start token first.
+            pixels: [B, H, W, C] levels from 0 to 255, of a model that reads a picture.
             segments: [B, T] kinds of token, of an encoder that has them.
             padding: [B, T], True where ``ids`` are padding.
             visible: boolean [T, T] of a stack, in place of its own masks; or [L, T, T], one for each layer.
@@ -230,7 +257,12 @@ class Transformer(nn.Module):
             raise ValueError(f"target_ids: only an encoder–decoder reads a target, this is a {self.config.kind}")
         (side,) = self.config.sides
         vectors: Tensor = self.stack(side)(
-            self.embed(ids, tap), segments=segments, padding=padding, visible=seen.get(side), tap=tap, cache=cache
+            self.embed(ids, tap, pixels),
+            segments=segments,
+            padding=padding,
+            visible=seen.get(side),
+            tap=tap,
+            cache=cache,
         )
         return vectors
 
@@ -282,5 +314,7 @@ def _initialise(module: nn.Module) -> None:
             module.q.weight.data /= math.sqrt(module.q.out_features // module.n_heads)
         case Position():
             module.initialise()
-        case Transformer():
+        case inputs.PatchEmbedding():
+            nn.init.normal_(module.cls, std=len(module.cls) ** -0.5)
+        case Transformer(patches=None):
             module.embedding.weight.data /= module.head.scale

@@ -63,8 +63,9 @@ def tokens(
 
     Raises:
         ValueError: the bytes of the two cannot be laid over each other, as this vocabulary does not keep a text as it
-            was typed, or spells none.
+            was typed, or spells none; or the model reads a picture.
     """
+    _needs_text(trace, "tokens")
     of = subject(trace, "tokens", stack=stack, token=token, lang=lang)
     view = token_facts(of.trace, beside or cl100k_base(), of.token).view
     if view is None:
@@ -75,7 +76,12 @@ def tokens(
 def embedding(
     trace: Trace, *, token: int = -1, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
 ) -> Figure:
-    """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked."""
+    """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked.
+
+    Raises:
+        ValueError: the model reads a picture.
+    """
+    _needs_text(trace, "embedding")
     of = subject(trace, "embedding", stack=stack, token=token, lang=lang)
     return Figure("embedding", of, embeddings.rows(of), theme)
 
@@ -415,6 +421,12 @@ def show(trace: Trace, *, lang: str = "en", theme: Theme = "light") -> Figure:
     return overview(trace, lang=lang, theme=themed(theme))
 
 
+def _needs_text(trace: Trace, name: str) -> None:
+    if isinstance(trace, Trace) and trace.picture is not None:
+        raise ValueError(f"{name}: this model reads a picture, and no tokens of a vocabulary")
+
+
 def _needs_logits(trace: Trace, name: str) -> None:
+    _needs_text(trace, name)
     if not sums.predicts(trace):
         raise ValueError(f"{name}: the {trace.stack.side} of this model ends in vectors and predicts no token")

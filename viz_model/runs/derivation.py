@@ -186,6 +186,8 @@ def _mask_of_its_own(trace: Trace, site: Site) -> bool:
 
 
 def _token(trace: Trace, given: str, id: int) -> Mapping[str, str | int | float | bool]:
+    if trace.picture is not None:
+        return {"text": trace.tokenizer.token(id).label}
     token = trace.tokenizer.token(id)
     return {
         "bytes": token.bytes.hex(" ").upper(),

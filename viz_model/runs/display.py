@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from viz_model.config import ModelConfig
+from viz_model.config import ModelConfig, Patches
 from viz_model.model import sites
 from viz_model.tokenizers import chips
 
@@ -34,12 +34,17 @@ class Value(NamedTuple):
 
 
 def model_line(lm: LanguageModel) -> str:
-    n_weights = sum(weight.numel() for weight in lm.model.parameters())
-    return f"LanguageModel({lm.name!r}: {_sizes(lm.config)}, {n_weights:,} weights, vocabulary {lm.config.n_vocab:,})"
+    n_weights, given = sum(weight.numel() for weight in lm.model.parameters()), lm.config.inputs
+    reads = f"vocabulary {lm.config.n_vocab:,}"
+    if isinstance(given, Patches):
+        reads = f"pictures of {given.height} × {given.width} in {given.n_patches} patches"
+    return f"LanguageModel({lm.name!r}: {_sizes(lm.config)}, {n_weights:,} weights, {reads})"
 
 
 def trace_line(trace: Trace) -> str:
     told = [_quoted(trace.text) if trace.text is not None else "ids", f"{len(trace.ids)} tokens"]
+    if trace.picture is not None:
+        told = ["picture", f"[CLS] and {len(trace.ids) - 1} patches"]
     if trace.target_ids is not None:
         told += [f"target {_quoted(trace.target or '')}", f"{len(trace.target_ids)} tokens"]
     if trace.edits:

@@ -1,4 +1,4 @@
-"""A model together with its tokenizer: text in, Trace or text out."""
+"""A model together with its tokenizer: text or picture in, Trace or text out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from torch import Tensor
 
+from viz_model import images
 from viz_model.config import ModelConfig, Side
 from viz_model.model.transformer import Transformer
 from viz_model.runs import display, generation
@@ -15,6 +17,7 @@ from viz_model.runs.edits import Edit, PatchResidual
 from viz_model.runs.edits.base import check_number
 from viz_model.runs.record import Keep, record
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 
@@ -48,7 +51,7 @@ class LanguageModel:
 
     def trace(
         self,
-        text: str | None = None,
+        text: str | images.Levels | None = None,
         target: str | None = None,
         *,
         ids: Sequence[int] | None = None,
@@ -61,13 +64,15 @@ class LanguageModel:
         keep: Keep | None = None,
         between: Callable[[], None] | None = None,
     ) -> Trace:
-        """Run the model over a text, or over token ids, so that every value can be read.
+        """Run the model over a text, over token ids, or over a picture, so that every value can be read.
 
         What exceeds the context is left out at the end; ``n_dropped`` of the result counts it. The
         control tokens that end a text (BERT's [SEP]) stay.
 
         Args:
-            text: what the model reads, with the control tokens that its tokenizer puts around it.
+            text: what the model reads, with the control tokens that its tokenizer puts around it. Of a model
+                of pictures: levels, uint8 [H, W] or [H, W, 3], brought to its size and its colours; or a picture
+                that :func:`viz_model.images.encode` wrote as text.
             target: of an encoder–decoder, what the decoder has said so far. It reads its start
                 token and then this; without a target, the start token alone.
             ids: token ids in place of a text, read as they are.
@@ -76,7 +81,7 @@ class LanguageModel:
             mask: boolean [T, T], True where a query may look, in place of the masks of all layers
                 (:mod:`viz_model.model.masks`), or [L, T, T], one for each; of an encoder–decoder a mapping by side.
             edits: interventions, in order (:mod:`viz_model.runs.edits`); they find the masks given here.
-            max_tokens: read at most so many, where that is less than the context.
+            max_tokens: read at most so many, where that is less than the context. A picture is read whole.
             target_language: of a model that translates into several, which ("fr", "zh"); by default
                 the first.
             keep: "everything" that is recorded, or the residual "stream" alone, from which the rest is
@@ -86,13 +91,23 @@ class LanguageModel:
 
         Raises:
             ValueError: neither or both of text and ids were given, there is nothing to run, an id
-                is unknown, a mask does not fit, or an edit names a place that does not exist.
-            TextError: the text is not Unicode text.
+                is unknown, a mask does not fit, an edit names a place that does not exist, or what was given is
+                no picture for a model of pictures, or one for another.
+            TextError: the text is not Unicode text, or of a model of pictures, no picture.
         """
         if (text is None) == (ids is None):
             raise ValueError("give either a text or ids=[…]")
+        picture = None
+        if isinstance(self.tokenizer, PatchTokenizer):
+            if text is None:
+                raise ValueError("ids: this model reads pictures; give one as its levels or as text")
+            picture, text = self._picture(self.tokenizer, text)
+        elif isinstance(text, np.ndarray):
+            raise ValueError("text: this model reads tokens, and no pictures")
         most = min(self.config.n_context, max_tokens or self.config.n_context)
-        if text is not None:
+        if picture is not None:
+            ids = run = list(range(self.config.n_ids))
+        elif text is not None:
             ids = self.tokenizer.encode(text) if text else []
             if not ids:
                 raise ValueError("the text is empty: there is nothing to run")
@@ -108,6 +123,7 @@ class LanguageModel:
             self.tokenizer,
             run,
             decoded,
+            picture=picture,
             segments=segments,
             visible=mask if mask is None or isinstance(mask, Mapping) else {self.config.sides[-1]: mask},
             edits=edits,
@@ -179,6 +195,16 @@ class LanguageModel:
         if reads is None:
             return generation.Decoder(self.model, ids, edits=edits, controls=controls)
         return generation.Decoder(self.model, reads, source_ids=ids, edits=edits, controls=controls)
+
+    def _picture(self, tokenizer: PatchTokenizer, given: str | images.Levels) -> tuple[images.Levels, str | None]:
+        """The picture [H, W, C] as the model reads it, and the text that gives the same, where it is small enough."""
+        levels = tokenizer.picture(given) if isinstance(given, str) else images.check(given)
+        asked = tokenizer.patches
+        picture = images.fit(levels, asked.height, asked.width, asked.channels, asked.resample)
+        if isinstance(given, str):
+            return picture, given
+        is_small = max(asked.height, asked.width) <= images.MAX_SIDE
+        return picture, images.encode(picture[..., 0] if asked.channels == 1 else picture) if is_small else None
 
     def _vectors(
         self,

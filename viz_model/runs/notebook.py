@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from viz_model.images import MAX_SIDE
 from viz_model.model import sites
 from viz_model.model.sites import Site
 from viz_model.runs import edits
@@ -46,10 +47,13 @@ def preamble(trace: Trace, model: str) -> tuple[str, ...]:
         model: what :func:`viz_model.load` is to be given.
 
     Raises:
-        ValueError: the run has edits or masks of its own, which the lines do not speak of.
+        ValueError: the run has edits or masks of its own, which the lines do not speak of; or its picture is too
+            large to be written into a line.
     """
     if trace.edits or trace.visible:
         raise ValueError("edits: code is written for runs as the model makes them, this one was changed")
+    if trace.picture is not None and trace.text is None:
+        raise ValueError(f"picture: of more than {MAX_SIDE} pixels a side, and so in no line of code")
     return (
         "import torch",
         "import viz_model as vm",

@@ -28,8 +28,13 @@ class RunReader:
 
     def given(self, name: str, index: tuple[Where, ...]) -> Tensor:
         trace = self._trace
+        if name == "picture":
+            assert trace.picture is not None
+            return trace.picture[index]
         if name == "segments":
             return torch.tensor(trace.segments or [0] * len(trace.ids))[index]
+        if trace.picture is not None:
+            return trace.values["patches.order"][index]
         return trace.values[f"{name.removesuffix('ids')}tokens.ids"][index]
 
     def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:

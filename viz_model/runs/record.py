@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_model.config import ModelConfig, Side
+from viz_model.images import Levels
 from viz_model.model import masks, sites
 from viz_model.model.transformer import Transformer
 from viz_model.runs import edits as interventions
@@ -33,6 +34,7 @@ def record(
     ids: Sequence[int],
     target_ids: Sequence[int] | None = None,
     *,
+    picture: Levels | None = None,
     segments: Sequence[int] | None = None,
     visible: Mapping[Side, Tensor] | None = None,
     edits: Sequence[Edit] = (),
@@ -48,6 +50,7 @@ def record(
     """Run ``model`` once over ``ids`` so that every value can be read.
 
     Args:
+        picture: [H, W, C], of a model that reads one; the ids then say which patch stands where.
         vectors: those of other runs, which patches among the edits put in.
         name: what the model is called.
         keep: "everything" that is recorded; or the residual "stream", from which the rest is
@@ -84,9 +87,11 @@ def record(
     else:
         tap = recorder(run.config, run.changes, between=between)
     source, target_read = run.ids[config.sides[0]], run.ids["decoder"] if target_ids is not None else None
+    pixels = None if picture is None else torch.from_numpy(picture.copy())
     leaving = built.vectors(
         torch.tensor([source]),
         None if target_read is None else torch.tensor([target_read]),
+        pixels=None if pixels is None else pixels[None],
         segments=None if segments is None else torch.tensor([segments]),
         visible=run.masks,
         tap=tap,
@@ -103,6 +108,7 @@ def record(
         target_ids=target_read,
         target=target,
         n_target_dropped=n_target_dropped,
+        picture=pixels,
         segments=None if segments is None else tuple(segments),
         visible=run.masks,
         edits=tuple(edits),
@@ -126,8 +132,8 @@ def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
 def _check_ids(ids: Sequence[int], config: ModelConfig) -> int:
     if not 1 <= len(ids) <= config.n_context:
         raise ValueError(f"expected 1 to {config.n_context} tokens, got {len(ids)}")
-    if wrong := [id for id in ids if not 0 <= id < config.n_vocab]:
-        raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_vocab}")
+    if wrong := [id for id in ids if not 0 <= id < config.n_ids]:
+        raise ValueError(f"token id {wrong[0]}: the vocabulary has {config.n_ids}")
     return len(ids)
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from viz_model.config import ModelConfig, NormAt, Side
+from viz_model.config import ClassHead, ModelConfig, NormAt, Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
 from viz_model.model.positions import asks
@@ -26,16 +26,26 @@ from viz_model.runs import display, recompute
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
+from viz_model.tokenizers.patches import CLS, PatchTokenizer
 from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
 from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
 
 
 class Place(NamedTuple):
-    """What stands at a position: a label, and a number that a palette turns into its colour."""
+    """What stands at a position.
+
+    Attributes:
+        label: what it is called.
+        colour: a number that a palette turns into its colour.
+        kind: a token of a text, a patch of a picture, or [CLS], which gathers what is said of the whole picture.
+        at: row and column of a patch, from 0.
+    """
 
     label: str
     colour: int
+    kind: Literal["token", "patch", "cls"] = "token"
+    at: tuple[int, int] | None = None
 
 
 _OUTPUT = ("logits", "probs")
@@ -59,6 +69,8 @@ class Trace:
         text: what was run, or None where ids were given; ``target`` likewise.
         target_ids: what the decoder of an encoder–decoder read, its start token first.
         n_dropped: tokens at the end of the text that did not fit the model's context.
+        picture: the levels [H, W, C] that were read, uint8, of a model that reads a picture. ``ids`` are then
+            the patches at the positions: 0 is [CLS], n is patch n, row by row.
         segments: the kind of each token, where kinds were given.
         visible: masks that stood in for the model's own, by side: [T, T], or [L, T, T], one for each layer.
         edits: the interventions, as they were given.
@@ -78,6 +90,7 @@ class Trace:
     target_ids: tuple[int, ...] | None = None
     target: str | None = None
     n_target_dropped: int = 0
+    picture: Tensor | None = None
     segments: tuple[int, ...] | None = None
     visible: Mapping[Side, Tensor] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
@@ -140,13 +153,49 @@ class Trace:
 
     @property
     def tokens(self) -> Tokens:
-        """The token at each position: of the source, in a run that has a target too."""
+        """The token at each position: of the source, in a run that has a target too; of a picture, its patches."""
         return self.tokenizer.tokens(self.own_ids)
 
     @property
     def positions(self) -> tuple[Place, ...]:
-        """What stands at each position of this view: today the tokens of a text."""
-        return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
+        """What stands at each position of this view: tokens of a text, or [CLS] and the patches of a picture."""
+        if not isinstance(self.tokenizer, PatchTokenizer):
+            return tuple(Place(token.label, n) for n, token in enumerate(self.tokens))
+        found = []
+        for n, place in enumerate(map(self.tokenizer.place, self.ids)):
+            if place is None:
+                found.append(Place(CLS, n, "cls"))
+            else:
+                found.append(Place(f"row {place[0] + 1}, column {place[1] + 1}", n, "patch", place))
+        return tuple(found)
+
+    @property
+    def patches(self) -> Tensor:
+        """The patches at the positions behind [CLS], as levels: uint8 [T − 1, P, P, C].
+
+        Raises:
+            ValueError: the model reads no picture.
+        """
+        if self.picture is None or self.model.patches is None:
+            raise ValueError("patches: this model reads tokens, and no picture")
+        side = self.model.patches.patches.patch
+        cut = self.picture.unflatten(1, (-1, side)).unflatten(0, (-1, side))  # [rows, P, columns, P, C]
+        order = torch.tensor([id - 1 for id in self.ids if id])
+        return cut.transpose(1, 2).flatten(0, 1)[order]
+
+    def classes(self, k: int = 10) -> list[tuple[str, float]]:
+        """The k most probable classes of a picture, with their probabilities.
+
+        Raises:
+            ValueError: k is not positive, or the model has no classes.
+        """
+        head = self.config.head
+        if not isinstance(head, ClassHead):
+            raise ValueError("classes: this model has none")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        top = self["class.probs"].topk(min(k, len(head.labels)))
+        return [(head.labels[n], p) for n, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     @property
     def target_tokens(self) -> Tokens:
@@ -243,7 +292,7 @@ class Trace:
         if head is not None and not axis:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         # Of cross-attention, keys and values are the source's: only the value knows how many.
-        count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._length(full)
+        count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._count(full)
         if not -count <= position < count:
             raise IndexError(f"position {position}: there are {count}")
         position %= count
@@ -271,7 +320,7 @@ class Trace:
         if full in self.values:
             yield from self.values[full].split(rows)
             return
-        count = self._length(full)
+        count = self._count(full)
         for start in range(0, count, rows):
             yield self._derive(full, None, slice(start, min(start + rows, count)))
 
@@ -285,6 +334,12 @@ class Trace:
         side = sites.split_side(full)[0] or self.config.sides[-1]
         return len(self.target_ids or ()) if side == "decoder" and len(self.config.sides) > 1 else len(self.ids)
 
+    def _count(self, full: str) -> int:
+        """How many rows a site has: its positions, or what else its first axis without heads counts."""
+        own = sites.find(full, self.config).index
+        first = own[own[0].axis in ("H", "G")]
+        return self._length(full) if first.size is None else first.size
+
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
         """The k most probable tokens after ``position``, with their probabilities.
 
@@ -295,6 +350,8 @@ class Trace:
         Raises:
             IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
+        if isinstance(self.config.head, ClassHead):
+            raise ValueError("next_tokens: this model predicts no tokens but the class of a picture: ask classes()")
         if not self.config.has_logits:
             raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
         if k < 1:
@@ -358,6 +415,11 @@ class Trace:
         if full == "logits":
             leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
             return self.model.head(leaving[None, rows])[0].detach()
+        if full == "class.logits":
+            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
+            return self.model.head(leaving[None])[0, rows].detach()
+        if full == "class.probs":
+            return self._derive("class.logits").softmax(-1)[rows]
         if full == "raw_logits":
             leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
             return self.model.head.uncapped(leaving[None, rows])[0].detach()

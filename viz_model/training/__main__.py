@@ -20,7 +20,9 @@ from torch import distributed
 from tqdm import tqdm
 
 from viz_model.checkpoints.registry import load_folder
-from viz_model.training import batches, log, loop, publish, recipe, vocabulary
+from viz_model.training import data as data_of
+from viz_model.training import log, loop, publish, recipe, vocabulary
+from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, RecipeError
 from viz_model.training.sources import CorpusError, training_texts
@@ -51,7 +53,7 @@ def main() -> None:
             vocabulary.learn(training_texts(args.data, seed=0), 8192, publish.MODELS / "story-8k.tiktoken")
             return
         chosen = recipe.load(args.name)
-        data = batches.prepare(chosen, args.data, args.runs)
+        data = data_of.prepare(chosen, args.data, args.runs)
         if args.measure or args.measure_sources:
             figures = publish.held_out if args.measure else publish.by_source
             print(json.dumps(figures(load_folder(publish.MODELS / args.name), data), indent=2))
@@ -66,7 +68,7 @@ def main() -> None:
         parser.exit(2, f"{error}\n")
 
 
-def run(chosen: Recipe, data: batches.Batches, folder: Path, device: torch.device) -> None:
+def run(chosen: Recipe, data: Batches, folder: Path, device: torch.device) -> None:
     """Train to the end of the recipe, with a progress bar and a line of log a step."""
     folder.mkdir(parents=True, exist_ok=True)
     reports = loop.train(chosen, data, folder, device=device)

@@ -1,4 +1,4 @@
-"""What a step reads and what it is asked: one form of batch for all three objectives.
+"""What a step reads and what it is asked: one form of batch for all objectives.
 
 Every batch is a function of (seed, step) alone. A resumed run therefore sees what an uninterrupted
 one would have seen, and each process of a distributed run knows the batch it takes its part of.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_model.config import Experts
-from viz_model.tokenizers.tokenizer import ByteLevel, story_tokenizer
+from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer, story_tokenizer
 from viz_model.training.corpus import Corpus, Documents, Ids, PairCorpus
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
 from viz_model.training.sources import KINDS, CorpusError, Pair
@@ -37,13 +37,16 @@ class Batch(NamedTuple):
     ids: [B, T] what the model reads (an encoder–decoder's encoder).
     target_ids: [B, Tq] what the decoder of an encoder–decoder reads.
     padding: [B, T] True where ``ids`` are padding.
-    answers: [B, T or Tq] the token to predict at each position, :data:`IGNORED` where none is.
+    answers: [B, T or Tq] the token to predict at each position, :data:`IGNORED` where none is; or [B] the class of
+        each picture.
+    pixels: [B, H, W, C] levels from 0 to 255, of pictures; ``ids`` are then their patches.
     """
 
     ids: Tensor
     answers: Tensor
     target_ids: Tensor | None = None
     padding: Tensor | None = None
+    pixels: Tensor | None = None
 
     @property
     def n_asked(self) -> int:
@@ -66,7 +69,7 @@ class Batches(ABC):
         languages: that held-out text is there in.
     """
 
-    tokenizer: ByteLevel
+    tokenizer: Tokenizer
     languages: tuple[str, ...]
 
     @abstractmethod
@@ -99,6 +102,8 @@ class Windows(Batches):
     Raises:
         CorpusError: a language has too few tokens for one step, or no held-out text.
     """
+
+    tokenizer: ByteLevel
 
     def __init__(self, corpus: Corpus, objective: NextToken, window: int, seed: int) -> None:
         self.tokenizer, self.languages = corpus.tokenizer, tuple(objective.rows)
@@ -168,6 +173,8 @@ class Masked(Batches):
         CorpusError: there is no text.
     """
 
+    tokenizer: ByteLevel
+
     def __init__(self, corpus: Corpus, objective: MaskedToken, longest: int, seed: int) -> None:
         self.tokenizer, self.languages = corpus.tokenizer, tuple(corpus.languages)
         if self.tokenizer.mask_id is None or self.tokenizer.end_of_text is None:
@@ -220,6 +227,8 @@ class Translations(Batches):
     Raises:
         CorpusError: a language has no pair that fits.
     """
+
+    tokenizer: ByteLevel
 
     def __init__(self, corpus: PairCorpus, objective: Translation, longest: int, seed: int) -> None:
         self.tokenizer, self.languages = corpus.tokenizer, tuple(objective.repeats)

@@ -61,12 +61,12 @@ def write(
             **told,
             "name": recipe.name,
             "what": fill(told["what"], {"n": f"{n_parameters:,}"}),
-            "sizes": _sizes(config),
+            "sizes": sizes_of(config),
             "n_vocab": f"{config.n_vocab:,}",
             "stored": TEXTS[recipe.stored],
             "columns": " | ".join(HEADS[name] for name in columns),
             "rule": "---|" * len(columns),
-            "figures": _rows(rows),
+            "figures": table_rows(rows),
             "by_source": _by_source(by_source),
             "again": TEXTS["again"] if by_source else "",
             "routed": "" if routed is None else _routed(routed),
@@ -75,7 +75,7 @@ def write(
             "rounds": _rounds(recipe),
             "settings": json.dumps(settings),
             "study": _study(),
-            "data": _rows(
+            "data": table_rows(
                 (each.title, each.language, each.licence) for each in (PAIRS if kind is Translation else SOURCES)
             ),
             "every": HELD_OUT_EVERY,
@@ -83,12 +83,12 @@ def write(
     )
 
 
-def _rows(cells: Iterable[Sequence[str]]) -> str:
+def table_rows(cells: Iterable[Sequence[str]]) -> str:
     """Rows of a table."""
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
-def _sizes(config: ModelConfig) -> str:
+def sizes_of(config: ModelConfig) -> str:
     layers = {"decoder": f"{config.n_layers}", "encoder": f"{config.n_layers}"}.get(
         config.kind, f"{config.n_encoder_layers} in the encoder, {config.n_layers} in the decoder"
     )
@@ -111,7 +111,7 @@ def _sizes(config: ModelConfig) -> str:
     if any(isinstance(each, Experts) for each in (config.ffn, *config.ffns)):
         held = counts.weights(site for _, site in sites.rows(config)).values()
         rows["used for one token"] = f"{sum(counts.used(*each) for each in held):,} of the parameters"
-    return _rows(rows.items())
+    return table_rows(rows.items())
 
 
 def _feed_forward(config: ModelConfig, ffn: FeedForward) -> str:
@@ -126,7 +126,7 @@ def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:
         return ""
     titles = {source.file: source.title for source in SOURCES}
     rows = ((titles[file], f"{found['held_out']:.3f}", f"{found['seen']:.3f}") for file, found in by_source.items())
-    return fill(TEXTS["by_source"], {"seen": SEEN, "rows": _rows(rows)})
+    return fill(TEXTS["by_source"], {"seen": SEEN, "rows": table_rows(rows)})
 
 
 def _routed(found: Mapping[str, Any]) -> str:
@@ -179,19 +179,22 @@ def _study() -> str:
         )
         for row in study["rows"]
     )
-    return fill(TEXTS["study"], {"operations": f"{study['operations']:.1e}", "rows": _rows(rows)})
+    return fill(TEXTS["study"], {"operations": f"{study['operations']:.1e}", "rows": table_rows(rows)})
 
 
 def curves(reports: Sequence[Mapping[str, Any]]) -> str:
-    """Loss, held-out bits per byte and gradient norm by step, as an SVG that needs nothing else."""
+    """Loss, held-out figures and gradient norm by step, as an SVG that needs nothing else."""
     last = reports[-1]["step"] or 1
+    measured: Mapping[str, Mapping[str, float]] = next((r["held_out"] for r in reports if r["held_out"]), {})
+    is_of_pictures = any("nats" in figures for figures in measured.values())
+    name, one = ("nats", "picture") if is_of_pictures else ("bits_per_byte", "token")
     panels: list[tuple[str, dict[str, list[tuple[int, float]]]]] = [
-        ("loss, nats a token", {"loss": [(r["step"], r["loss"]) for r in reports]}),
+        (f"loss, nats a {one}", {"loss": [(r["step"], r["loss"]) for r in reports]}),
         (
-            "held-out bits per byte",
+            "held-out nats a picture" if is_of_pictures else "held-out bits per byte",
             {
-                language: [(r["step"], r["held_out"][language]["bits_per_byte"]) for r in reports if r["held_out"]]
-                for language in next((r["held_out"] for r in reports if r["held_out"]), {})
+                language: [(r["step"], r["held_out"][language][name]) for r in reports if r["held_out"]]
+                for language in measured
             },
         ),
         ("gradient norm", {"norm": [(r["step"], r["gradient_norm"]) for r in reports]}),

@@ -316,7 +316,9 @@ class Experiment:
 
     @property
     def tokenizer(self) -> ByteLevel:
-        return self.plan.data.tokenizer
+        tokenizer = self.plan.data.tokenizer
+        assert isinstance(tokenizer, ByteLevel)  # it trains on text
+        return tokenizer
 
     def steps(self) -> Generator[StepReport, None, None]:
         """Train; yield every finished step. Closing the generator stops.

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from viz_model.model.heads import ClassHead
 from viz_model.model.transformer import Transformer
 from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.training.batches import IGNORED, Batch, Batches
@@ -21,7 +22,7 @@ CHUNK = 256
 
 
 class Objective(nn.Module):
-    """A model with the question asked of it. [B, T] ids and answers -> the summed cross-entropy in nats.
+    """A model with the question asked of it: a batch -> the summed cross-entropy in nats.
 
     Args:
         label_smoothing: share of the target that is spread evenly over the vocabulary (Szegedy et
@@ -38,9 +39,9 @@ class Objective(nn.Module):
         kind = read.device.type
         if read.dtype == torch.float32 and torch.is_autocast_enabled(kind):  # the final norm left it so
             read = read.to(torch.get_autocast_dtype(kind))
-        unembedding = self.model.unembedding
+        output = output_of(self.model)
         loss: Tensor = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            read, unembedding.weight, unembedding.bias, answers, self.label_smoothing
+            read, output.weight, output.bias, answers, self.label_smoothing
         )
         return loss
 
@@ -83,9 +84,16 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return d_x, d_weight, d_bias[0] if d_bias else None, None, None
 
 
+def output_of(model: Transformer) -> nn.Linear:
+    """What makes the logits: of tokens, or of the classes of a picture."""
+    return model.head.classes if isinstance(model.head, ClassHead) else model.unembedding
+
+
 def asked(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
-    """What the unembedding reads where something is asked [N, D], and the answers [N]."""
-    vectors = model.vectors(batch.ids, batch.target_ids, padding=batch.padding)
+    """What the logits are made of where something is asked [N, D], and the answers [N]."""
+    vectors = model.vectors(batch.ids, batch.target_ids, padding=batch.padding, pixels=batch.pixels)
+    if isinstance(model.head, ClassHead):
+        return vectors[:, 0], batch.answers
     where = batch.answers != IGNORED
     return model.head.before(vectors[where]), batch.answers[where]
 
@@ -98,6 +106,8 @@ class HeldOut:
     n_asked: int = 0
     n_right: int = 0
     n_bytes: int = 0
+    is_text: bool = True
+    """Or pictures, whose answers are classes."""
 
     @property
     def nats_per_token(self) -> float:
@@ -117,6 +127,12 @@ class HeldOut:
         """Share of the asked tokens that were the model's first choice."""
         return self.n_right / max(1, self.n_asked)
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """By name: bits per byte of text, of pictures, which have none, nats each; and the accuracy."""
+        loss = {"bits_per_byte": self.bits_per_byte} if self.is_text else {"nats": self.nats_per_token}
+        return {**loss, "accuracy": self.accuracy}
+
 
 @torch.no_grad()
 def measure(model: Transformer, batches: Iterable[Batch], tokenizer: Tokenizer) -> HeldOut:
@@ -124,15 +140,16 @@ def measure(model: Transformer, batches: Iterable[Batch], tokenizer: Tokenizer) 
     was_training = model.training
     model.eval()
     n_bytes = _bytes_of(tokenizer)
-    found = HeldOut()
+    found = HeldOut(is_text=not isinstance(model.head, ClassHead))
     for batch in batches:
         read, answers = asked(model, batch.to(next(model.parameters()).device))
         for part, right in zip(read.split(4096), answers.split(4096), strict=True):
-            logits = model.unembedding(part)
+            logits = output_of(model)(part)
             found.nats += F.cross_entropy(logits, right, reduction="sum").item()
             found.n_right += int((logits.argmax(-1) == right).sum())
         found.n_asked += len(answers)
-        found.n_bytes += int(n_bytes[answers.cpu()].sum())
+        if found.is_text:
+            found.n_bytes += int(n_bytes[answers.cpu()].sum())
     model.train(was_training)
     return found
 
@@ -144,7 +161,7 @@ def figures(model: Transformer, data: Batches, most: int | None = None) -> dict[
         batches = data.held_out(language)
         some = batches if most is None else (batch for _, batch in zip(range(most), batches, strict=False))
         held_out = measure(model, some, data.tokenizer)
-        found[language] = {"bits_per_byte": held_out.bits_per_byte, "accuracy": held_out.accuracy}
+        found[language] = held_out.figures
     return found
 
 

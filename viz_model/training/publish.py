@@ -16,11 +16,13 @@ from viz_model.checkpoints.registry import load, load_folder
 from viz_model.checkpoints.weights import stored_tensors
 from viz_model.runs import generation
 from viz_model.runs.language_model import LanguageModel
-from viz_model.training import card, log, loop, objective, routing
+from viz_model.tokenizers.patches import PatchTokenizer
+from viz_model.training import card, log, loop, objective, picture_card, routing
 from viz_model.training.batches import Batches, Translations
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.corpus import Corpus
 from viz_model.training.loop import trained_model
+from viz_model.training.pictures import Pictures
 from viz_model.training.recipe import Recipe, twin
 from viz_model.training.samples import OWN_TEXT
 
@@ -37,7 +39,8 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     target = target or MODELS / recipe.name
     target.mkdir(parents=True, exist_ok=True)
     tensors = stored_tensors(trained_model(recipe, run))
-    description = {"tokenizer": "story-8k", "twin": twin(recipe), "config": recipe.config.to_dict()}
+    vocabulary = {} if isinstance(data, Pictures) else {"tokenizer": "story-8k"}
+    description = {**vocabulary, "twin": twin(recipe), "config": recipe.config.to_dict()}
     if recipe.frozen:
         begun = stored_tensors(load(recipe.begin_from).model)
         tensors = {key: own for key, own in tensors.items() if key not in begun or not torch.equal(own, begun[key])}
@@ -48,6 +51,8 @@ def publish(recipe: Recipe, data: Batches, run: Path, target: Path | None = None
     reports = log.read(run / "log.jsonl")
     thinned = log.thin(reports)
     (target / "log.jsonl").write_text("".join(json.dumps(report) + "\n" for report in thinned), encoding="utf-8")
+    if isinstance(data, Pictures):
+        picture_card.write_examples(data, target)
     describe(recipe, data, target, kinds)
 
 
@@ -65,23 +70,20 @@ def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None =
         kinds: texts of :data:`viz_model.training.sources.KINDS`, on which routers are measured where there are any.
     """
     lm, reports = load_folder(target), log.read(target / "log.jsonl")
-    if kinds is not None and routing.has_experts(lm):
-        _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
-    figures, sources = held_out(lm, data), by_source(lm, data)
-    _write(target / "figures.json", {"held_out": figures, "by_source": sources, "own_text": own_text(lm)})
+    ran = {"n_steps": reports[-1]["step"] + 1, "n_parameters": sum(map(torch.numel, lm.model.parameters()))}
+    if isinstance(data, Pictures):
+        found = picture_card.figures(lm, data)
+        written = picture_card.write(recipe, found, **ran)
+    else:
+        if kinds is not None and routing.has_experts(lm):
+            _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
+        found = {"held_out": held_out(lm, data), "by_source": by_source(lm, data), "own_text": own_text(lm)}
+        told = target / routing.FILE
+        routed = json.loads(told.read_text(encoding="utf-8")) if told.exists() else None
+        written = card.write(recipe, found["held_out"], found["by_source"], samples(lm), **ran, routed=routed)
+    _write(target / "figures.json", found)
     (target / "curves.svg").write_text(card.curves(reports), encoding="utf-8")
-    (target / "README.md").write_text(
-        card.write(
-            recipe,
-            figures,
-            sources,
-            samples(lm),
-            n_steps=reports[-1]["step"] + 1,
-            n_parameters=sum(map(torch.numel, lm.model.parameters())),
-            routed=json.loads(told.read_text(encoding="utf-8")) if (told := target / routing.FILE).exists() else None,
-        ),
-        encoding="utf-8",
-    )
+    (target / "README.md").write_text(written, encoding="utf-8")
 
 
 def resume_published(recipe: Recipe, run: Path, source: Path | None = None) -> None:
@@ -108,8 +110,11 @@ def held_out(lm: LanguageModel, data: Batches) -> dict[str, dict[str, float]]:
     """The figures of a model on all held-out text of its data, by language.
 
     Bits per byte and accuracy of the tokens asked for; of translators also BLEU, against the first
-    translation of each sentence and against all of them.
+    translation of each sentence and against all of them. Of pictures, nats and accuracy of what was kept out
+    and of the test.
     """
+    if isinstance(data, Pictures):
+        return picture_card.held_out(lm, data)
     figures = objective.figures(lm.model, data)
     if isinstance(data, Translations):
         for language in data.languages:
@@ -162,8 +167,10 @@ def own_text(lm: LanguageModel) -> dict[str, float]:
     """Nats a token on :data:`OWN_TEXT`, by language: the quick check of shipped weights.
 
     A decoder predicts each next token, a translator each token of a translation, and the masked
-    model every token in turn, hidden alone.
+    model every token in turn, hidden alone; a model of pictures tells the classes of its examples.
     """
+    if isinstance(lm.tokenizer, PatchTokenizer):
+        return picture_card.of_examples(lm)
     kind, tokenizer = lm.config.kind, lm.tokenizer
     end, mask = tokenizer.end_of_text or 0, tokenizer.mask_id or 0
     found = {}

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from viz_model.config import ConfigError, ModelConfig, NoHead
+from viz_model.config import ClassHead, ConfigError, ModelConfig, NoHead
 
 RECIPES = Path(__file__).parent / "recipes"
 INDEX = Path(__file__).parents[1] / "models" / "index.json"
@@ -56,9 +56,25 @@ class Translation:
     repeats: Mapping[str, int]
 
 
-Objective = NextToken | MaskedToken | Translation
-OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation]] = {
-    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation)
+@dataclass(frozen=True, kw_only=True)
+class Classes:
+    """Tell the class of a picture. A step reads ``pictures`` of the ``source``, each of them warped.
+
+    A picture is turned by up to ``turn`` degrees either way, made larger or smaller by a share of up to ``scale``,
+    slanted by up to ``slant`` pixels for each pixel of height, and shifted by up to ``shift`` pixels.
+    """
+
+    source: str
+    pictures: int
+    turn: float = 0.0
+    scale: float = 0.0
+    slant: float = 0.0
+    shift: float = 0.0
+
+
+Objective = NextToken | MaskedToken | Translation | Classes
+OBJECTIVES: dict[str, type[NextToken] | type[MaskedToken] | type[Translation] | type[Classes]] = {
+    kind.__name__: kind for kind in (NextToken, MaskedToken, Translation, Classes)
 }
 
 
@@ -192,12 +208,21 @@ class Recipe:
             case MaskedToken(rate=rate):
                 if not isinstance(rate, float) or not 0 < rate < 1:
                     raise RecipeError(f"objective: rate: expected a number between 0 and 1, got {rate!r}")
+            case Classes(source=source, pictures=pictures):
+                if not isinstance(source, str) or not _is_whole(pictures) or pictures < 1:
+                    raise RecipeError(f"objective: pictures: expected a whole number above 0, got {pictures!r}")
+                for name, most in (("turn", 180.0), ("scale", 0.9), ("slant", 2.0), ("shift", 1e4)):
+                    _check_between(f"objective: {name}", getattr(self.objective, name), 0.0, most)
         tokens = getattr(self.objective, "tokens", 1)
         if not _is_whole(tokens) or tokens < 1:
             raise RecipeError(f"objective: tokens: expected a whole number above 0, got {tokens!r}")
-        needed = {NextToken: "decoder", MaskedToken: "encoder", Translation: "encoder_decoder"}[type(self.objective)]
-        if self.config.kind != needed:
+        kinds = {NextToken: "decoder", MaskedToken: "encoder", Translation: "encoder_decoder", Classes: "encoder"}
+        if self.config.kind != (needed := kinds[type(self.objective)]):
             raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
+        if isinstance(self.objective, Classes) != isinstance(self.config.head, ClassHead):
+            raise RecipeError(
+                f"objective: {type(self.objective).__name__} does not train a {type(self.config.head).__name__}"
+            )
         if isinstance(self.config.head, NoHead):
             raise RecipeError("objective: a model without a head predicts no tokens")
         if getattr(self.config.head, "cap", None) is not None:

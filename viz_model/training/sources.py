@@ -62,11 +62,26 @@ class PairSource:
     licence: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class PictureSource:
+    """One file of pictures as arrays: ``x_train``, ``y_train``, ``x_test``, ``y_test``; ink high on 0.
+
+    ``labels`` are the classes, by number.
+    """
+
+    name: str
+    file: str
+    labels: tuple[str, ...]
+    title: str
+    licence: str
+
+
 _FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TEXTS = tuple(Source(**told) for told in _FILE["text"])
 MORE = tuple(Source(**told) for told in _FILE["more"])
 """Texts of further languages and kinds: what routers are measured on (:mod:`viz_model.training.routing`)."""
 PAIRS = tuple(PairSource(**told) for told in _FILE["pair"])
+PICTURES = tuple(PictureSource(**{**told, "labels": tuple(told["labels"])}) for told in _FILE["picture"])
 KINDS = tuple(dict.fromkeys(source.language for source in (*TEXTS, *MORE)))
 """Languages and kinds of text that routers are measured on, whatever they were trained on."""
 

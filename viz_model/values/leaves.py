@@ -121,7 +121,7 @@ class FromTable(Read):
 
 @dataclass(frozen=True)
 class Given:
-    """What a run is given, by position: the ids that the tokenizer made, or kinds of token.
+    """What a run is given, by position: the ids that the tokenizer made, kinds of token, levels of pixels.
 
     ``key`` says where it comes from, for words; ``text`` is Python for the tensor.
     """
@@ -131,31 +131,31 @@ class Given:
     key: SettingName
     text: str
 
-    def __getitem__(self, index: Expression) -> Expression:
-        return GivenAt(self, index)
+    def __getitem__(self, index: Expression | tuple[Expression, ...]) -> Expression:
+        return GivenAt(self, index if isinstance(index, tuple) else (index,))
 
 
 @dataclass(frozen=True)
 class GivenAt(Read):
     given: Given
-    index: Expression
+    index: tuple[Expression, ...]
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        return (self.index,)
+        return self.index
 
     def latex(self, names: Names) -> str:
-        return rf"\mathrm{{{self.given.symbol}}}_{{{self.index.latex(names)}}}"
+        return rf"\mathrm{{{self.given.symbol}}}_{{{','.join(i.latex(names) for i in self.index)}}}"
 
     def evaluate(self, point: Point) -> Sized:
-        at = self.index.evaluate(point).value.long()
-        return exact(point.reader.given(self.given.name, (at,)))
+        at = tuple(i.evaluate(point).value.long() for i in self.index)
+        return exact(point.reader.given(self.given.name, at))
 
     def work(self, cell: Working, symbol: str | None = None) -> Operand:
         return cell.given(self, symbol)
 
     def code(self, python: Code) -> str:
-        return python.leaf(python.bind(self.given.symbol, python.given(self.given)), (self.index,))
+        return python.leaf(python.bind(self.given.symbol, python.given(self.given)), self.index)
 
 
 @dataclass(frozen=True)

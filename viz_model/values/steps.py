@@ -17,6 +17,7 @@ import numpy as np
 
 What: TypeAlias = Literal[
     "token",  # the bytes that an id stands for
+    "patch",  # the place in the picture that a number stands for
     "row",  # an entry of a table: one row, one column
     "copy",  # the same number, under another name
     "constant",  # a number that stands in the formula
@@ -77,6 +78,8 @@ class Earlier:
 SettingName: TypeAlias = Literal[
     "vocabulary",  # the tokenizer gave it
     "segment",
+    "pixel",  # the picture's level there
+    "order",  # which patch of the picture stands at the position
     "size",  # the length of an axis of the model
     "config",  # a number of the config: an ε, a base
     "scheme",  # fixed by a position scheme: a slope, a frequency

@@ -81,7 +81,8 @@ class Working:
         read = operand(leaf.latex(self.names), value, Setting(leaf.given.key))
         if symbol is None:
             return read
-        return self.sheet.read("token", symbol, read, **self.given_facts(name, int(value)))
+        what: What = "patch" if leaf.given.key == "order" else "token"
+        return self.sheet.read(what, symbol, read, **self.given_facts(name, int(value)))
 
     def read(self, leaf: Element, symbol: str | None) -> Operand:
         value, size = leaf.evaluate(self.point)

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import streamlit as st
 
-from viz_model.drawing.scene import framed
+from viz_model.drawing.scene import framed, with_bytes
 
 
 @functools.cache
@@ -85,19 +86,20 @@ def ribbon(
     ends: Sequence[dict[str, Any]] = (),
     many: bool = True,
     flat: bool = False,
+    thumbnails: np.ndarray | None = None,
 ) -> None:
     """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
     beyond, which lead on. ``many`` may take several lines; ``flat`` ones are one line of text high, and tell
-    their ids at hover.
+    their ids at hover. ``thumbnails`` uint8 [N, h, w] are drawn on those that have a picture.
     """
     chosen = -1 if selected is None else selected
     header = {"kind": "chips", "chips": list(chips), "selected": chosen, "label": label, "first": first}
     header |= {"ends": list(ends), "selects": on_pick is None, "many": many, "flat": flat}
     heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
-    _module()(key=key, data=framed(header), **heard)
+    _module()(key=key, data=with_bytes(header, [] if thumbnails is None else [thumbnails]), **heard)
 
 
 def skip(label: str, *, key: str) -> None:
@@ -111,6 +113,21 @@ def skip(label: str, *, key: str) -> None:
 def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
     """A mask to draw in; ``picked`` holds the cells [query, key] that a stroke turned over."""
     _module()(key=key, data=framed({"kind": "mask", **data}), on_picked_change=_callback(key, on_pick))
+
+
+def sketch(
+    data: dict[str, Any], pictures: Sequence[np.ndarray], *, key: str, on_drawn: Callable[[object], None]
+) -> None:
+    """A field to draw a picture in.
+
+    ``pictures`` are uint8: what is drawn [H, W], what the model reads of it [H, W], and examples [N, H, W].
+    ``on_drawn`` is told the ``pixels``, in base64, and the ``seq`` of the message, while somebody draws.
+    """
+    _module()(
+        key=key,
+        data=with_bytes({"kind": "sketch", **data}, pictures),
+        on_drawn_change=_callback(key, on_drawn, "drawn"),
+    )
 
 
 def parts(data: dict[str, Any], *, key: str, on_pick: Callable[[str], None]) -> None:

@@ -15,9 +15,12 @@ class Absent(NamedTuple):
 
 
 ABSENT = {
+    "beit": Absent("vit", "a table of distances in two directions, and a learnt scale of what each sub-layer writes"),
     "albert": Absent("bert", "one block run several times, and an embedding narrower than the stream"),
     "deberta": Absent("bert", "scores of content with position and of position with content"),
     "deberta-v2": Absent("bert", "scores of content with position and of position with content"),
+    "deit": Absent("vit", "a second vector in front of the patches, which learns from another model"),
+    "dinov2": Absent("vit", "a learnt scale of what each sub-layer writes"),
     "deepseek_v2": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "deepseek_v3": Absent("qwen3_moe", "keys and values made of a narrow latent vector, and experts chosen by groups"),
     "electra": Absent("bert", "an embedding narrower than the stream, and a head that tells replaced tokens"),
@@ -26,7 +29,7 @@ ABSENT = {
     "gptj": Absent("falcon", "a table of its own: neighbours in pairs, and a bias of the logits"),
     "mamba": Absent("gpt2", "a state that is carried from token to token, in the place of attention"),
     "qwen2_moe": Absent("qwen3_moe", "a table of its own: queries with biases, and an expert that reads every token"),
-    "vit": Absent("bert", "patches of an image in the place of tokens"),
+    "swin": Absent("vit", "windows that shift from block to block, and patches that are joined"),
     "whisper": Absent("marian", "sound in the place of tokens"),
 }
 

@@ -88,7 +88,7 @@ class Attributes:
     def number(self, name: str, default: float | None = None) -> float:
         """A finite number."""
         value = self._take(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not _is_number(value):
             self._refuse(name, value, "a number")
         return float(value)
 
@@ -123,6 +123,37 @@ class Attributes:
         if not isinstance(value, list):
             self._refuse(name, value, "a list")
         return value
+
+    def numbers(self, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
+        """A list of finite numbers."""
+        value = self._take(name, list(default))
+        if not isinstance(value, list) or not all(map(_is_number, value)):
+            self._refuse(name, value, "a list of numbers")
+        return tuple(map(float, value))
+
+    def pair(self, name: str, default: int | None = None) -> tuple[int, int]:
+        """Two whole numbers above 0, or one that stands for both."""
+        value = self._take(name, default)
+        found = value if isinstance(value, list) else [value, value]
+        if len(found) != 2 or not all(type(size) is int and size > 0 for size in found):
+            self._refuse(name, value, "a whole number of at least 1, or two of them")
+        return found[0], found[1]
+
+    def by_number(self, name: str) -> tuple[str, ...] | None:
+        """Texts by number, ``{"0": "cat", "1": "dog"}``, or None if absent."""
+        if name not in self._values:
+            return None
+        value = self._take(name, None)
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            self._refuse(name, value, "texts by number")
+        if set(value) != {str(n) for n in range(len(value))}:
+            self._refuse(name, value, "a text for each number from 0 on")
+        return tuple(value[str(n)] for n in range(len(value)))
+
+    @property
+    def plain(self) -> Mapping[str, Any]:
+        """All of them, as they stand in the file."""
+        return self._values
 
     def inner(self, name: str) -> Attributes | None:
         """The attributes of an object inside this one, or None if absent."""
@@ -160,6 +191,10 @@ class Attributes:
 
     def _refuse(self, name: str, value: Any, expected: str) -> None:
         raise ModelError(f"{self.path}: {self._within}{name}: expected {expected}, got {_shown(value)}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _shown(value: Any) -> str:

@@ -3,9 +3,10 @@
 Import from here; :mod:`.marks` says what there is.
 """
 
-from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged
+from viz_model.drawing.scene.encode import Case, Merged, encode, framed, merged, with_bytes
 from viz_model.drawing.scene.film import Film, Frame
 from viz_model.drawing.scene.marks import (
+    Act,
     Cells,
     Items,
     Key,
@@ -27,6 +28,7 @@ from viz_model.drawing.scene.marks import (
 )
 
 __all__ = [
+    "Act",
     "Case",
     "Cells",
     "Film",
@@ -52,4 +54,5 @@ __all__ = [
     "framed",
     "merged",
     "points",
+    "with_bytes",
 ]

@@ -23,4 +23,7 @@ WORD = maybe(whole("word", 0, 0, 99_999))
 OTHER = maybe(Choice("other", "", _bounded))
 """The other sentence; as long as nobody writes one, with the word's nearest neighbour in its place."""
 
-ALL = (EXPERIMENT, GUESS, WORD, OTHER)
+CHANGES = maybe(one_of("changes", ("same", "other")))
+"""What is guessed of the class of a picture."""
+
+ALL = (EXPERIMENT, GUESS, WORD, OTHER, CHANGES)

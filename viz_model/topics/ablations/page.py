@@ -2,7 +2,7 @@
 
 from viz_model.app.topic import Layout, Tabs, Topic, show
 from viz_model.topics.ablations import choices
-from viz_model.topics.ablations.sections import ablation, compare, taken_apart
+from viz_model.topics.ablations.sections import ablation, compare, picture, taken_apart
 
 TOPIC = Topic(
     name="ablations",
@@ -12,6 +12,7 @@ TOPIC = Topic(
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
     ),
     choices=choices.ALL,
+    pictures=picture.LAYOUT,
 )
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.architectures import choices
-from viz_model.topics.architectures.sections import cache, kinds, plan, sentence, taken_apart, where
+from viz_model.topics.architectures.sections import cache, kinds, plan, sentence, taken_apart, vision, where
 from viz_model.topics.architectures.sections.beside import Pair, partner
 
 
@@ -35,7 +35,7 @@ def layout(page: Page) -> Layout[Any]:
     return ALONE if partner(page) is None else PAIR
 
 
-TOPIC = Topic(name="architectures", layout=layout, layouts=(ALONE, PAIR), choices=choices.ALL)
+TOPIC = Topic(name="architectures", layout=layout, layouts=(ALONE, PAIR), choices=choices.ALL, pictures=vision.LAYOUT)
 
 
 def run() -> None:

@@ -13,6 +13,7 @@ from viz_model.topics.attention.sections import (
     matrices,
     one_head,
     one_query,
+    painted,
     taken_apart,
     together,
 )
@@ -43,7 +44,7 @@ def layout(page: Page) -> Layout[Query]:
     return CHANGED if one_query.changes(page) else PLAIN
 
 
-TOPIC = Topic(name="attention", layout=layout, layouts=(PLAIN, CHANGED), choices=choices.ALL)
+TOPIC = Topic(name="attention", layout=layout, layouts=(PLAIN, CHANGED), choices=choices.ALL, pictures=painted.LAYOUT)
 
 
 def run() -> None:

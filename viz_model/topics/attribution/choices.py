@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_model.app.choices import Choice, maybe, one_of, words
+from viz_model.app.choices import Choice, maybe, one_of, whole, words
 
 LONGEST_TYPED = 60
 
@@ -24,4 +24,7 @@ AT = one_of("at", ("attn", "cross"))
 NEURON = maybe(words("neuron", r"[0-9]{1,4}\.[0-9]{1,6}"))
 """Layer and number of a neuron; by default the one that helps most."""
 
-ALL = (WORD, AGAINST, PART, AT, NEURON)
+CLASS = maybe(whole("class", 0, 0, 99_999))
+"""Of a model that reads pictures; as long as nobody chooses, the most probable one."""
+
+ALL = (WORD, AGAINST, PART, AT, NEURON, CLASS)

@@ -3,7 +3,16 @@
 from viz_model.app.onward import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.attribution import choices
-from viz_model.topics.attribution.sections import answer, asking, by_depth, neurons, one_head, taken_apart, taken_away
+from viz_model.topics.attribution.sections import (
+    answer,
+    asking,
+    by_depth,
+    neurons,
+    one_head,
+    picture,
+    taken_apart,
+    taken_away,
+)
 from viz_model.topics.attribution.sections.question import Question
 
 TOPIC = Topic(
@@ -23,6 +32,7 @@ TOPIC = Topic(
         question=taken_away.question,
     ),
     choices=choices.ALL,
+    pictures=picture.LAYOUT,
 )
 
 

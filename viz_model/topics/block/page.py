@@ -7,6 +7,7 @@ from viz_model.topics.block.sections import (
     depth,
     dropout,
     experts,
+    firing,
     memory,
     neurons,
     norm,
@@ -41,6 +42,7 @@ TOPIC = Topic(
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),
+    pictures=firing.LAYOUT,
 )
 
 

@@ -2,7 +2,17 @@
 
 from viz_model.app.topic import Door, Layout, Tabs, Topic, itself, show
 from viz_model.topics.cost import choices
-from viz_model.topics.cost.sections import counted, generated, many, measured, order, stacks, taken_apart, waiting
+from viz_model.topics.cost.sections import (
+    counted,
+    generated,
+    many,
+    measured,
+    order,
+    patches,
+    stacks,
+    taken_apart,
+    waiting,
+)
 
 TOPIC = Topic(
     name="cost",
@@ -20,6 +30,7 @@ TOPIC = Topic(
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),
+    pictures=patches.LAYOUT,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_model.app.choices import Choice, whole
+from viz_model.app.choices import Choice, maybe, whole
 
 MOST_LETTERS = 300
 
@@ -20,4 +20,7 @@ WORD = whole("word", 0, 0, 99)
 """Which of the tokens that both sentences have."""
 
 SENTENCES = (ONE, OTHER, WORD)
-ALL = SENTENCES
+FILTER = maybe(whole("filter", 0, 0, 99_999))
+"""Of a projection of patches; as long as nobody chooses, the one that answers the patch most."""
+
+ALL = (*SENTENCES, FILTER)

@@ -3,7 +3,7 @@
 from viz_model.app.onward import Trials
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.embedding import choices
-from viz_model.topics.embedding.sections import context, lookup, nearest, taken_apart
+from viz_model.topics.embedding.sections import context, filters, lookup, nearest, taken_apart
 from viz_model.topics.embedding.sections.row import Row
 
 TOPIC = Topic(
@@ -24,6 +24,7 @@ TOPIC = Topic(
     ),
     choices=choices.ALL,
     without=frozenset({"head"}),
+    pictures=filters.LAYOUT,
     has_place=False,
 )
 

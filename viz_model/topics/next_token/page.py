@@ -8,7 +8,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, Topic, show
 from viz_model.topics.next_token import choices, figures
-from viz_model.topics.next_token.sections import arrivals, choice, draws, kv_cache, sentence_vectors, tail
+from viz_model.topics.next_token.sections import arrivals, choice, classes, draws, kv_cache, sentence_vectors, tail
 from viz_model.topics.next_token.sections.asked import Asked
 
 TABS = Tabs(choice.formula, choice.hand, choice.code, choice.numbers)
@@ -54,6 +54,7 @@ TOPIC = Topic(
     choices=choices.ALL,
     without=frozenset({"head"}),
     text_key=figures.text_key,
+    pictures=classes.LAYOUT,
 )
 
 

@@ -16,6 +16,7 @@ from viz_model.topics.position.sections import (
     declared,
     learned,
     nothing,
+    places,
     relative,
     rotation,
     schemes,
@@ -58,6 +59,7 @@ TOPIC = Topic(
     layout=layout,
     layouts=tuple(map(_whole, (*OWN.values(), declared.LAYOUT))),
     choices=choices.ALL,
+    pictures=replace(places.LAYOUT, trials=Trials(("position", "shuffle"))),
 )
 
 

@@ -6,9 +6,17 @@ from viz_model.app import frame, state
 from viz_model.app.topic import Layout, Topic, itself, show
 from viz_model.topics.walk.choices import ALL, STOP, STOPS
 from viz_model.topics.walk.numbers.views import telling
+from viz_model.topics.walk.sections import picture
 from viz_model.topics.walk.sections.stop import section
 
-TOPIC = Topic(name="walk", layout=Layout(of=itself, sections=(section,)), choices=ALL, is_bare=True, telling=telling)
+TOPIC = Topic(
+    name="walk",
+    layout=Layout(of=itself, sections=(section,)),
+    choices=ALL,
+    is_bare=True,
+    telling=telling,
+    pictures=picture.LAYOUT,
+)
 
 
 def run() -> None:

@@ -23,6 +23,7 @@ PARTS: tuple[Part, ...] = ("embedding", "positions", "attention", "cross", "ffn"
 
 _OWNERS: dict[str, Part] = {
     "embedding": "embedding",
+    "patches": "embedding",
     "segment": "embedding",
     "position": "positions",
     "other_positions": "positions",

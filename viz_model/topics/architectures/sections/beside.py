@@ -101,12 +101,12 @@ class Pair:
 
 def partner(page: Page) -> str | None:
     """The model to stand beside that of the page where nobody has chosen; None where there is no other."""
-    return architectures.default_partner(page.view.model, page.lm.twin, runs.offered())
+    return architectures.default_partner(page.view.model, page.lm.twin, runs.readers())
 
 
 def _other(page: Page) -> Beside:
     """The other model, chosen here, run on the same sentence."""
-    others = [name for name in runs.offered() if name != page.view.model]
+    others = [name for name in runs.readers() if name != page.view.model]
     asked, usual = page.chosen(COMPARE), partner(page)
     assert usual is not None  # or the page has nothing to compare
     name = usual if asked is None or asked not in others else asked

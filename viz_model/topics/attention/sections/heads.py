@@ -25,16 +25,16 @@ def of_layer(run: runs.RunKey, side: Side, layer: int) -> grid.GridView:
 
 def section(query: Query) -> None:
     page = query.page
-    view = _of(page)
+    view = of_page(page)
     picture, see = elements.split()
     with picture:
-        elements.shown(page, lambda page: figures.of_layer(page.subject, _of(page)), "grid", by=("layer",))
+        elements.shown(page, lambda page: figures.of_layer(page.subject, of_page(page)), "grid", by=("layer",))
         elements.source(page, view.site)
     with see:
         _tell(query, view)
 
 
-def _of(page: Page) -> grid.GridView:
+def of_page(page: Page) -> grid.GridView:
     return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
 
 

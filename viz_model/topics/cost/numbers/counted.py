@@ -46,6 +46,8 @@ def group(site: Site) -> str:
     part, _, step = site.name.partition(".")
     if part in ("cross", "ffn"):
         return part
+    if part == "patches":
+        return "projections"
     if part not in ("attn", "embed"):
         return "head"
     if step == "z":

@@ -22,7 +22,7 @@ def section(page: Page) -> None:
     place = "parallel" if config.parallel else config.norm_at
     st.info(page.t.prose(f"{page.text_key}.elsewhere_{place}", model=literal(page.view.model)), icon=":material/info:")
     elements.formula(page, *(page.at(name) for name in _SITES if page.at(name) in page.trace))
-    others = [name for name, config in runs.configs().items() if not stands_elsewhere(config)]
+    others = [name for name, config in runs.readers().items() if not stands_elsewhere(config)]
     if others:
         elements.see(page, "elsewhere_models")
         with st.container(horizontal=True):

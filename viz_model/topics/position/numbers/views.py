@@ -24,7 +24,7 @@ SHORTEST_AXIS = 16
 WINDOW = 48
 """Positions along the axis at the most, unless the whole context is asked for."""
 POINTS_PER_POSITION = 8
-PARTS = ("embed.token", "embed.segment", "embed.position")
+PARTS = ("embed.token", "embed.patch", "embed.segment", "embed.position")
 """The sites that are added up, where a model has them."""
 SHARE_IN_RANGE = 0.99
 """Of trained numbers, the share that the colour scale tells apart."""

@@ -43,7 +43,7 @@ class SumView(NamedTuple):
         """The lengths for prose."""
         lengths = dict(zip(self.sites, self.lengths, strict=True))
         return {
-            "embedding": f"{lengths['embed.token']:.2f}",
+            "embedding": f"{lengths[self.sites[0]]:.2f}",
             "position": f"{lengths['embed.position']:.2f}",
             "input": f"{self.lengths[-1]:.2f}",
         }

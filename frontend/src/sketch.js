@@ -1,0 +1,251 @@
+// A field to draw a small picture in: pen, keyboard, examples. What is drawn goes to Python while one draws, one message
+// at a time, the newest wins; what Python says meanwhile of an earlier state never takes the pen's ink away.
+const REST = 150 // ms between what the server is told
+const PATIENCE = 2000 // ms after which an answer is no longer waited for
+const MOST_KEPT = 50 // states that can be undone
+const KEYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }
+
+let sent = 0 // the last message of this page; the server repeats the number that it has read
+let isNewStroke = true // whether the next address is one that Back leads to
+watchAddress()
+
+// One step of Back for each stroke: what follows while it is drawn takes the place of its first address.
+function watchAddress() {
+  if (typeof history === "undefined") return
+  const push = history.pushState.bind(history)
+  history.pushState = (state, unused, url) => {
+    const [to, from] = [new URL(url ?? location.href, location.href), new URL(location.href)]
+    const other = [to, from].map(({ pathname, searchParams }) => {
+      const query = new URLSearchParams(searchParams)
+      query.delete("drawing")
+      query.sort()
+      return `${pathname}?${query}`
+    })
+    const isDrawing = other[0] === other[1] && to.searchParams.get("drawing") !== from.searchParams.get("drawing")
+    if (isDrawing && !isNewStroke) return history.replaceState(state, unused, url)
+    if (isDrawing) isNewStroke = false
+    push(state, unused, url)
+  }
+}
+
+export function sketch(root, header, arrays, tell) {
+  const field = root.field ??= build(root, header)
+  field.update(header, arrays, tell)
+}
+
+function make(name, className, text = "") {
+  const element = document.createElement(name)
+  element.className = className
+  element.textContent = text
+  if (name === "button") element.type = "button"
+  return element
+}
+
+// Grey values 0 to 255 as ink in the colour of writing.
+function paint(canvas, values, [height, width]) {
+  Object.assign(canvas, { width, height })
+  const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
+  const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
+  values.forEach((value, n) => image.data.set([...ink, value], 4 * n))
+  pen.putImageData(image, 0, 0)
+}
+
+function build(root, { words, grid }) {
+  const board = make("div", "sketch")
+  const paper = make("div", "paper")
+  paper.tabIndex = 0
+  paper.setAttribute("role", "application")
+  paper.setAttribute("aria-label", words.label)
+  const canvas = make("canvas", "ink"), cursor = make("div", "pen"), hint = make("div", "hint", words.hint)
+  canvas.setAttribute("aria-hidden", "true")
+  paper.append(canvas, cursor, hint)
+  const seen = make("figure", "seen"), copy = make("canvas", "ink"), lines = make("div", "cut")
+  const caption = make("figcaption", "", words.reads)
+  lines.style.setProperty("--rows", grid[0])
+  lines.style.setProperty("--columns", grid[1])
+  const frame = make("div", "frame")
+  frame.append(copy, lines)
+  seen.append(frame, caption)
+  copy.setAttribute("role", "img")
+  copy.setAttribute("aria-label", words.reads)
+  const side = make("div", "side"), tools = make("div", "tools"), shelf = make("div", "shelf")
+  const undo = make("button", "tool", words.undo), clear = make("button", "tool", words.clear)
+  const status = make("span", "status")
+  status.setAttribute("aria-live", "polite")
+  tools.append(undo, clear, status)
+  shelf.setAttribute("role", "group")
+  shelf.setAttribute("aria-label", words.examples)
+  side.append(tools, shelf)
+  board.append(paper, seen, side)
+  root.replaceChildren(board)
+
+  let ink = new Uint8Array(), shape = [0, 0], before = [], send = () => {}
+  let last = null, timer = 0, isWaiting = false, isLate = false, waiting = 0
+  let at = null, isDown = false
+
+  const show = () => {
+    paint(canvas, ink, shape)
+    const isBlank = !ink.some(value => value > 0)
+    hint.hidden = !isBlank
+    undo.disabled = !before.length
+    clear.disabled = isBlank
+  }
+  const keep = () => {
+    before = [...before.slice(1 - MOST_KEPT), ink.slice()]
+    isNewStroke = true
+  }
+  // At most one message is under way; what was drawn meanwhile goes with the next.
+  const flush = () => {
+    clearTimeout(timer)
+    timer = 0
+    if (isWaiting) { isLate = true; return }
+    isLate = false
+    isWaiting = true
+    clearTimeout(waiting)
+    waiting = setTimeout(answered, PATIENCE)
+    send({ seq: ++sent, pixels: btoa(String.fromCharCode(...ink)) })
+  }
+  const answered = () => {
+    isWaiting = false
+    clearTimeout(waiting)
+    if (isLate) changed()
+  }
+  const changed = () => { timer ||= setTimeout(flush, REST) }
+
+  // A soft pen: full ink within a pixel of its way, none beyond two.
+  const stroke = (from, to) => {
+    const [height, width] = shape, steps = Math.max(1, Math.ceil(4 * Math.hypot(to[0] - from[0], to[1] - from[1])))
+    for (let step = 0; step <= steps; step++) {
+      const x = from[0] + (to[0] - from[0]) * step / steps, y = from[1] + (to[1] - from[1]) * step / steps
+      for (let r = Math.max(0, Math.floor(y - 2)); r < Math.min(height, y + 2); r++) {
+        for (let c = Math.max(0, Math.floor(x - 2)); c < Math.min(width, x + 2); c++) {
+          const share = 1.75 - Math.hypot(c + 0.5 - x, r + 0.5 - y)
+          const value = Math.round(255 * Math.max(0, Math.min(1, share)))
+          if (value > ink[r * width + c]) ink[r * width + c] = value
+        }
+      }
+    }
+    show()
+    changed()
+  }
+  const place = event => {
+    const box = canvas.getBoundingClientRect()
+    return [(event.clientX - box.left) / box.width * shape[1], (event.clientY - box.top) / box.height * shape[0]]
+  }
+  paper.onpointerdown = event => {
+    if (event.button) return
+    paper.setPointerCapture(event.pointerId)
+    keep()
+    last = place(event)
+    stroke(last, last)
+  }
+  paper.onpointermove = event => {
+    if (!last) return
+    for (const one of event.getCoalescedEvents?.() ?? [event]) {
+      const to = place(one)
+      stroke(last, to)
+      last = to
+    }
+  }
+  paper.onpointerup = paper.onpointercancel = paper.onlostpointercapture = () => { last = null }
+
+  const replace = values => {
+    ink = values
+    show()
+    changed()
+  }
+  undo.onclick = () => {
+    if (!before.length) return
+    isNewStroke = true
+    replace(before.pop())
+    if (undo.disabled) paper.focus()
+  }
+  clear.onclick = () => {
+    keep()
+    replace(new Uint8Array(ink.length))
+    paper.focus()
+  }
+
+  const mark = () => {
+    cursor.hidden = !at
+    if (!at) return
+    cursor.style.left = `${100 * at[0] / shape[1]}%`
+    cursor.style.top = `${100 * at[1] / shape[0]}%`
+    cursor.classList.toggle("down", isDown)
+    status.textContent = words.pen.replace("{row}", Math.floor(at[1]) + 1).replace("{column}", Math.floor(at[0]) + 1)
+      .replace("{state}", isDown ? words.down : words.up)
+  }
+  paper.onkeydown = event => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "z") {
+      event.preventDefault()
+      return undo.click()
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const middle = [shape[1] / 2 - 0.5, shape[0] / 2 - 0.5].map(Math.floor).map(n => n + 0.5)
+    if (event.key === " ") {
+      event.preventDefault()
+      if (event.repeat) return
+      at ??= middle
+      isDown = !isDown
+      if (isDown) {
+        keep()
+        stroke(at, at)
+      }
+      return mark()
+    }
+    if (event.key === "Escape" && isDown) {
+      isDown = false
+      return mark()
+    }
+    const step = KEYS[event.key]
+    if (!step) return
+    event.preventDefault()
+    const from = at ?? middle
+    at = [Math.min(shape[1] - 0.5, Math.max(0.5, from[0] + step[0])), Math.min(shape[0] - 0.5, Math.max(0.5, from[1] + step[1]))]
+    if (isDown) stroke(from, at)
+    mark()
+  }
+  paper.onblur = () => {
+    isDown = false
+    at = null
+    mark()
+    status.textContent = ""
+  }
+  mark()
+
+  const fill = (examples, pixels) => {
+    const size = shape[0] * shape[1]
+    shelf.replaceChildren(...examples.map((label, n) => {
+      const button = make("button", "example"), picture = make("canvas", "ink")
+      button.title = label
+      button.setAttribute("aria-label", label)
+      picture.setAttribute("aria-hidden", "true")
+      button.append(picture)
+      const values = Uint8Array.from(pixels.subarray(n * size, (n + 1) * size))
+      button.onclick = () => {
+        keep()
+        replace(values.slice())
+      }
+      requestAnimationFrame(() => paint(picture, values, shape))
+      return button
+    }))
+  }
+
+  return {
+    update(header, [drawing, reads, examples], tell) {
+      send = message => tell("drawn", message)
+      const isFirst = !ink.length
+      shape = drawing.shape
+      if (isFirst) fill(header.examples, examples.values)
+      if (header.seq >= sent && isWaiting) answered()
+      // Another drawing than ours, and nothing of ours under way: an address, Back, an uploaded picture.
+      const isOther = drawing.values.some((value, n) => value !== ink[n])
+      if (isFirst || (isOther && header.seq >= sent && !timer && !isWaiting && !last)) {
+        ink = Uint8Array.from(drawing.values)
+        before = []
+      }
+      show()
+      requestAnimationFrame(() => paint(copy, reads.values, reads.shape))
+    },
+  }
+}

@@ -1,0 +1,132 @@
+"""A model that reads pictures: the field to draw in, and every page of such a model, in both languages."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import re
+
+import numpy as np
+import pytest
+from app_driver import check_cells, open_page, tell
+from streamlit.testing.v1 import AppTest
+from tiers import crossed
+
+import viz_model as vm
+from viz_model import images
+from viz_model.app import examples, ink
+from viz_model.app.frame import SECTIONS
+from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.topics.walk.sections.picture import DOORS
+
+MODEL = "digits-vit"
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+WITHOUT_SENSE = {"tokens", "batch", "cross_attention", "norm_placement", "mistakes", "training_lab"}
+FOREIGN = {
+    "en": re.compile(r"\bsentences?\b|next token|your text\b|\bthe text\b|words? (before|after)", re.I),
+    "zh": re.compile("句子|这句话|整句话|下一个词元|你的文本"),
+}
+"""What is said of models that read texts; a page may compare with these, and speaks of "a text model" then."""
+
+
+def seven() -> np.ndarray:
+    """A 7 in the lower left corner, drawn with a soft pen: uint8 [28, 28]."""
+    down, across = (np.indices((28, 28)) + 0.5)[:, :, :]
+    found = np.zeros((28, 28))
+    for (y0, x0), (y1, x1) in (((12, 2), (12, 12)), ((12, 12), (26, 5))):
+        length = (y1 - y0) ** 2 + (x1 - x0) ** 2
+        along = np.clip(((down - y0) * (y1 - y0) + (across - x0) * (x1 - x0)) / length, 0, 1)
+        away = np.hypot(down - y0 - along * (y1 - y0), across - x0 - along * (x1 - x0))
+        found = np.maximum(found, np.clip(1.75 - away, 0, 1))
+    return np.rint(255 * found).astype(np.uint8)
+
+
+@functools.cache
+def shown() -> vm.Trace:
+    """The run that stands there unasked: of the first example, in the middle."""
+    lm = vm.load(MODEL)
+    return lm.trace(images.encode(ink.centred(images.decode(examples.of(lm, "en")[0]))))
+
+
+def prose(app: AppTest) -> str:
+    """All that is written on a page in paragraphs, titles and captions."""
+    kinds = (app.markdown, app.caption, app.header, app.subheader, app.info, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind if not element.value.startswith("<style"))
+
+
+@pytest.mark.parametrize(("page", "language"), crossed(PAGES, list(LANGUAGES)))
+def test_every_page_speaks_of_pictures_or_says_why_not(page: str, language: str) -> None:
+    app = open_page(page, {"model": MODEL, "lang": language})
+    t, said = Texts(language, pictures=True), prose(app)
+    if page in WITHOUT_SENSE:
+        assert t(f"pictures.why_{page}") in said
+        others = [button for button in app.button if button.key == f"pictures.{page}.other"]
+        assert len(others) == 1
+        assert not app.tabs
+    else:
+        assert not FOREIGN[language].search(said), FOREIGN[language].search(said)
+        assert page == "walk" or len(app.tabs) == 4
+        assert not re.search(r"\{\{|\bnan\b", said)
+        check_cells(app, shown())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_stop_of_the_walk_has_words_and_a_film(language: str) -> None:
+    for stop in (*DOORS, "end"):
+        app = open_page("walk", {"model": MODEL, "lang": language, "stop": stop})
+        title = Texts(language, pictures=True)(f"walk.stop_{stop}")
+        assert title in [header.value for header in app.header]
+        assert not FOREIGN[language].search(prose(app))
+        films = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith("-walk.film")]
+        assert len(films) == 1
+        assert b'"kind":"film"' in films[0].bytes[:100_000]
+
+
+def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
+    app = open_page("next_token", {"model": MODEL, "lang": "en"})
+    pixels = base64.b64encode(seven().tobytes()).decode()
+    app = tell(app, "frame_sketch_field", "drawn", {"seq": 1, "pixels": pixels})
+    assert "The model reads a 7" in prose(app)
+    written = dict(app.query_params)["drawing"]
+    written = written[0] if isinstance(written, list) else written
+    drawn = images.decode(written)
+    assert np.abs(drawn.astype(int) - seven()).max() <= 8  # sixteen levels
+    again = open_page("next_token", {"model": MODEL, "lang": "en", "drawing": written})
+    assert "The model reads a 7" in prose(again)
+    blank = base64.b64encode(bytes(784)).decode()
+    app = tell(app, "frame_sketch_field", "drawn", {"seq": 2, "pixels": blank})
+    assert Texts("en", pictures=True)("common.empty") in prose(app)
+
+
+@pytest.mark.parametrize(
+    "told", [None, 7, {}, {"seq": 1, "pixels": "!"}, {"seq": "1", "pixels": ""}, {"seq": 3, "pixels": "AAAA"}]
+)
+def test_what_is_no_drawing_is_left_alone(told: object) -> None:
+    app = open_page("next_token", {"model": MODEL, "lang": "en"})
+    before = prose(app)
+    assert prose(tell(app, "frame_sketch_field", "drawn", told)) == before
+
+
+def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
+    app = open_page("overview", {"model": MODEL, "lang": "en", "drawing": "nothing"})
+    assert any("cannot be read" in warning.value for warning in app.warning)
+    assert "The model reads a" in prose(app)
+
+
+def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
+    found = ink.centred(seven())
+    rows, columns = np.nonzero(found > 40)
+    assert 18 <= max(np.ptp(rows), np.ptp(columns)) + 1 <= 21
+    weights = found / found.sum()
+    middle = [(weights.sum(1 - axis) * (np.arange(28) + 0.5)).sum() for axis in (0, 1)]
+    assert all(abs(at - 14) <= 1 for at in middle)
+    assert np.abs(ink.centred(found).astype(int) - found).mean() < 12  # once is enough
+    assert not ink.centred(np.zeros((28, 28), np.uint8)).any()
+
+
+def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
+    app = open_page("architectures", {"model": "story-bert", "lang": "en"})
+    (other,) = [box for box in app.selectbox if box.key == "architectures.compare"]
+    assert MODEL not in other.options
+    assert Texts("en")("common.tokens") != Texts("en", pictures=True)("common.tokens")
+    assert vm.load(MODEL).config.inputs != vm.load("story-bert").config.inputs

@@ -1,0 +1,170 @@
+"""Vision Transformers against the library their checkpoints come from: from the levels of a picture to its classes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoint_makers import randomise
+from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling, ViTImageProcessorPil, ViTModel
+
+import viz_model as vm
+from viz_model.checkpoints.registry import load_folder, tokenizer_of, vocabulary_of
+from viz_model.config import ClassHead, NoHead, Patches
+from viz_model.images import Levels
+
+SIZES: dict[str, Any] = {
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 40,
+    "image_size": 12,
+    "patch_size": 4,
+    "num_labels": 5,
+}
+LABELS = {n: f"class {n}" for n in range(5)}
+
+# Of each model: its class, what its config is given, and what its image processor is given.
+MODELS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
+    "classifier": (ViTForImageClassification, {"id2label": LABELS}, {}),
+    "vectors": (ViTModel, {"num_hidden_layers": 3}, {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.3, 0.25]}),
+    "not-square": (ViTForImageClassification, {"image_size": [8, 20]}, {"resample": 3}),
+    "no-bias": (ViTForImageClassification, {"qkv_bias": False, "hidden_act": "gelu_new"}, {"do_normalize": False}),
+    "eps": (ViTForImageClassification, {"layer_norm_eps": 0.05, "num_attention_heads": 1}, {"resample": 0}),
+    "grey": (
+        ViTForImageClassification,
+        {"num_channels": 1, "hidden_act": "relu"},
+        {"image_mean": [0.2], "image_std": [0.3]},
+    ),
+    "odd": (
+        ViTForImageClassification,
+        {"image_size": [15, 9], "patch_size": 3, "hidden_size": 20, "num_attention_heads": 5, "hidden_act": "silu"},
+        {"resample": 1},
+    ),
+    "masked": (ViTForMaskedImageModeling, {"encoder_stride": 4}, {}),
+}
+EVERY = pytest.mark.parametrize(("name", "seed"), [(name, seed) for name in MODELS for seed in (0, 1)])
+
+
+def saved(folder: Path, name: str, seed: int = 0) -> tuple[Any, Any]:
+    """Their model and their image processor, and a folder with both."""
+    cls, changes, processing = MODELS[name]
+    config = ViTConfig(**{**SIZES, **changes})
+    with torch.random.fork_rng():
+        model = cls._from_config(config, attn_implementation="eager")
+    randomise(model, seed)
+    model.eval().save_pretrained(folder)
+    height, width = config.image_size if isinstance(config.image_size, list) else (config.image_size,) * 2
+    processor: Any = ViTImageProcessorPil(size={"height": height, "width": width}, **processing)
+    processor.save_pretrained(folder)
+    return model, processor
+
+
+def picture(height: int, width: int, channels: int, seed: int = 0) -> Levels:
+    levels = np.random.default_rng(seed).integers(0, 256, (height, width, channels)).astype(np.uint8)
+    return levels[..., 0] if channels == 1 else levels
+
+
+@EVERY
+@torch.no_grad()
+def test_every_value_is_theirs(name: str, seed: int, tmp_path: Path) -> None:
+    theirs, processor = saved(tmp_path, name, seed)
+    lm = load_folder(tmp_path)
+    given, base = lm.config.inputs, getattr(theirs, "vit", theirs)
+    assert isinstance(given, Patches)
+    sizes = [(given.height, given.width)] + ([] if given.channels == 1 else [(31, 17), (5, 40)])
+    for n, size in enumerate(sizes):
+        levels = picture(*size, given.channels, n)
+        seen = levels if given.channels == 3 else levels[..., None]
+        pixels = processor(seen, return_tensors="pt", input_data_format="channels_last")["pixel_values"]
+        expected = base(pixels, output_hidden_states=True, output_attentions=True)
+        trace = lm.trace(levels)
+        close = {"atol": 1e-4, "rtol": 1e-4}
+        torch.testing.assert_close(trace["embed.out"], expected.hidden_states[0][0], **close)
+        for layer in range(lm.config.n_layers - 1):
+            found = trace[f"blocks.{layer}.resid.out"]
+            torch.testing.assert_close(found, expected.hidden_states[layer + 1][0], **close)
+        torch.testing.assert_close(trace["final.norm.out"], expected.last_hidden_state[0], **close)
+        assert len(expected.attentions) == lm.config.n_layers
+        for layer, pattern in enumerate(expected.attentions):
+            torch.testing.assert_close(trace[f"blocks.{layer}.attn.pattern"], pattern[0], **close)
+        if isinstance(lm.config.head, ClassHead):
+            torch.testing.assert_close(trace["class.logits"], theirs(pixels).logits[0], **close)
+    assert isinstance(lm.config.head, ClassHead) == (type(theirs) is ViTForImageClassification)
+
+
+def test_labels_and_what_is_left_out(tmp_path: Path) -> None:
+    saved(tmp_path / "a", "classifier")
+    lm = load_folder(tmp_path / "a")
+    assert lm.config.head == ClassHead(labels=tuple(LABELS.values())) and not lm.left_out
+    assert lm.trace(picture(12, 12, 3)).classes(1)[0][0] in LABELS.values()
+    saved(tmp_path / "b", "vectors")
+    lm = load_folder(tmp_path / "b")
+    assert lm.config.head == NoHead() and lm.left_out == ("pooler",)
+    with pytest.raises(ValueError, match="classes: this model has none"):
+        lm.trace(picture(12, 12, 3)).classes()
+    saved(tmp_path / "c", "masked")
+    assert load_folder(tmp_path / "c").left_out == ("decoder",)
+
+
+def test_it_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(tmp_path / "my-vit", "classifier")
+    monkeypatch.setenv("VIZ_MODEL_PATH", str(tmp_path / "my-vit"))
+    assert vm.load("my-vit").name == "my-vit" and vm.models()[-1] == "my-vit"
+    assert tokenizer_of("my-vit").n_vocab == 10 and vocabulary_of("my-vit") == "my-vit"
+
+
+CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "told"),
+    [
+        (CONFIG, {"patch_size": [4, 3]}, "patch_size: expected a square"),
+        (CONFIG, {"patch_size": 5}, "image_size: patch: 5 does not divide"),
+        (CONFIG, {"image_size": "12"}, "image_size: expected a whole number"),
+        (CONFIG, {"image_size": 16}, "size: the model reads 16 × 16 pixels, got 12 × 12"),
+        (CONFIG, {"hidden_act": "tanh"}, "hidden_act"),
+        (CONFIG, {"id2label": {"0": "a", "2": "b"}}, "id2label: expected a text for each number"),
+        (CONFIG, {"id2label": {"0": 1}}, "id2label: expected texts"),
+        (CONFIG, {"id2label": {"0": "a", "1": "b"}}, "classifier"),
+        (CONFIG, {"id2label": {str(n): "x" * 501 for n in range(5)}}, "id2label: labels"),
+        (CONFIG, {"layer_scale": 0.1}, "layer_scale: an attribute that is not supported"),
+        (CONFIG, {"num_channels": 2}, "image_size: channels|image_size: mean"),
+        (PROCESSOR, {"size": {"shortest_edge": 12}}, "height: missing"),
+        (PROCESSOR, {"size": {"height": 24, "width": 12}}, "the model reads 12 × 12"),
+        (PROCESSOR, {"do_rescale": False}, "do_rescale"),
+        (PROCESSOR, {"rescale_factor": 0.01}, "rescale_factor: expected 1/255"),
+        (PROCESSOR, {"do_center_crop": True}, "do_center_crop"),
+        (PROCESSOR, {"resample": 6}, "resample"),
+        (PROCESSOR, {"image_mean": [0.5]}, "mean"),
+        (PROCESSOR, {"image_std": [0.5, 0.0, 0.5]}, "std"),
+        (PROCESSOR, {"image_std": 0.5}, "image_std: expected a list"),
+        (PROCESSOR, {"sharpen": True}, "sharpen: an attribute that is not supported"),
+        (PROCESSOR, None, "no such file"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    file: str, changes: Mapping[str, Any] | None, told: str, tmp_path: Path
+) -> None:
+    saved(tmp_path, "classifier")
+    path = tmp_path / file
+    if changes is None:
+        path.unlink()
+    else:
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(vm.ModelError, match=told) as refused:
+        load_folder(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_older_processor_has_one_number_for_both_sides(tmp_path: Path) -> None:
+    saved(tmp_path, "classifier")
+    plain = {"do_normalize": True, "do_resize": True, "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": 12}
+    (tmp_path / PROCESSOR).write_text(json.dumps({**plain, "feature_extractor_type": "ViTFeatureExtractor"}))
+    assert load_folder(tmp_path).config.inputs == Patches(height=12, width=12, patch=4)

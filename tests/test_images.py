@@ -1,0 +1,164 @@
+"""Pictures from files and from text: what is read, what is refused, and what comes back as it was."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zlib
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from PIL import Image, PngImagePlugin
+
+from viz_model import images
+from viz_model.images import Levels, PictureError
+
+SIDES = st.integers(1, images.MAX_SIDE)
+PICTURES = st.one_of(
+    st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(np.uint8, shape)),
+    st.tuples(SIDES, SIDES, st.just(3)).flatmap(lambda shape: arrays(np.uint8, shape)),
+)
+
+
+def drawing() -> Levels:
+    """A stroke of 28 × 28 with soft edges."""
+    y, x = np.mgrid[:28, :28]
+    return (255 * np.exp(-((x - 14 - 4 * np.sin(y / 5)) ** 2) / 3)).astype(np.uint8)
+
+
+def file(levels: Levels, kind: str, mode: str | None = None) -> bytes:
+    image, written = Image.fromarray(levels), io.BytesIO()
+    (image if mode is None else image.convert(mode)).save(
+        written, kind, **({"lossless": True} if kind == "WEBP" else {})
+    )
+    return written.getvalue()
+
+
+@given(PICTURES)
+def test_a_picture_comes_back_from_its_text(levels: Levels) -> None:
+    text = images.encode(levels)
+    assert (images.decode(text) == levels).all() and images.decode(text).shape == levels.shape
+    assert len(text) <= images.MAX_TEXT
+    rounded = images.decode(images.encode(levels, bits=4))
+    assert rounded.shape == levels.shape and (np.abs(rounded.astype(int) - levels) <= 8).all()
+    assert (images.decode(images.encode(rounded, bits=4)) == rounded).all()
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda data: base64.urlsafe_b64encode(data).decode()))
+def test_any_other_text_is_refused_in_a_line(text: str) -> None:
+    try:
+        levels = images.decode(text)
+    except PictureError as error:
+        assert "\n" not in str(error)
+    else:
+        assert (images.decode(images.encode(levels)) == levels).all()
+
+
+def test_a_drawing_is_short() -> None:
+    assert len(images.encode(drawing(), bits=4)) < len(images.encode(drawing())) < 700
+
+
+def packed(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (bytes((8, 0, 4)) + packed(b"x"), "0 × 4"),
+        (bytes((8, 65, 4)) + packed(b"x" * 260), "65 × 4"),
+        (bytes((9, 4, 4)) + packed(b"x" * 16), "begin"),
+        (bytes((12, 4, 4)) + packed(b"x" * 16), "begin"),
+        (bytes((8, 4, 4)) + packed(b"x" * 15), "too few"),
+        (bytes((8, 4, 4)) + packed(b"x" * 10**7), "too many"),
+        (bytes((8, 4, 4)) + packed(b"x" * 16) + b"more", "damaged"),
+        (bytes((8, 4, 4)) + packed(b"x" * 16)[:-1], "damaged"),
+        (b"", "letters"),
+    ],
+)
+def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
+    with pytest.raises(PictureError, match=told):
+        images.decode(base64.urlsafe_b64encode(data).decode().rstrip("="))
+
+
+def test_a_long_text_and_a_large_picture_are_refused() -> None:
+    with pytest.raises(PictureError, match="characters"):
+        images.decode("A" * (images.MAX_TEXT + 1))
+    with pytest.raises(PictureError, match="65 × 3"):
+        images.encode(np.zeros((65, 3), np.uint8))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])
+def test_files_are_read(kind: str) -> None:
+    colour = np.stack((drawing(), drawing().T, 255 - drawing()), axis=-1)
+    found = images.read(file(colour, kind))
+    assert found.shape == (28, 28, 3) and found.dtype == np.uint8
+    off = np.abs(found.astype(int) - colour).mean()
+    assert off == 0 if kind != "JPEG" else off < 12
+    grey = images.read(file(drawing(), kind))
+    assert np.abs(grey.astype(int).reshape(28, 28, -1)[..., 0] - drawing()).mean() < 3
+
+
+def test_all_sorts_of_pixels_become_levels() -> None:
+    assert images.read(file(drawing(), "PNG", "1")).shape == (28, 28)
+    assert images.read(file(drawing(), "PNG", "P")).shape == (28, 28, 3)
+    deep = io.BytesIO()
+    Image.fromarray(drawing().astype(np.uint16) * 257).save(deep, "PNG")
+    assert (images.read(deep.getvalue()) == drawing()).all()
+    clear = np.zeros((4, 4, 4), np.uint8)
+    clear[0] = (10, 20, 30, 255)
+    seen = images.read(file(clear, "PNG"))
+    assert (seen[0] == (10, 20, 30)).all() and (seen[1:] == 255).all()
+
+
+def test_of_a_file_only_its_pixels_are_read() -> None:
+    turned = Image.Exif()
+    turned[274] = 6  # the camera lay on its side
+    notes = PngImagePlugin.PngInfo()
+    notes.add_text("note", "x" * 1000)
+    written = io.BytesIO()
+    Image.fromarray(drawing()).save(written, "PNG", exif=turned, pnginfo=notes)
+    assert (images.read(written.getvalue()) == drawing()).all()
+
+
+def test_other_files_are_refused() -> None:
+    gif = io.BytesIO()
+    Image.fromarray(drawing()).save(gif, "GIF")
+    png = file(drawing(), "PNG")
+    for data, told in (
+        (b"", "no picture"),
+        (b"GIF", "no picture"),
+        (gif.getvalue(), "no picture"),
+        (png[:-40], "read"),
+    ):
+        with pytest.raises(PictureError, match=told):
+            images.read(data)
+    with mock.patch.object(images, "MAX_BYTES", len(png) - 1), pytest.raises(PictureError, match="longer"):
+        images.read(png)
+    with mock.patch.object(images, "MAX_PIXELS", 28 * 28 - 1), pytest.raises(PictureError, match="28 × 28"):
+        images.read(png)
+
+
+def test_a_header_that_claims_a_huge_picture_costs_nothing() -> None:
+    png = bytearray(file(drawing(), "PNG"))
+    png[16:24] = (60_000).to_bytes(4, "big") * 2
+    png[29:33] = zlib.crc32(png[12:29]).to_bytes(4, "big")
+    with pytest.raises(PictureError):
+        images.read(bytes(png))
+
+
+def test_a_picture_is_brought_to_a_models_size() -> None:
+    assert (images.fit(drawing(), 28, 28, 1)[..., 0] == drawing()).all()
+    colour = images.fit(drawing(), 14, 20, 3)
+    assert colour.shape == (14, 20, 3) and (colour == colour[..., :1]).all()
+    red = np.zeros((5, 5, 3), np.uint8)
+    red[..., 0] = 255
+    assert (images.fit(red, 5, 5, 1) == 76).all()
+    for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4), np.uint8), "drawing"):
+        with pytest.raises(PictureError):
+            images.check(wrong)

@@ -1,0 +1,239 @@
+"""Training on pictures: what is read and refused, how they are warped, what a step is, what a published model says."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import close
+from torch.nn import functional as F
+from training_data import digits, tiny_picture_recipe, tiny_recipe, write_digits
+
+import viz_model as vm
+from viz_model.checkpoints import examples
+from viz_model.checkpoints.registry import load_folder
+from viz_model.config import NoHead
+from viz_model.training import __main__ as command
+from viz_model.training import data as data_of
+from viz_model.training import loop, objective, picture_card, publish
+from viz_model.training.pictures import Labelled, Pictures, Splits, warped
+from viz_model.training.recipe import Classes, NextToken, Recipe, RecipeError
+from viz_model.training.sources import HELD_OUT_EVERY, PICTURES, CorpusError
+
+STILL = Classes(source="digits", pictures=4)
+
+
+def pictures(recipe: Recipe | None = None) -> Pictures:
+    recipe = recipe or tiny_picture_recipe()
+    assert isinstance(recipe.objective, Classes)
+    return Pictures(Splits.of(digits(), digits(60, seed=1), recipe.seed), recipe.objective, recipe)
+
+
+def test_what_is_kept_out_is_not_trained_on() -> None:
+    splits = Splits.of(digits(), digits(60, seed=1), seed=0)
+    assert len(splits.validation) == 150 // HELD_OUT_EVERY and len(splits.train) == 150 - len(splits.validation)
+    seen = {picture.tobytes() for picture in splits.train.levels}
+    assert not seen & {picture.tobytes() for picture in (*splits.validation.levels, *splits.test.levels)}
+    assert len(splits.test) == 60
+
+
+def test_an_epoch_visits_every_picture_once() -> None:
+    data = pictures(tiny_picture_recipe(objective=Classes(source="digits", pictures=49)))
+    epochs = [[data.step(3 * epoch + n) for n in range(3)] for epoch in range(2)]
+    kept = data.splits.train.levels
+    for epoch in epochs:
+        levels = torch.cat([batch.pixels for batch in epoch if batch.pixels is not None]).round()
+        assert sorted(picture.numpy().tobytes() for picture in levels) == sorted(
+            picture.astype(np.float32).tobytes() for picture in kept
+        )
+    first, second = (torch.cat([batch.answers for batch in epoch]) for epoch in epochs)
+    assert not torch.equal(first, second)
+
+
+def test_a_step_depends_on_its_number_alone() -> None:
+    one, other = pictures(), pictures()
+    for step in (5, 0, 9):
+        mine, theirs = one.step(step), other.step(step)
+        assert mine.pixels is not None and theirs.pixels is not None
+        assert torch.equal(mine.pixels, theirs.pixels) and torch.equal(mine.answers, theirs.answers)
+        assert mine.ids.tolist() == [list(range(7))] * 20 and mine.n_asked == 20
+    parts = [one.step(3).part(n, of=3) for n in range(3)]
+    assert sum(len(part.answers) for part in parts) == 20
+    assert all(part.pixels is not None and len(part.pixels) == len(part.ids) == len(part.answers) for part in parts)
+
+
+def test_without_amounts_a_picture_stays_as_it_is() -> None:
+    levels = torch.from_numpy(digits(4).levels).float()
+    close(warped(levels, STILL, (0,)), levels)
+
+
+def centre(levels: torch.Tensor) -> torch.Tensor:
+    """Of mass, [B, 2] in pixels."""
+    mass = levels[..., 0] / levels.sum((1, 2, 3))[:, None, None]
+    y, x = (torch.arange(size) for size in mass.shape[1:])
+    return torch.stack(((mass.sum(2) * y).sum(1), (mass.sum(1) * x).sum(1)), 1)
+
+
+def test_pictures_are_moved_by_as_much_as_is_said() -> None:
+    levels = torch.zeros(200, 41, 41, 1)
+    levels[:, 18:23, 12:29] = 255.0  # a bar that lies, 17 by 5
+    near, far = (warped(levels, dataclasses.replace(STILL, shift=shift), (1,)) for shift in (1.0, 6.0))
+    for moved, most in ((near, 1.0), (far, 6.0)):
+        away = (centre(moved) - centre(levels)).abs()
+        assert away.max() <= most + 1e-3 and away.amax(0).min() > 0.9 * most
+    turned = warped(levels, dataclasses.replace(STILL, turn=30.0), (2,))
+    mass = turned[..., 0] / turned.sum((1, 2, 3))[:, None, None]
+    y, x = torch.meshgrid(torch.arange(-20.0, 21), torch.arange(-20.0, 21), indexing="ij")
+    xx, yy, xy = ((mass * each).sum((1, 2)) for each in (x * x, y * y, x * y))
+    angle = torch.rad2deg(torch.atan2(2 * xy, xx - yy) / 2)  # of the longer axis
+    assert angle.max() == pytest.approx(30, abs=2) and angle.min() == pytest.approx(-30, abs=2)
+    size = warped(levels, dataclasses.replace(STILL, scale=0.2), (3,)).sum((1, 2, 3)) / levels.sum((1, 2, 3))
+    assert size.max() == pytest.approx(1.2**2, rel=0.03) and size.min() == pytest.approx(0.8**2, rel=0.03)
+    slanted = warped(levels.transpose(1, 2), dataclasses.replace(STILL, slant=0.3), (4,))
+    top, bottom = (centre(slanted * (torch.arange(41) == row)[:, None, None])[:, 1] for row in (14, 26))
+    assert ((bottom - top) / 12).abs().max() == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_loss_is_the_textbooks() -> None:
+    recipe = tiny_picture_recipe()
+    model, batch = loop.new_model(recipe), pictures(recipe).step(0)
+    logits = model(batch.ids, pixels=batch.pixels)
+    assert logits.shape == (20, 10)
+    close(objective.Objective(model)(batch), F.cross_entropy(logits, batch.answers, reduction="sum"))
+    found = objective.measure(model, [batch], pictures().tokenizer)
+    assert found.nats == pytest.approx(F.cross_entropy(logits, batch.answers, reduction="sum").item(), rel=1e-5)
+    assert found.figures == {"nats": found.nats / 20, "accuracy": (logits.argmax(1) == batch.answers).sum().item() / 20}
+
+
+def test_training_learns_to_tell_classes() -> None:
+    recipe = tiny_picture_recipe(steps=120, objective=Classes(source="digits", pictures=40))
+    model = loop.new_model(recipe)
+    reports = list(loop.train(recipe, pictures(recipe), model=model))
+    assert reports[-1].loss < 0.3 * reports[0].loss
+    assert objective.measure(model, pictures(recipe).test(), pictures().tokenizer).accuracy > 0.9
+    assert set(reports[-1].held_out or ()) == {"validation"}
+    parts = reports[0].gradient_norms
+    assert {"patches.projection", "head.classes", "encoder.blocks.1"} <= set(parts) and all(parts.values())
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    recipe = tiny_picture_recipe()
+    whole = [report.loss for report in loop.train(recipe, pictures(recipe))]
+    begun = loop.train(recipe, pictures(recipe), tmp_path)
+    first = [report.loss for report in itertools.islice(begun, 5)]
+    begun.close()
+    assert first + [report.loss for report in loop.train(recipe, pictures(recipe), tmp_path)] == whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"objective": NextToken(rows={"en": 1})}, "objective"),
+        ({"objective": Classes(source="digits", pictures=0)}, "objective: pictures"),
+        ({"objective": Classes(source="digits", pictures=4, turn=200.0)}, "objective: turn"),
+        ({"config": dataclasses.replace(tiny_picture_recipe().config, head=NoHead())}, "objective: Classes does not"),
+        ({"config": tiny_recipe("encoder").config}, "objective: Classes does not"),
+        ({"config": tiny_recipe("decoder").config}, "objective: Classes trains a encoder"),
+    ],
+)
+def test_an_objective_that_does_not_fit_is_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{field}"):
+        tiny_picture_recipe(**changes)
+
+
+def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
+    recipe = tiny_picture_recipe()
+    path = write_digits(tmp_path) / PICTURES[0].file
+    assert isinstance(data_of.prepare(recipe, tmp_path, tmp_path), Pictures)
+    with np.load(path) as kept:
+        good = dict(kept)
+    for changes, told in (
+        ({"x_train": good["x_train"].astype(float)}, "x_train: expected uint8"),
+        ({"y_train": good["y_train"][:-1]}, "x_train: expected uint8"),
+        ({"y_test": good["y_test"] + 10}, "y_test: expected whole numbers from 0 to 9"),
+        ({"y_test": np.array([{}] * 60)}, "expected the arrays"),  # a pickle
+        ({"x_test": good["x_test"][:, :5]}, "the model reads"),
+    ):
+        np.savez(path, **{**good, **changes})  # type: ignore[arg-type]
+        with pytest.raises(CorpusError, match=told):
+            data_of.prepare(recipe, tmp_path, tmp_path)
+    path.write_bytes(b"no arrays")
+    with pytest.raises(CorpusError, match="expected the arrays"):
+        data_of.prepare(recipe, tmp_path, tmp_path)
+    path.unlink()
+    with pytest.raises(CorpusError, match="no such file"):
+        data_of.prepare(recipe, tmp_path, tmp_path)
+    with pytest.raises(CorpusError, match="source: expected one of digits"):
+        Splits.prepare(tmp_path, "letters", 0)
+    with pytest.raises(CorpusError, match="too few"):
+        pictures(tiny_picture_recipe(objective=Classes(source="digits", pictures=1000)))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, Pictures, Path]:
+    folder = tmp_path_factory.mktemp("pictures")
+    recipe = tiny_picture_recipe(steps=40)
+    data = data_of.prepare(recipe, write_digits(folder / "data"), folder)
+    assert isinstance(data, Pictures)
+    command.run(recipe, data, folder / "run", torch.device("cpu"))
+    publish.publish(recipe, data, folder / "run", folder / "model")
+    return recipe, data, folder / "model"
+
+
+def test_a_published_classifier_is_measured_as_it_is_published(published: tuple[Recipe, Pictures, Path]) -> None:
+    recipe, data, folder = published
+    lm = load_folder(folder)
+    assert lm.config == recipe.config and lm.twin is None
+    kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    assert set(kept["held_out"]) == {"validation", "test"}
+    test: Labelled = data.splits.test
+    said = [int(lm.trace(levels[..., 0])["class.logits"].argmax()) for levels in test.levels]
+    right = np.array(said) == test.classes
+    assert kept["held_out"]["test"]["accuracy"] == pytest.approx(right.mean())
+    assert kept["classes"] == {str(n): pytest.approx(right[test.classes == n].mean()) for n in range(10)}
+    for asked, taken, times, of in kept["confused"]:
+        both = (test.classes == int(asked)) & (np.array(said) == int(taken))
+        assert times == both.sum() > 0 and of == (test.classes == int(asked)).sum() and asked != taken
+    times = [times for _, _, times, _ in kept["confused"]]
+    assert times == sorted(times, reverse=True) and len(times) <= picture_card.MOST_CONFUSED
+    assert publish.held_out(lm, data) == {part: pytest.approx(found) for part, found in kept["held_out"].items()}
+    assert publish.own_text(lm) == pytest.approx(kept["own_text"])
+
+
+def test_the_card_of_a_classifier(published: tuple[Recipe, Pictures, Path]) -> None:
+    recipe, _, folder = published
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    kept = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    for found in kept["held_out"].values():
+        assert f"| {found['nats']:.3f} | {found['accuracy']:.2%} |" in written
+    for asked, taken, times, of in kept["confused"]:
+        assert f"| {asked} | {taken} | {times} of {of} |" in written
+    assert PICTURES[0].title in written and "CC BY-SA 3.0" in written and "40 steps" in written and "{{" not in written
+    (settings,) = re.findall(r"```json\n(.*)\n```", written)
+    assert json.loads(settings)["objective"] == dataclasses.asdict(recipe.objective)
+    for table in re.findall(r"(?:^\|.*\n)+", written, flags=re.M):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+    assert "held-out nats a picture" in (folder / "curves.svg").read_text(encoding="utf-8")
+
+
+def test_examples_lie_beside_the_weights(published: tuple[Recipe, Pictures, Path], tmp_path: Path) -> None:
+    _, data, folder = published
+    shown = examples.read(folder)
+    assert [example.number for example in shown] == [n // 2 for n in range(20)]
+    kept = {picture.tobytes() for picture in data.splits.test.levels}
+    assert all(example.levels.tobytes() in kept for example in shown)
+    assert examples.read(tmp_path) == ()
+    for arrays in ({"x": np.zeros((2, 3, 3)), "y": np.zeros(2, int)}, {"x": np.zeros((2, 3, 3), np.uint8)}):
+        np.savez(tmp_path / examples.FILE, **arrays)  # type: ignore[arg-type]
+        with pytest.raises(vm.ModelError, match=r"examples\.npz"):
+            examples.read(tmp_path)
+    (tmp_path / examples.FILE).write_bytes(bytes(examples.MOST_BYTES + 1))
+    with pytest.raises(vm.ModelError, match="longer"):
+        examples.read(tmp_path)

@@ -1,0 +1,62 @@
+"""The positions of a model that reads pictures: [CLS], then patches row after row, with their names and pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import viz_model as vm
+from viz_model.app.texts import Texts
+from viz_model.config import ModelConfig, Patches
+
+
+def grid(config: ModelConfig) -> tuple[int, int]:
+    """Rows and columns of patches."""
+    assert isinstance(config.inputs, Patches)
+    return config.inputs.rows, config.inputs.columns
+
+
+def is_drawn(config: ModelConfig) -> bool:
+    """Whether a model reads what one draws: small grey pictures."""
+    inputs = config.inputs
+    return isinstance(inputs, Patches) and inputs.channels == 1 and inputs.height == inputs.width <= 32
+
+
+def of(trace: vm.Trace) -> np.ndarray:
+    """The ink of the patch at each place, as far as an edit has left it there: float32 [N, h, w], 0 to 1.
+
+    Of a picture in colours it is the brightness.
+    """
+    return (trace.patches.float().mean(-1) / 255).numpy()
+
+
+def pixels(trace: vm.Trace) -> np.ndarray:
+    """The picture that was read, put together from its patches: float32 [H, W], 0 to 1."""
+    rows, columns = grid(trace.config)
+    cut = of(trace)
+    _, height, width = cut.shape
+    whole = cut.reshape(rows, columns, height, width).swapaxes(1, 2)
+    return np.ascontiguousarray(whole.reshape(rows * height, columns * width))
+
+
+def thumbnails(trace: vm.Trace) -> np.ndarray:
+    """The patches of all positions, blank for [CLS]: uint8 [T, h, w]."""
+    cut = np.rint(255 * of(trace)).astype(np.uint8)
+    return np.concatenate([np.zeros_like(cut[:1]), cut])
+
+
+def name(config: ModelConfig, position: int, t: Texts) -> str:
+    """A position in words."""
+    if position == 0:
+        return "[CLS]"
+    row, column = divmod(position - 1, grid(config)[1])
+    return t("common.patch_name", row=row + 1, column=column + 1)
+
+
+def names(trace: vm.Trace, t: Texts) -> tuple[str, ...]:
+    """All of them."""
+    return tuple(name(trace.config, n, t) for n in range(len(trace)))
+
+
+def fullest(trace: vm.Trace) -> int:
+    """The position of the patch with most ink."""
+    return 1 + int(of(trace).sum((1, 2)).argmax())

@@ -1,0 +1,138 @@
+"""The field to draw a picture in, its patches, and the run of it: in the place of a sentence."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+import viz_model as vm
+from viz_model import images
+from viz_model.app import components, examples, ink, interventions, patches, runs, state
+from viz_model.app.frame import Places
+from viz_model.app.state import ViewState
+from viz_model.app.texts import Texts
+from viz_model.config import Patches
+from viz_model.drawing import theme
+from viz_model.images import Levels, PictureError
+from viz_model.runs import edits
+
+_READ = "sketch.read"
+"""The number of the last message from the browser that was read."""
+
+
+def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:
+    """The field with its examples, and the trace of what is drawn in it; None where it is blank.
+
+    A picture that ``is_fixed`` is shown and cannot be changed.
+    """
+    wanted = lm.config.inputs
+    assert isinstance(wanted, Patches)
+    shown = examples.of(lm, t.language)
+    try:
+        drawn = _fitting(images.decode(view.drawing or shown[0]), wanted)
+    except PictureError as error:
+        st.warning(t("common.unknown_drawing", why=t.error(error)))
+        drawn = images.decode(shown[0])
+    reads = ink.centred(drawn) if patches.is_drawn(lm.config) else drawn
+    with places.line:
+        if is_fixed:
+            st.image(255 - reads, width=112)
+        else:
+            _field(lm, drawn, reads, shown, t)
+    if not drawn.any():
+        st.info(t("common.empty"), icon=":material/draw:")
+        return None
+    try:
+        return interventions.fitting(runs.RunKey(view.model, images.encode(reads), edits=edits.write(view.edits)), t)
+    except vm.TextError as error:
+        st.info(t.error(error), icon=":material/draw:")
+        return None
+
+
+def _fitting(levels: Levels, wanted: Patches) -> Levels:
+    """A picture at the size and in the colours of the model."""
+    fitted = images.fit(levels, wanted.height, wanted.width, wanted.channels, wanted.resample)
+    return fitted[:, :, 0] if wanted.channels == 1 else fitted
+
+
+def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str, ...], t: Texts) -> None:
+    with st.container(key="frame_sketch", horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
+        if patches.is_drawn(lm.config):
+            words = ("label", "hint", "reads", "undo", "clear", "examples", "pen", "up", "down")
+            data = {
+                "seq": st.session_state.get(_READ, 0),
+                "grid": patches.grid(lm.config),
+                "examples": [t("common.sketch_example", n=n + 1) for n in range(len(shown))],
+                "words": {name: t(f"common.sketch_{name}") for name in words},
+            }
+            pictures = (drawn, reads, np.stack([images.decode(code) for code in shown]))
+            components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
+        else:
+            st.image(reads, width=112)
+        with st.popover(t("common.upload"), icon=":material/upload:", key="frame_upload"):
+            st.file_uploader(
+                t("common.upload_help", size=images.MAX_BYTES // 2**20),
+                type=["png", "jpg", "jpeg", "webp"],
+                key="frame.upload",
+                on_change=_uploaded,
+                args=(lm.config.inputs, patches.is_drawn(lm.config), t),
+            )
+
+
+def _drawn(told: object) -> None:
+    """What the browser says that is drawn becomes the view's; what is no drawing is left alone."""
+    if not isinstance(told, Mapping) or not isinstance(told.get("seq"), int) or not isinstance(told.get("pixels"), str):
+        return
+    st.session_state[_READ] = told["seq"]
+    try:
+        pixels = np.frombuffer(base64.b64decode(told["pixels"][: 2 * images.MAX_SIDE**2], validate=True), np.uint8)
+        side = round(len(pixels) ** 0.5)
+        code = images.encode(pixels.reshape(side, side), bits=4)
+    except (binascii.Error, ValueError):
+        return
+    state.update(drawing=code)
+
+
+def _uploaded(wanted: Patches, is_drawn: bool, t: Texts) -> None:
+    """An uploaded picture, at the size of the model; dark writing on a light ground becomes ink."""
+    if (file := st.session_state["frame.upload"]) is None:
+        return
+    try:
+        levels = _fitting(images.read(file.getvalue()), wanted)
+    except PictureError as error:
+        st.toast(t.error(error), icon=":material/error:")
+        return
+    if is_drawn and np.median(levels) > 127:
+        levels = 255 - levels
+    state.update(drawing=images.encode(levels, bits=4 if is_drawn else 8))
+
+
+def tokens(trace: vm.Trace, t: Texts) -> None:
+    """The patches as chips: the browser itself selects among them."""
+    cut = patches.thumbnails(trace)
+    names = patches.names(trace, t)
+    with st.container(gap="xsmall", key="frame_chips"):
+        components.ribbon(
+            [
+                {
+                    "label": "" if n else "[CLS]",
+                    "under": token.label if n else "",
+                    "title": names[n],
+                    "bytes": "",
+                    "colour": theme.token_colour(n),
+                    "whole": True,
+                    "has_picture": n > 0,
+                }
+                for n, token in enumerate(trace.tokens)
+            ],
+            selected=None,
+            label=t("common.tokens"),
+            key="frame.ribbon.patches",
+            on_pick=None,
+            many=False,
+            thumbnails=cut,
+        )

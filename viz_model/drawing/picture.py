@@ -1,0 +1,162 @@
+"""A picture that a model reads, its patches, and numbers of the patches painted over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from viz_model.drawing.cells import COLUMN, Index
+from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
+
+FAINT = 0.4
+"""How much of the ink is left where numbers are painted over it."""
+CLASS, PITCH = 40.0, 8.0
+"""Pixels that the cell of [CLS] takes beside a picture, and what lies between them."""
+TILE = 20.0
+"""Pixels above a small picture, for its name."""
+
+
+class Painted(NamedTuple):
+    """Numbers of the positions, of which the first is [CLS] and the others are patches, row after row.
+
+    Attributes:
+        pixels: the ink, float32 [height, width] in 0 to 1.
+        values: float32 [T]; NaN where there is none.
+        grid: rows and columns of patches.
+        names: of the positions, for what is said of them.
+        site: of the values, and ``place`` where they stand in it, with COLUMN for the position; "" where
+            they are no value of the run.
+        chosen: the position that is ringed, if one is.
+    """
+
+    pixels: np.ndarray
+    values: np.ndarray
+    grid: tuple[int, int]
+    names: Sequence[str]
+    site: str = ""
+    place: Index = (COLUMN,)
+    chosen: int | None = None
+
+
+def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> Cells:
+    """The ink of a picture, or of a patch."""
+    return Cells(
+        id=id, x=x, y=y, width=width, height=height, values=pixels, look="share", role="ink", top=1.0,
+        walk=False, coarse=True, opacity=opacity,
+    )  # fmt: skip
+
+
+def painted(
+    view: Painted,
+    x: float,
+    y: float,
+    size: float,
+    top: float,
+    *,
+    id: str = "",
+    look: Literal["share", "signed"] = "share",
+    role: str = "pattern",
+    selects: bool = True,
+) -> list[Mark]:
+    """The picture ``size`` pixels wide with its numbers over it, [CLS] in a cell to its left.
+
+    ``top`` is the magnitude of full colour. Where it ``selects``, a click on a patch selects that one.
+    """
+    rows, columns = view.grid
+    left, tall = x + CLASS + PITCH, size / columns
+    marks: list[Mark] = [ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)]
+
+    def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
+        names = [view.names[n] for n in positions]
+        return Cells(
+            id=f"{id}{name}", x=x, y=y, width=width, height=tall, opacity=0.8,
+            values=view.values[None, positions.start : positions.stop],
+            look=look, role=role, top=top,
+            columns=tuple(names),
+            labels=tuple(f"{name}: {view.values[n]:.3f}" for name, n in zip(names, positions, strict=True)),
+            where=Where(view.site, view.place, columns=tuple(positions)) if view.site else None,
+            choose="column" if selects else None,
+            first=positions.start,
+            walk=selects,
+        )  # fmt: skip
+
+    marks.append(of("class", range(1), x, y, CLASS))
+    for row in range(rows):
+        positions = range(1 + row * columns, 1 + (row + 1) * columns)
+        marks.append(of(f"row.{row}", positions, left, y + row * tall, size))
+    name = Text(id=f"{id}class.name", text="[CLS]", x=x + CLASS / 2, y=y + tall + 9, anchor="middle", fill="muted")
+    return [*marks, name, *frames(view, x, y, size, id)]
+
+
+def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list[Mark]:
+    """Lines around the picture and around [CLS], and a ring around what is chosen."""
+    rows, columns = view.grid
+    left, tall, wide = x + CLASS + PITCH, size / columns, size / columns
+    marks: list[Mark] = [
+        Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid"),
+        Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"),
+    ]
+    if view.chosen == 0:
+        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=CLASS, height=tall, stroke="accent", thick=3))
+    elif view.chosen is not None:
+        row, column = divmod(view.chosen - 1, columns)
+        x, y = left + column * wide, y + row * tall
+        marks.append(Rect(id=f"{id}ring", x=x, y=y, width=wide, height=tall, stroke="accent", thick=3))
+    return marks
+
+
+def across(size: float) -> float:
+    """Pixels that a painted picture of that width takes, with [CLS]."""
+    return CLASS + PITCH + size
+
+
+class Tile(NamedTuple):
+    """A small picture among others: its name, values [T], full colour, what a click does, what is said of it."""
+
+    id: str
+    name: str
+    values: np.ndarray
+    top: float
+    act: Act | None
+    label: str
+    is_chosen: bool
+
+
+def tiles(
+    view: Painted,
+    each: Sequence[Tile],
+    id: str,
+    size: float,
+    columns: int,
+    *,
+    look: Literal["share", "signed"] = "share",
+    beside: bool = True,
+) -> Panel:
+    """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told."""
+    rows, wide = view.grid
+    tall = size * rows / wide
+    marks: list[Mark] = []
+    for n, tile in enumerate(each):
+        x, y = (n % columns) * (size + 14), (n // columns) * (tall + 30)
+        marks += [
+            Text(id=f"{tile.id}.name", text=tile.name, x=x, y=y + 12, bold=tile.is_chosen),
+            ink(f"{tile.id}.ink", view.pixels, x, y + TILE, size, tall, FAINT),
+            Cells(
+                id=tile.id, x=x, y=y + TILE, width=size, height=tall, values=tile.values[1:].reshape(rows, wide),
+                look=look, role="pattern", top=tile.top, opacity=0.8, coarse=True, walk=False, act=tile.act,
+                label=tile.label,
+            ),
+            Rect(
+                id=f"{tile.id}.frame", x=x, y=y + TILE, width=size, height=tall,
+                stroke="accent" if tile.is_chosen else "grid", thick=3 if tile.is_chosen else 1,
+            ),
+        ]  # fmt: skip
+        if beside:
+            said = f"[CLS] {tile.values[0]:.0%}"
+            marks.append(Text(id=f"{tile.id}.class", text=said, x=x + size, y=y + 12, anchor="end", fill="muted"))
+    n_rows = -(-len(each) // columns)
+    width = int(columns * (size + 14))
+    return Panel(id=id, marks=marks, height=n_rows * (tall + 30), min=width, most=width)

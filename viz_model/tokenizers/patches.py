@@ -1,0 +1,55 @@
+"""In place of a tokenizer, for a model that reads pictures: a text is a picture as text, its tokens are patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from viz_model import images
+from viz_model.config import Patches
+from viz_model.tokenizers.tokenizer import TextError, Token, Tokenizer
+
+CLS = "[CLS]"
+
+
+class PatchTokenizer(Tokenizer):
+    """Id 0 is [CLS], which stands in front and is no part of the picture; id n is patch n, row by row."""
+
+    def __init__(self, patches: Patches) -> None:
+        self.name = "patches"
+        self.patches = patches
+        self.n_vocab = patches.n_patches + 1
+        self.controls = frozenset((0,))
+
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        """[CLS] and every patch, whatever the picture is.
+
+        Raises:
+            TextError: the text is no picture (:func:`viz_model.images.decode`).
+        """
+        self.picture(text)
+        return list(range(0 if special else 1, self.n_vocab))
+
+    def picture(self, text: str) -> images.Levels:
+        """The picture that a text is.
+
+        Raises:
+            TextError: it is none.
+        """
+        try:
+            return images.decode(text)
+        except images.PictureError as error:
+            raise TextError(str(error)) from None
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The places of the patches, with spaces between them."""
+        return " ".join(token.text for token in self.tokens(ids))
+
+    def token(self, id: int) -> Token:
+        """``[CLS]``, or the row and the column of a patch, from 1: ``2,3``."""
+        self._unused(int(id))
+        place = self.place(int(id))
+        return Token(int(id), b"", CLS if place is None else f"{place[0] + 1},{place[1] + 1}")
+
+    def place(self, id: int) -> tuple[int, int] | None:
+        """The row and the column of a patch, from 0; None of [CLS]."""
+        return divmod(id - 1, self.patches.columns) if id else None

@@ -1,0 +1,80 @@
+"""Where the chosen patch looks, painted over the picture, and what is told of it."""
+
+from __future__ import annotations
+
+from viz_model.app import elements, patches
+from viz_model.app.elements import Option
+from viz_model.app.onward import Trials
+from viz_model.app.page import Page
+from viz_model.app.topic import Door, Layout, Tabs
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.writing import percent
+from viz_model.topics.attention import figures
+from viz_model.topics.attention.claims import HEAD
+from viz_model.topics.attention.numbers import painted
+from viz_model.topics.attention.pictures.painted import HeadsView
+from viz_model.topics.attention.pictures.painted import scene as painted_scene
+from viz_model.topics.attention.sections import heads, one_query, taken_apart, together
+from viz_model.topics.attention.sections.query import Query
+
+
+def section(query: Query) -> None:
+    page = query.page
+    picture, see = elements.split()
+    with picture:
+        elements.picture(page, _drawn, "painted")
+        elements.source(page, page.at("attn.pattern"))
+    with see:
+        weights = painted.looks(page.trace, page.view.layer, page.token).weights[page.view.head]
+        shares = painted.shares(weights, patches.of(page.trace), page.token)
+        facts = {name: percent(share) for name, share in shares._asdict().items()}
+        elements.see(page, "see_painted", weight=percent(query.largest.weight), **query.facts, **facts)
+
+
+def _drawn(page: Page) -> Scene:
+    trace, layer = page.trace, page.view.layer
+    view = HeadsView(
+        patches.pixels(trace),
+        painted.looks(trace, layer, page.token).weights,
+        patches.grid(trace.config),
+        patches.names(trace, page.t),
+        trace.full_name(page.at("attn.pattern")),
+        page.view.head,
+        page.token,
+    )
+    does = [HEAD.label(page.t.language, head) for head in heads.of_page(page).summaries]
+    title = page.words("painted_title", token=page.token_name(), layer=layer)
+    return painted_scene(view, "attention.painted", title, page.words("grid_head"), does, page.words("painted_hint"))
+
+
+def grid(query: Query) -> None:
+    """The whole maps of the layer's heads."""
+    page = query.page
+    elements.shown(page, lambda page: figures.of_layer(page.subject, heads.of_page(page)), "grid", by=("layer",))
+    elements.source(page, page.at("attn.pattern"))
+    elements.see(page, "see_grid", n=len(page.trace))
+
+
+def question(query: Query) -> None:
+    """Which patch [CLS] reads most in this layer."""
+    page, layer = query.page, query.page.view.layer
+    mean = page.trace.row(page.at("attn.pattern"), 0).mean(0)
+    names = patches.names(page.trace, page.t)
+    options = {n: Option(names[n], float(mean[n]), names[n]) for n in elements.spread(len(names))}
+    options |= {int(mean.argmax()): Option(names[int(mean.argmax())], float(mean.max()), names[int(mean.argmax())])}
+    guess = elements.largest(page, dict(sorted(options.items())), percent, "guess_class", layer=layer)
+    elements.question(page, guess=guess)
+
+
+LAYOUT = Layout(
+    of=Query.of,
+    sections=(
+        section,
+        Door("grid", (grid,)),
+        Door("steps", (one_query.section,)),
+        Door("together", (together.section,), formerly="section=together"),
+    ),
+    tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
+    trials=Trials(("head", "scale")),
+    question=question,
+)

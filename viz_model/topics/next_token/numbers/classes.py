@@ -1,0 +1,52 @@
+"""What a model says of a picture: a number for each class, and where one of them comes from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from viz_model.config import ClassHead
+from viz_model.runs.trace import Trace
+
+
+class Classes(NamedTuple):
+    """The classes of a run: their names, logits and probabilities [Y], and their order, the most probable first."""
+
+    labels: tuple[str, ...]
+    logits: np.ndarray
+    probs: np.ndarray
+    order: tuple[int, ...]
+
+    @property
+    def top(self) -> int:
+        return self.order[0]
+
+
+def classes(trace: Trace) -> Classes:
+    head = trace.config.head
+    assert isinstance(head, ClassHead)
+    logits, probs = trace["class.logits"], trace["class.probs"]
+    order = logits.argsort(descending=True).tolist()
+    return Classes(head.labels, logits.numpy(), probs.numpy(), tuple(order))
+
+
+class Depth(NamedTuple):
+    """What the head says of [CLS] as it stands after each block, through the last norm: probabilities [L + 1, Y]."""
+
+    sites: tuple[str, ...]
+    probs: np.ndarray
+
+
+@torch.inference_mode()
+def by_depth(trace: Trace) -> Depth:
+    """The stream at [CLS] is read before the first block, and after each (nostalgebraist 2020)."""
+    stack, head = trace.stack, trace.model.head
+    sites = ("embed.out", *(f"blocks.{layer}.resid.out" for layer in range(trace.n_layers)))
+    found = []
+    for site in sites:
+        x = trace.row(site, 0)[None, None]
+        read = x if stack.final_norm is None else stack.final_norm(x)
+        found.append(head(read)[0].softmax(-1).numpy())
+    return Depth(sites, np.stack(found))

@@ -1,0 +1,111 @@
+"""The whole run of a picture, and what the model says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viz_model.app import elements, frame, patches
+from viz_model.app.elements import Option
+from viz_model.app.page import Page
+from viz_model.app.topic import Layout, Tabs, itself
+from viz_model.config import ClassHead
+from viz_model.drawing.cells import COLUMN
+from viz_model.drawing.picture import Painted
+from viz_model.drawing.scene import Scene
+from viz_model.drawing.writing import percent
+from viz_model.topics.next_token.numbers.classes import classes
+from viz_model.topics.overview.numbers import evenly
+from viz_model.topics.overview.numbers.views import MAX_BLOCKS
+from viz_model.topics.overview.pictures.drawn import DrawnView, Looking, scene
+from viz_model.topics.overview.sections import taken_apart
+from viz_model.topics.overview.sections.run import Run
+
+WORDS = ("patches", "projected", "places", "block", "head", "classes", "length")
+
+
+def section(page: Page) -> None:
+    elements.picture(page, _drawn, "drawn", by=("token",), on_pick=_open)
+    if isinstance(page.lm.config.head, ClassHead):
+        said = classes(page.trace)
+        first, second = said.order[:2]
+        facts = {
+            "class": said.labels[first],
+            "share": percent(float(said.probs[first])),
+            "second": said.labels[second],
+            "second_share": percent(float(said.probs[second])),
+        }
+        elements.see(page, "finding_class", **facts)
+    elements.see(page, "see_drawn", token=page.token_name(), n=len(page.trace) - 1)
+
+
+def _open(place: dict[str, Any]) -> None:
+    """A click on a heading opens its stage, on the head that stands there."""
+    frame.go(place.pop("page"), **place)
+
+
+def _drawn(page: Page) -> Scene:
+    words = {name: page.words(f"drawn_{name}") for name in WORDS}
+    return scene(_view(page), "overview.drawn", page.words("drawn_alt"), words)
+
+
+def _view(page: Page) -> DrawnView:
+    trace, config = page.trace, page.lm.config
+    pixels, grid, names = patches.pixels(trace), patches.grid(config), patches.names(trace, page.t)
+    blocks = []
+    for layer in evenly(trace.n_layers, page.view.layer, MAX_BLOCKS):
+        site = f"blocks.{layer}.attn.pattern"
+        rows = trace.row(site, page.token).numpy()
+        head = int(rows.max(-1).argmax())
+        view = Painted(pixels, rows[head], grid, names, trace.full_name(site), (head, page.token, COLUMN), page.token)
+        blocks.append(Looking(layer, head, view))
+    lengths = [float(trace.row(f"blocks.{one.layer}.resid.out", page.token).norm()) for one in blocks]
+    return DrawnView(
+        pixels,
+        grid,
+        names,
+        page.token,
+        trace["embed.patch"].numpy(),
+        trace["embed.position"].numpy() if "embed.position" in trace else None,
+        tuple(blocks),
+        np.array(lengths),
+        classes(trace) if isinstance(config.head, ClassHead) else None,
+    )
+
+
+def formula(page: Page) -> None:
+    shown = (
+        "patches.projected",
+        "embed.out",
+        page.at("resid.mid"),
+        page.at("resid.out"),
+        "class.logits",
+        "class.probs",
+    )
+    elements.formula(page, *(name for name in shown if name in page.trace))
+
+
+def hand(page: Page) -> None:
+    taken_apart.hand(Run.of(page))
+
+
+def code(page: Page) -> None:
+    elements.code(page, "picture_overview")
+
+
+def numbers(page: Page) -> None:
+    taken_apart.numbers(Run.of(page))
+
+
+def question(page: Page) -> None:
+    """In which block's stream the chosen position is longest."""
+    trace = page.trace
+    lengths = [float(trace.row(f"blocks.{n}.resid.out", page.token).norm()) for n in range(trace.n_layers)]
+    names = {n: page.t("common.guess_block", n=n) for n in elements.spread(trace.n_layers)}
+    options = {n: Option(name, lengths[n], name) for n, name in names.items()}
+    guess = elements.largest(page, options, "{:.1f}".format, "guess_longest", token=page.token_name())
+    elements.question(page, "question_drawn", "answer_drawn", guess=guess)
+
+
+LAYOUT = Layout(of=itself, sections=(section,), tabs=Tabs(formula, hand, code, numbers), question=question)

@@ -1,0 +1,129 @@
+"""What is measured of a classifier of pictures, the examples that lie beside its weights, and its card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from viz_model.checkpoints import examples
+from viz_model.claims import fill
+from viz_model.config import ClassHead, Patches
+from viz_model.runs.language_model import LanguageModel
+from viz_model.training import card, objective
+from viz_model.training.pictures import TEST, VALIDATION, Labelled, Pictures
+from viz_model.training.recipe import Classes, Recipe
+from viz_model.training.sources import PICTURES
+
+EXAMPLES_A_CLASS = 2
+MOST_CONFUSED = 8
+TITLES = {VALIDATION: "kept out of the training pictures", TEST: "the test"}
+
+
+def held_out(lm: LanguageModel, data: Pictures) -> dict[str, dict[str, float]]:
+    """Nats and accuracy on what was kept out, and on the source's own test, each whole."""
+    test = objective.measure(lm.model, data.test(), data.tokenizer)
+    return objective.figures(lm.model, data) | {TEST: test.figures}
+
+
+@torch.inference_mode()
+def confusion(lm: LanguageModel, data: Pictures) -> np.ndarray:
+    """How often a picture of the test of class [row] was taken for class [column]: [Y, Y]."""
+    n = len(_head(lm).labels)
+    counted = np.zeros((n, n), dtype=np.int64)
+    for batch in data.test():
+        said = lm.model(batch.ids, pixels=batch.pixels).argmax(-1)
+        np.add.at(counted, (batch.answers.numpy(), said.numpy()), 1)
+    return counted
+
+
+class Confused(NamedTuple):
+    """A class, what it was taken for, how often, and of how many pictures of the class."""
+
+    asked: str
+    said: str
+    times: int
+    of: int
+
+
+def most_confused(lm: LanguageModel, counted: np.ndarray, most: int = MOST_CONFUSED) -> tuple[Confused, ...]:
+    """The mistakes that were made most often; of equally many the first."""
+    labels, wrong = _head(lm).labels, counted * (1 - np.eye(len(counted), dtype=np.int64))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    pairs = (divmod(int(n), len(labels)) for n in order)
+    return tuple(
+        Confused(labels[i], labels[j], int(wrong[i, j]), int(counted[i].sum())) for i, j in pairs if wrong[i, j]
+    )
+
+
+def write_examples(data: Pictures, target: Path) -> None:
+    """The first pictures of each class in the test, class by class."""
+    test = data.splits.test
+    first = [np.flatnonzero(test.classes == number)[:EXAMPLES_A_CLASS] for number in range(int(test.classes.max()) + 1)]
+    chosen: Labelled = test[np.concatenate(first)]
+    levels = chosen.levels[..., 0] if chosen.levels.shape[-1] == 1 else chosen.levels
+    np.savez_compressed(target / examples.FILE, x=levels, y=chosen.classes.astype(np.uint8))
+
+
+@torch.inference_mode()
+def of_examples(lm: LanguageModel) -> dict[str, float]:
+    """Nats a picture on the examples: the quick check of shipped weights."""
+    shown = examples.read(lm.folder)
+    logits = torch.stack([lm.trace(example.levels)["class.logits"] for example in shown])
+    return {"examples": F.cross_entropy(logits, torch.tensor([example.number for example in shown])).item()}
+
+
+def figures(lm: LanguageModel, data: Pictures) -> dict[str, Any]:
+    """Everything that is measured of a published model."""
+    counted = confusion(lm, data)
+    labels = _head(lm).labels
+    return {
+        "held_out": held_out(lm, data),
+        "by_source": {},
+        "own_text": of_examples(lm),
+        "classes": {label: int(counted[n, n]) / int(counted[n].sum()) for n, label in enumerate(labels)},
+        "confused": [list(each) for each in most_confused(lm, counted)],
+    }
+
+
+def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameters: int) -> str:
+    """The card, in Markdown."""
+    given = recipe.config.inputs
+    assert isinstance(given, Patches) and isinstance(recipe.objective, Classes)
+    source = next(source for source in PICTURES if source.name == recipe.objective.source)
+    settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
+    measured: Mapping[str, Mapping[str, float]] = found["held_out"]
+    confused: Sequence[Sequence[Any]] = found["confused"]
+    said: dict[str, str] = card.TEXTS["Classes"]
+    return fill(
+        said["card"],
+        {
+            "name": recipe.name,
+            "n": f"{n_parameters:,}",
+            "accuracy": f"{measured[TEST]['accuracy']:.1%}",
+            "sizes": card.sizes_of(recipe.config),
+            "picture": f"{given.height} × {given.width}, {'grey' if given.channels == 1 else 'colour'}",
+            "patches": f"{given.n_patches} of {given.patch} × {given.patch} pixels, row by row, behind [CLS]",
+            "figures": card.table_rows(
+                (TITLES[part], f"{each['nats']:.3f}", f"{each['accuracy']:.2%}") for part, each in measured.items()
+            ),
+            "classes": card.table_rows((label, f"{share:.1%}") for label, share in found["classes"].items()),
+            "confused": card.table_rows((asked, taken, f"{times} of {of}") for asked, taken, times, of in confused),
+            "n_steps": f"{n_steps:,}",
+            "settings": json.dumps(settings),
+            "title": source.title,
+            "licence": source.licence,
+            "a_class": f"{EXAMPLES_A_CLASS}",
+        },
+    )
+
+
+def _head(lm: LanguageModel) -> ClassHead:
+    assert isinstance(lm.config.head, ClassHead)
+    return lm.config.head
