@@ -145,7 +145,7 @@ def _with_router(trace: Trace, layer: int, expert: int, alone: int) -> torch.Ten
         barred = torch.arange(out.shape[-1]) != expert if alone else torch.arange(out.shape[-1]) == expert
         return out.masked_fill(barred, -math.inf)
 
-    router = trace.model.stack("decoder").block(layer).ffn.router
+    router = trace.model.get_submodule(f"decoder.blocks.{layer}.ffn.router")
     hook = router.register_forward_hook(over)
     try:
         return trace.model(torch.tensor([trace.ids]))[0]

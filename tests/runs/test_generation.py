@@ -268,6 +268,7 @@ def test_end_of_text_stops_and_is_no_part_of_the_text() -> None:
         final = model.stack("decoder").final_norm
         assert isinstance(final, LayerNorm)
         final.weight.zero_()
+        assert final.bias is not None
         final.bias.fill_(1.0)
         model.unembedding.weight[tokenizer.end_of_text] = 1.0
     from pathlib import Path

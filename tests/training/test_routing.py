@@ -55,7 +55,7 @@ def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
         assert of["balance"][kind] == pytest.approx(4 * (chosen / 2 * shares).sum(), abs=1e-3)
     f, p = (np.mean(part, axis=0) for part in zip(*by_kind, strict=True))
     assert of["balance"]["all"] == pytest.approx(4 * (f / 2 * p).sum(), abs=1e-3)
-    labels = {TOKENIZER.token(id).label: id for id in np.flatnonzero(counted[:, 1, 0] >= routing.LEAST_TIMES)}
+    labels = {TOKENIZER.token(id).label: id for id in np.flatnonzero(counted[:, 1, 0] >= routing.LEAST_TIMES).tolist()}
     for expert, rows in enumerate(of["tokens"]):
         assert rows and len(rows) <= routing.MOST_TOKENS
         for label, share, times in rows:

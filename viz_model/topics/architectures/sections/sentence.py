@@ -132,7 +132,7 @@ def _apart(pair: Pair) -> None:
     page, own, other = pair.page, pair.own, pair.other
     if own.trace is None or other.trace is None or own.side != other.side:
         return
-    first, second = (runs.RunKey.of(one.key, one.trace) for one in (own, other))
+    first, second = runs.RunKey.of(own.key, own.trace), runs.RunKey.of(other.key, other.trace)
     apart = _distances(first, second, own.side)
     if apart is None:
         return
