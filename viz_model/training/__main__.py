@@ -20,8 +20,8 @@ from torch import distributed
 from tqdm import tqdm
 
 from viz_model.checkpoints.registry import load_folder
+from viz_model.training import batches, log, loop, publish, recipe, vocabulary
 from viz_model.training import data as data_of
-from viz_model.training import log, loop, publish, recipe, vocabulary
 from viz_model.training.batches import Batches
 from viz_model.training.checkpoint import TrainingError
 from viz_model.training.recipe import Recipe, RecipeError

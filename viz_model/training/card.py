@@ -139,7 +139,7 @@ def _routed(found: Mapping[str, Any]) -> str:
             for kind, shares in of["shares"].items()
         )
         head = ["block " + layer, *(f"expert {n}" for n in experts), "balance"]
-        tables.append(f"{_rows([head])}\n|{'---|' * len(head)}\n{_rows(rows)}")
+        tables.append(f"{table_rows([head])}\n|{'---|' * len(head)}\n{table_rows(rows)}")
     unread = [kind for kind in found["n_tokens"] if kind not in found["trained_on"]]
     titles = "; ".join(f"{source.title} ({source.licence})" for source in MORE if source.language in unread)
     n_tokens = f"{next(iter(found['n_tokens'].values())):,}"
