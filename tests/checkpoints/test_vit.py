@@ -84,7 +84,7 @@ def test_every_value_is_theirs(name: str, seed: int, tmp_path: Path) -> None:
         pixels = processor(seen, return_tensors="pt", input_data_format="channels_last")["pixel_values"]
         expected = base(pixels, output_hidden_states=True, output_attentions=True)
         trace = lm.trace(levels)
-        close = {"atol": 1e-4, "rtol": 1e-4}
+        close: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
         torch.testing.assert_close(trace["embed.out"], expected.hidden_states[0][0], **close)
         for layer in range(lm.config.n_layers - 1):
             found = trace[f"blocks.{layer}.resid.out"]

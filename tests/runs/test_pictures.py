@@ -79,9 +79,9 @@ def test_a_long_run_has_the_same_values(config_: ModelConfig) -> None:
 def test_a_picture_of_another_size_and_colour_is_brought_to_the_models() -> None:
     lm = language_model(CLASSES[0])
     large = np.kron(picture(CLASSES[0]), np.ones((4, 4), np.uint8))
-    assert (lm.trace(large).picture == lm.trace(images.fit(large, 6, 9, 1)[..., 0]).picture).all()  # type: ignore[union-attr]
+    assert np.array_equal(lm.trace(large).picture, lm.trace(images.fit(large, 6, 9, 1)[..., 0]).picture)  # type: ignore[arg-type]
     colour = np.stack([picture(CLASSES[0])] * 3, -1)
-    assert (lm.trace(colour).picture == lm.trace(picture(CLASSES[0])).picture).all()  # type: ignore[union-attr]
+    assert np.array_equal(lm.trace(colour).picture, lm.trace(picture(CLASSES[0])).picture)  # type: ignore[arg-type]
 
 
 @EVERY
@@ -149,7 +149,7 @@ def test_what_needs_tokens_says_so() -> None:
     with pytest.raises(vm.TextError, match="no picture"):
         lm.trace("")
     with pytest.raises(images.PictureError, match="uint8"):
-        lm.trace(np.zeros((6, 9)))
+        lm.trace(np.zeros((6, 9)))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="encoder"):
         lm.generate(trace.text or "")
     with pytest.raises(ValueError, match="pixels"):

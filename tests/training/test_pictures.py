@@ -161,7 +161,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
         ({"y_test": np.array([{}] * 60)}, "expected the arrays"),  # a pickle
         ({"x_test": good["x_test"][:, :5]}, "the model reads"),
     ):
-        np.savez(path, **{**good, **changes})  # type: ignore[arg-type]
+        np.savez(path, **{**good, **changes})
         with pytest.raises(CorpusError, match=told):
             data_of.prepare(recipe, tmp_path, tmp_path)
     path.write_bytes(b"no arrays")
@@ -231,7 +231,7 @@ def test_examples_lie_beside_the_weights(published: tuple[Recipe, Pictures, Path
     assert all(example.levels.tobytes() in kept for example in shown)
     assert examples.read(tmp_path) == ()
     for arrays in ({"x": np.zeros((2, 3, 3)), "y": np.zeros(2, int)}, {"x": np.zeros((2, 3, 3), np.uint8)}):
-        np.savez(tmp_path / examples.FILE, **arrays)  # type: ignore[arg-type]
+        np.savez(tmp_path / examples.FILE, **arrays)
         with pytest.raises(vm.ModelError, match=r"examples\.npz"):
             examples.read(tmp_path)
     (tmp_path / examples.FILE).write_bytes(bytes(examples.MOST_BYTES + 1))

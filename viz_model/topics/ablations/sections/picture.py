@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -111,7 +112,7 @@ def section(tried: Tried) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         elements.see(page, f"question_{name}", **tried.facts())
-        options = {
+        options: dict[str, Any] = {
             "label": page.words("guess"),
             "wrap": True,
             "help": None,
