@@ -54,7 +54,7 @@ class Reference:
         model.save_pretrained(folder)
         if self.family == "vit":
             size = {"height": model.config.image_size, "width": model.config.image_size}
-            transformers.ViTImageProcessorPil(size=size).save_pretrained(folder)  # type: ignore[attr-defined]
+            transformers.ViTImageProcessorPil(size=size).save_pretrained(folder)
         return model
 
 

@@ -59,7 +59,8 @@ def saved(folder: Path, name: str, seed: int = 0) -> tuple[Any, Any]:
         model = cls._from_config(config, attn_implementation="eager")
     randomise(model, seed)
     model.eval().save_pretrained(folder)
-    height, width = config.image_size if isinstance(config.image_size, list) else (config.image_size,) * 2
+    size: Any = config.image_size
+    height, width = size if isinstance(size, list) else (size,) * 2
     processor: Any = ViTImageProcessorPil(size={"height": height, "width": width}, **processing)
     processor.save_pretrained(folder)
     return model, processor
