@@ -176,6 +176,7 @@ def test_every_kind_of_step_and_setting_has_its_sentence_and_no_other_is_left() 
     }
     sentences |= {
         "what_token_control",
+        "what_patch_cls",
         "what_bucket_open",
         "what_mask_visible",
         "what_mask_hidden",

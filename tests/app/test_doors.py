@@ -13,7 +13,7 @@ from socket_visitor import Visitor, server
 import viz_model as vm
 from viz_model.app import state
 from viz_model.app.frame import SECTIONS
-from viz_model.app.texts import LANGUAGES, labels
+from viz_model.app.texts import LANGUAGES, Texts, labels
 from viz_model.checkpoints import registry
 from viz_model.topics.ablations.claims import OUTCOMES
 from viz_model.topics.mistakes.numbers import BUGS
@@ -37,10 +37,12 @@ def test_doors_have_names_of_their_own_and_words_in_every_language(page: str) ->
     names = [choice.name for choice in found.all_choices]
     assert len(names) == len({*names}) and not OF_THE_FRAME.intersection(names)
     own = {choice.name for choice in found.choices}
-    for door in found.doors:
-        assert {choice.name for choice in door.choices} <= own
-        for language in LANGUAGES:
-            assert {door.choice.name, f"{door.choice.name}_line"} <= labels(language, page).keys()
+    for layout in found.all_layouts:
+        for door in layout.doors:
+            assert {choice.name for choice in door.choices} <= own
+            for language in LANGUAGES:
+                words = Texts(language, pictures=layout is found.pictures).labels(page)
+                assert {door.choice.name, f"{door.choice.name}_line"} <= words.keys()
 
 
 @pytest.mark.parametrize("page", PAGES)

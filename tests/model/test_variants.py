@@ -16,6 +16,7 @@ from tiny_models import (
     describe,
     language_model,
     mixed_norms,
+    of_pictures,
     other_blocks,
     random_model,
     run_both,
@@ -42,7 +43,7 @@ def every(test: Callable[..., None]) -> Callable[..., None]:
 
 def test_all_members_of_every_choice_are_tried() -> None:
     for field in ("norm", "position", "ffn", "head"):
-        assert {type(getattr(config, field)) for config in EVERY} == set(members(field))
+        assert {type(getattr(config, field)) for config in (*EVERY, *of_pictures())} == set(members(field))
     places = itertools.product(typing.get_args(NormAt), (True, False))
     assert {(config.norm_at, config.residual) for config in EVERY} == set(places)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import viz_model as vm
 from viz_model.app import runs
-from viz_model.app.texts import Texts, labels, literal
+from viz_model.app.texts import Texts, literal
 from viz_model.checkpoints import registry
 from viz_model.config import ClassHead, Patches
 from viz_model.topics.architectures.numbers import architectures
@@ -74,5 +74,5 @@ def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
 def _told(part: architectures.Part, t: Texts) -> str:
     """A part in words, or its label where no text speaks of it."""
     key = f"{part.name}_{part.said}"
-    is_told = key in labels(t.language, "models") or not part.label
+    is_told = key in t.labels("models") or not part.label
     return t(f"models.{key}", **part.values) if is_told else part.label

@@ -82,7 +82,8 @@ def test_the_grid_of_any_model_is_its_patterns_and_its_mask(any_trace: vm.Trace)
 def test_every_matrix_of_any_model_is_drawn_as_recorded(any_trace: vm.Trace) -> None:
     has_bias = any_trace.config.position.acts_on == "scores"
     names = layer.matrices(any_trace, LAYER)
-    assert names == tuple(name for name in layer.MATRICES if name != "bias" or has_bias)
+    lacking = {"bias": not has_bias, "capped": any_trace.config.score_cap is None}
+    assert names == tuple(name for name in layer.MATRICES if not lacking.get(name))
     for name in names:
         view = views.head_view(any_trace, LAYER, 1, 3, ("from", "to", "dimension"), name)
         recorded = any_trace[AT + name][1].numpy()

@@ -49,7 +49,8 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
         if not config.has_logits:
             sums(attribution.of_vector(trace, found))
             continue
-        logits = trace["logits"][position]
+        is_capped = getattr(config.head, "cap", None) is not None
+        logits = trace["raw_logits" if is_capped else "logits"][position]
         questions: list[tuple[int, attribution.Against]] = [(int(logits.argmax()), None), (3, 5), (7, "average")]
         for token, against in questions:
             asked = attribution.of_logit(trace, found, token, against)

@@ -21,7 +21,7 @@ from viz_model.app import runs
 from viz_model.app.page import Page
 from viz_model.app.state import Shown
 from viz_model.app.texts import Texts
-from viz_model.config import NormAt
+from viz_model.config import NormAt, Patches
 from viz_model.drawing.scene.film import MOST_BYTES
 from viz_model.topics.walk.choices import PARTS, STOPS
 from viz_model.topics.walk.numbers import views
@@ -37,7 +37,8 @@ def page_of(name: str, language: str) -> Page:
     whole = example(lm)
     trace = whole.at(lm.config.sides[-1])
     view = Shown(model=name, text=whole.text, layer=1, head=2, lang=language, page="walk")
-    return Page("walk", "walk", view, lm, trace, Texts(language), len(trace) - 1, {})
+    words = Texts(language, pictures=isinstance(lm.config.inputs, Patches))
+    return Page("walk", "walk", view, lm, trace, words, len(trace) - 1, {})
 
 
 def sent_films(page: Page) -> dict[str, scenes.Sent]:
