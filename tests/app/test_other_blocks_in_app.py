@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import itertools
 from collections.abc import Mapping
 
 import pytest
@@ -22,10 +23,10 @@ WITHOUT_CODE = {"norm_placement", "walk"}
 """Of the first these models have formulas alone; the other leads to pages that have code."""
 
 
-def _wide(config_: ModelConfig) -> vm.LanguageModel:
+def _wide(n: int, config_: ModelConfig) -> vm.LanguageModel:
     """The same model with the whole vocabulary, so that words can be typed."""
     lm = language_model(dataclasses.replace(config_, n_vocab=story_tokenizer().n_vocab, n_context=32))
-    return dataclasses.replace(lm, name=f"other-{describe(config_)}")
+    return dataclasses.replace(lm, name=f"other-{n}-{describe(config_)}")
 
 
 def _chosen() -> Mapping[str, vm.LanguageModel]:
@@ -37,8 +38,8 @@ def _chosen() -> Mapping[str, vm.LanguageModel]:
     for config_ in other_blocks():
         found.setdefault("parallel" if config_.parallel else config_.norm_at, config_)
         if config_.score_cap is not None or config_.shared_norm or not config_.first_norm:
-            found[describe(config_)] = config_
-    return {lm.name: lm for lm in map(_wide, found.values())}
+            found[str(len(found))] = config_
+    return {lm.name: lm for lm in itertools.starmap(_wide, enumerate(found.values()))}
 
 
 @pytest.mark.full
