@@ -14,7 +14,7 @@ from tiers import some
 
 from viz_model.app import pictures as ahead_of_clicks
 from viz_model.app.frame import SECTIONS
-from viz_model.drawing.scene.encode import MOST_LABELS
+from viz_model.drawing.scene.encode import DEFAULTS, MOST_LABELS
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 MODELS = ("story-pre-ln", "translate-2017", "story-bert")
@@ -60,10 +60,15 @@ def drawn(sent: Sent, case: int) -> dict[str, Any]:
     """All of one case, panels and marks by their names."""
     whole = {name: sent.field(name, case) for name in ("title", "description", "words")}
     panels = {
-        name: {**sent.panel(name, case), "marks": {mark["id"]: mark for mark in sent.marks(case, name)}}
+        name: {**sent.panel(name, case), "marks": {mark["id"]: whole_mark(mark) for mark in sent.marks(case, name)}}
         for name in sent.panels(case)
     }
     return {**whole, "panels": panels}
+
+
+def whole_mark(mark: dict[str, Any]) -> dict[str, Any]:
+    """A mark with what it is sent without."""
+    return {**DEFAULTS[mark["kind"]], **{name: value for name, value in mark.items() if value is not None}}
 
 
 def same(one: Any, other: Any, is_rounded: bool, where: str) -> None:

@@ -40,7 +40,7 @@ _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
 """Fields that the browser reads without asking whether they are there."""
 
-_DEFAULTS: dict[str | None, dict[str, Any]] = {
+DEFAULTS: dict[str, dict[str, Any]] = {
     kind: {
         field.name: field.default for field in dataclasses.fields(mark) if isinstance(field.default, str | int | float)
     }
@@ -176,7 +176,7 @@ def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
     for key in dict.fromkeys(key for things in by_id for key in things):
         those = [things.get(key) for things in by_id]
         fields = dict.fromkeys(field for thing in those if thing is not None for field in thing)
-        made = _together(those, [field for field in fields if field != "marks"], _DEFAULTS.get(key[1], {}))
+        made = _together(those, [field for field in fields if field != "marks"], DEFAULTS.get(key[1], {}))
         if "marks" in fields:
             made["marks"] = _merged_by_id([[] if thing is None else thing["marks"] for thing in those])
         if None in those:

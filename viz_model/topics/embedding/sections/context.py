@@ -74,7 +74,9 @@ def two_sentences(given: Row) -> None:
     least = int(view.same.argmin())
     cosines = {"first": view.same[0], "last": view.same[-1], "least": view.same[least]}
     facts = {name: f"{value:.2f}" for name, value in cosines.items()}
-    elements.say(page, CONTEXTUAL, view, word=names[chosen], where=page.value_name(view.sites[least]), **facts)
+    elements.say(
+        page, CONTEXTUAL, view, word=names[chosen], where=page.value_name(first.full_name(view.sites[least])), **facts
+    )
     one, other = view.positions
     elements.see(page, "context", one=one, other=other)
 
