@@ -200,7 +200,7 @@ def test_a_click_on_a_token_follows_it(visit: Visit) -> None:
     page.locator(".chip").nth(2).click()
     wait_for_query(page, token="2")
     assert page.locator(".chip").nth(2).get_attribute("aria-pressed") == "true"
-    assert "·sat" in page.locator("h3").first.inner_text()
+    page.locator("[data-testid=stMain] [data-testid=stMarkdownContainer]", has_text="·sat").first.wait_for()
 
 
 def test_typing_updates_the_page_while_one_types(visit: Visit) -> None:
