@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -22,11 +23,12 @@ MOST = 100_000
 _KNOWN, _TOLD, _READ = "selection.known", "selection.told", "selection.read"
 
 
-def bridge(page: Page, usual: Mapping[str, int]) -> None:
+def bridge(page: Page, usual: Mapping[str, int], within: str) -> None:
     """Keep the browser's selection and the view the same; once a page, after its pictures.
 
     Args:
         usual: the layer, head and token of an address that names none.
+        within: the part of the page in which this stands.
     """
     now = _now(page)
     known: dict[str, int] = st.session_state.get(_KNOWN, {})
@@ -40,7 +42,7 @@ def bridge(page: Page, usual: Mapping[str, int]) -> None:
         "language": page.t.language,
         "sizes": {"layer": page.trace.n_layers, "head": page.lm.config.n_heads} if page.view.present else None,
     }
-    components.bridge(header, key=KEY, on_select=_selected)
+    components.bridge(header, key=KEY, on_select=partial(_selected, within))
 
 
 def rest(page: Page) -> None:
@@ -53,7 +55,7 @@ def _now(page: Page) -> dict[str, int]:
     return {"layer": page.view.layer, "head": page.view.head, "token": page.token}
 
 
-def _selected(told: object) -> None:
+def _selected(within: str, told: object) -> None:
     """What the browser selected becomes the view's; what is no selection is left alone."""
     if not isinstance(told, Mapping):
         return
@@ -61,7 +63,7 @@ def _selected(told: object) -> None:
     st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
     if _is_index(told.get("seq")):
         st.session_state[_READ] = told["seq"]
-    state.update(within=state.BODY, **changes)
+    state.update(within=within, **changes)
 
 
 def _rested(_: object) -> None:

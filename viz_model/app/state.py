@@ -43,11 +43,11 @@ _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices"
 _PARTS, _ABSENT, _OPENED_BY = "view.parts", "view.absent", "view.opened_by"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
-BODY, TOKENS, PLACE, LINK, ASK, DRAWER, REST = (
-    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "rest")
+BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
+    f"frame.{part}" for part in ("body", "tokens", "place", "link", "ask", "drawer", "bridge", "rest")
 )
 """The parts of a page that run alone: its own content; the sentence's tokens; all heads, link and question in the
-sidebar; the derivation; whether the browser is to tell when the visitor rests."""
+sidebar; the derivation; what the browser is told of the selection; whether it is to tell when the visitor rests."""
 
 SHOWN_BY: dict[str, frozenset[str]] = {
     BODY: frozenset({"layer", "head", "token", "choices"}),
@@ -432,6 +432,12 @@ def has_parts(without: Collection[str] | None, absent: Collection[str] = ()) -> 
     """
     st.session_state[_PARTS] = None if without is None else frozenset(without)
     st.session_state[_ABSENT] = frozenset(absent)
+
+
+def is_bodys_alone() -> bool:
+    """Whether nothing but a page's body shows which layer, head and token are selected."""
+    absent: frozenset[str] = st.session_state.get(_ABSENT, frozenset())
+    return {TOKENS, LINK} <= absent
 
 
 def has_browser() -> bool:

@@ -363,7 +363,10 @@ def _body(opened: _Opened) -> None:
     alone.end(page, place)
     if not opened.topic.is_bare and view.lesson is None and not view.present:
         onward.neighbours(page)
-    selection.bridge(page, _usual(opened, page))
+    if state.is_bodys_alone():
+        selection.bridge(page, _usual(opened, page), within=state.BODY)
+    else:
+        _bridge(opened)
     _rest(opened)
 
 
@@ -381,6 +384,17 @@ def _head(opened: _Opened, page: Page) -> None:
         frame.back(page.name, opened.pages)
     lent.mark(t)
     elements.see(page, "lead")
+
+
+@st.fragment(key=state.BRIDGE)
+def _bridge(opened: _Opened) -> None:
+    """What ties the browser's selection to the view, where other parts of the page show it too.
+
+    It asks for their run from here: a run of the body that ended before it drew anything would empty the body in the
+    browser.
+    """
+    page = _now(opened)
+    selection.bridge(page, _usual(opened, page), within=state.BRIDGE)
 
 
 @st.fragment(key=state.REST)
