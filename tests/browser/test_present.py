@@ -77,7 +77,7 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
         turns = page.locator(".viz-slides .on")
         for _ in range(6):
             page.wait_for_timeout(300)
-            page.wait_for_function(f"() => ({LOWEST})().lowest <= 768", timeout=20_000)
+            page.wait_for_function(f"() => ({LOWEST})().lowest <= 768", timeout=60_000)
             seen = page.evaluate(LOWEST)
             assert seen["lowest"] <= 768 and seen["rightmost"] <= 1024, (name, seen)
             assert page.evaluate(SMALLEST) >= 18, name
