@@ -40,7 +40,7 @@ _RENAMED = {"rows": "names_of_rows", "columns": "names_of_columns"}
 _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
 """Fields that the browser reads without asking whether they are there."""
 
-DEFAULTS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str | None, dict[str, Any]] = {
     kind: {
         field.name: field.default for field in dataclasses.fields(mark) if isinstance(field.default, str | int | float)
     }
