@@ -45,6 +45,12 @@ Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
 ActsOn: TypeAlias = Literal["embedding", "queries", "scores", "nothing"]
 """Where a position scheme enters: added to the embedding, turning queries and keys, or added to the scores."""
 
+Reads: TypeAlias = Literal["text", "picture"]
+"""What enters a model."""
+
+Gives: TypeAlias = Literal["text", "class", "vectors"]
+"""What a model makes of it."""
+
 
 class Variant:
     """What every member of a union says. A member with parameters of its own checks their ranges."""
@@ -331,6 +337,8 @@ class Experts(Variant):
 class Tokens(Variant):
     """What enters is a text: ids of a vocabulary, each with a trained row."""
 
+    reads: ClassVar[Reads] = "text"
+
     def check(self, model: ModelConfig) -> None:
         if isinstance(model.head, ClassHead):
             raise ConfigError(
@@ -346,6 +354,7 @@ class Patches(Variant):
     of another size is stretched first.
     """
 
+    reads: ClassVar[Reads] = "picture"
     height: int = 224
     width: int = 224
     patch: int = 16
@@ -409,6 +418,7 @@ class LanguageHead:
     between ± this by tanh (Gemma Team 2024b, section 2).
     """
 
+    gives: ClassVar[Gives] = "text"
     bias: bool = False
     scale: bool = False
     cap: float | None = None
@@ -418,6 +428,7 @@ class LanguageHead:
 class MaskedHead:
     """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
 
+    gives: ClassVar[Gives] = "text"
     activation: Activation = "gelu"
     dense_bias: bool = True
     bias: bool = True
@@ -428,6 +439,7 @@ class MaskedHead:
 class ClassHead:
     """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4)."""
 
+    gives: ClassVar[Gives] = "class"
     labels: tuple[str, ...] = ("0", "1")
     """What the classes are called, in the order of the logits."""
 
@@ -441,6 +453,8 @@ class ClassHead:
 @dataclass(frozen=True, kw_only=True)
 class NoHead:
     """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
+
+    gives: ClassVar[Gives] = "vectors"
 
 
 Norm: TypeAlias = LayerNorm | RMSNorm | NoNorm

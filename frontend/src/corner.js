@@ -2,6 +2,7 @@
 import { hasTables, openNumbers } from "./tables.js"
 
 const SVG = "http://www.w3.org/2000/svg"
+const TRAY = "M8 2v8M4.8 7 8 10.2 11.2 7M2.5 11.5V13a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1v-1.5" // an arrow onto it
 const LONGEST = 20000 // ms until a menu that was asked for is no longer expected
 
 // After the picture in the order of the keyboard. Words that are not given have no button: a file has no menu.
@@ -16,7 +17,7 @@ export function corner(root, made) {
     made.tell("menu", { frame: root.frame ?? 0 })
     keep(made.corner.querySelector(".figure-menu"))
   })
-  if (menu && !menu.firstChild) menu.append(sign())
+  if (menu && !menu.firstChild) menu.append(sign(TRAY))
   if (menu) menu.title = words.menu
 }
 
@@ -42,13 +43,19 @@ function keep(button) {
   setTimeout(() => isOpen || end(), LONGEST)
 }
 
-// An arrow onto a tray.
-function sign() {
-  const drawn = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path")
+// A sign of 16 by 16 pixels, in one line.
+export function sign(path) {
+  const drawn = document.createElementNS(SVG, "svg"), line = document.createElementNS(SVG, "path")
   for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" })) drawn.setAttribute(name, value)
-  path.setAttribute("d", "M8 2v8M4.8 7 8 10.2 11.2 7M2.5 11.5V13a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1v-1.5")
-  drawn.append(path)
+  line.setAttribute("d", path)
+  drawn.append(line)
   return drawn
+}
+
+// What a button without words is called, by eye and by ear.
+export function named(button, name) {
+  button.title = name
+  button.setAttribute("aria-label", name)
 }
 
 function offered({ corner }, name, label, act) {

@@ -1,8 +1,13 @@
 // A field to draw a small picture in: pen, keyboard, examples. What is drawn goes to Python while one draws, one message
-// at a time, the newest wins; what Python says meanwhile of an earlier state never takes the pen's ink away.
+// at a time, the newest wins; what Python says meanwhile of an earlier state never takes the pen's ink away. The field is
+// as high as the bar that it stands in; large, it lies above the page, where a finger has room.
+import { named, sign } from "./corner.js"
+import { enlarging } from "./enlarging.js"
+
 const REST = 150 // ms between what the server is told
 const PATIENCE = 2000 // ms after which an answer is no longer waited for
 const MOST_KEPT = 50 // states that can be undone
+const level = value => Math.floor((value + 8) / 17) // of sixteen, as an address keeps it
 const KEYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }
 
 let sent = 0 // the last message of this page; the server repeats the number that it has read
@@ -50,8 +55,16 @@ function paint(canvas, values, [height, width]) {
   pen.putImageData(image, 0, 0)
 }
 
+// A button of one sign, 16 by 16, which says what it does to who does not see it.
+function tool(label, path) {
+  const button = make("button", "tool")
+  button.append(sign(path))
+  named(button, label)
+  return button
+}
+
 function build(root, { words, grid }) {
-  const board = make("div", "sketch")
+  const board = make("div", "sketch"), slot = make("div", "slot"), pad = make("div", "pad")
   const paper = make("div", "paper")
   paper.tabIndex = 0
   paper.setAttribute("role", "application")
@@ -69,14 +82,19 @@ function build(root, { words, grid }) {
   copy.setAttribute("role", "img")
   copy.setAttribute("aria-label", words.reads)
   const side = make("div", "side"), tools = make("div", "tools"), shelf = make("div", "shelf")
-  const undo = make("button", "tool", words.undo), clear = make("button", "tool", words.clear)
+  const undo = tool(words.undo, "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H6")
+  const clear = tool(words.clear, "M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.7 7v4.5M9.3 7v4.5")
+  const size = make("button", "tool")
   const status = make("span", "status")
   status.setAttribute("aria-live", "polite")
-  tools.append(undo, clear, status)
+  tools.append(undo, clear, size, status)
   shelf.setAttribute("role", "group")
   shelf.setAttribute("aria-label", words.examples)
   side.append(tools, shelf)
-  board.append(paper, seen, side)
+  pad.append(paper)
+  slot.append(pad)
+  board.append(slot, seen, side)
+  const large = enlarging({ pad, paper, tools, side, size, words })
   root.replaceChildren(board)
 
   let ink = new Uint8Array(), shape = [0, 0], before = [], send = () => {}
@@ -134,6 +152,7 @@ function build(root, { words, grid }) {
   }
   paper.onpointerdown = event => {
     if (event.button) return
+    if (event.pointerType === "touch" && !large.is()) return large.open()
     paper.setPointerCapture(event.pointerId)
     keep()
     last = place(event)
@@ -194,6 +213,7 @@ function build(root, { words, grid }) {
       return mark()
     }
     if (event.key === "Escape" && isDown) {
+      event.stopPropagation() // the pen first, then the large field
       isDown = false
       return mark()
     }
@@ -239,7 +259,7 @@ function build(root, { words, grid }) {
       if (isFirst) fill(header.examples, examples.values)
       if (header.seq >= sent && isWaiting) answered()
       // Another drawing than ours, and nothing of ours under way: an address, Back, an uploaded picture.
-      const isOther = drawing.values.some((value, n) => value !== ink[n])
+      const isOther = drawing.values.some((value, n) => level(value) !== level(ink[n]))
       if (isFirst || (isOther && header.seq >= sent && !timer && !isWaiting && !last)) {
         ink = Uint8Array.from(drawing.values)
         before = []

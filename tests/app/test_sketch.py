@@ -130,3 +130,13 @@ def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
     assert MODEL not in other.options
     assert Texts("en")("common.tokens") != Texts("en", pictures=True)("common.tokens")
     assert vm.load(MODEL).config.inputs != vm.load("story-bert").config.inputs
+
+
+def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
+    for language in LANGUAGES:
+        t = Texts(language)
+        for config, ends in ((vm.load(MODEL).config, ("picture", "class")), (vm.load("story-bert").config, ("text", "text"))):
+            assert (config.inputs.reads, config.head.gives) == ends
+        names = {t(f"common.section_input_{kind}") for kind in ("text", "picture")}
+        names |= {t(f"common.section_output_{kind}") for kind in ("text", "class", "vectors")}
+        assert len(names) == 5

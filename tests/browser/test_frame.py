@@ -41,6 +41,16 @@ def test_a_page_of_a_translator_begins_there_too(screen: dict[str, Any], most: i
     assert page.locator(".chip").first.get_attribute("title").count(" · ") == 2  # the id is told at hover
 
 
+@pytest.mark.parametrize(
+    ("screen", "most"), [(LAPTOP, 200), (PROJECTOR, 200), (NARROW, 180)], ids=["laptop", "projector", "phone"]
+)
+def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int, visit: Visit) -> None:
+    page = visit("/attention", options=screen, model="digits-vit", lang="en")
+    assert page.evaluate(TOP, TITLE) <= most
+    field, chip = (page.locator(part).first.bounding_box() for part in (".sketch .paper", ".chip"))
+    assert chip["x"] >= field["x"] + field["width"] and chip["y"] + chip["height"] <= field["y"] + field["height"] + 12
+
+
 @pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_all_sections_stand_in_one_row(screen: dict[str, Any], language: str, visit: Visit) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 from typing import Any
 
 import pytest
 from browser_driver import NARROW, Visit, query, settle
+from PIL import Image, ImageDraw
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +24,31 @@ def stroke(page: Any, *points: tuple[float, float]) -> None:
     for place in places[1:]:
         page.mouse.move(*place, steps=20)
     page.mouse.up()
+
+
+def touch(page: Any, *points: tuple[float, float]) -> None:
+    """Draw a line through points, in shares of the field, with a finger."""
+    box = page.locator(".sketch .paper").bounding_box()
+    fingers = page.context.new_cdp_session(page)
+
+    def tell(kind: str, *places: tuple[float, float]) -> None:
+        at = [{"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]} for x, y in places]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+    tell("touchStart", points[0])
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        for n in range(1, 16):
+            tell("touchMove", (x0 + (x1 - x0) * n / 15, y0 + (y1 - y0) * n / 15))
+    tell("touchEnd")
+
+
+def file(kind: str) -> bytes:
+    """A photographed 7: dark on light, in colours."""
+    paper = Image.new("RGB", (140, 120), "white")
+    ImageDraw.Draw(paper).line([(40, 20), (100, 20), (60, 100)], fill=(20, 20, 60), width=12)
+    written = io.BytesIO()
+    paper.save(written, kind)
+    return written.getvalue()
 
 
 def inked(page: Any, selector: str) -> int:
@@ -76,6 +104,47 @@ def test_the_keyboard_draws(visit: Visit) -> None:
     for key in ["ArrowUp"] * 8 + ["Space"] + ["ArrowDown"] * 17 + ["Space"]:
         page.keyboard.press(key)
     page.get_by_text("The model reads a 1").first.wait_for()
+    settle(page)  # what the server has read can be taken back too
     page.keyboard.press("Control+z")
     page.get_by_text("Draw a digit in the field").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_finger_gets_a_large_field_under_the_thumb(visit: Visit) -> None:
+    page = visit("/next_token", model=MODEL, lang="en", options=NARROW)
+    paper = page.locator(".sketch .paper")
+    assert paper.bounding_box()["width"] < 100
+    touch(page, (0.5, 0.5))
+    page.get_by_role("dialog", name="The field to draw in, large").wait_for()
+    large = paper.bounding_box()
+    assert large["width"] > 240 and large["y"] > 400 and large["y"] + large["height"] < 844
+    page.get_by_role("button", name="Clear").tap()
+    touch(page, (0.25, 0.15), (0.75, 0.15), (0.45, 0.85))
+    page.get_by_text("The model reads a 7").first.wait_for()
+    assert page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") == 0  # it drew and did not scroll
+    page.keyboard.press("Escape")
+    assert paper.bounding_box()["width"] < 100
+    focused = (
+        "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.title }"
+    )
+    assert page.evaluate(focused) == "Larger field"
+
+
+def test_files_are_read_or_refused(visit: Visit) -> None:
+    page = visit("/next_token", model=MODEL, lang="en")
+    page.locator(".st-key-frame_upload button").click()
+    chooser = page.locator("input[type=file]")
+    for name, kind in (("photo.png", "PNG"), ("photo.jpg", "JPEG")):
+        chooser.set_input_files({"name": name, "mimeType": f"image/{kind.lower()}", "buffer": file(kind)})
+        page.get_by_text("The model reads a 7").first.wait_for()
+        settle(page)
+        page.get_by_role("button", name="Example 3:").click()
+        page.get_by_text("The model reads a 1").first.wait_for()
+        page.locator(".st-key-frame_upload button").first.click()
+    drawn = query(page)["drawing"]
+    chooser.set_input_files({"name": "words.png", "mimeType": "image/png", "buffer": b"no picture at all"})
+    page.get_by_text("this is no picture").wait_for()
+    chooser.set_input_files({"name": "large.png", "mimeType": "image/png", "buffer": bytes(11 * 2**20)})
+    page.get_by_text("11.5MB").wait_for()
+    settle(page)
+    assert query(page)["drawing"] == drawn

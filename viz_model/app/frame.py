@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, state
+from viz_model.app import components, runs, state
 from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.config import ModelConfig
 
 SECTIONS = {
     "": ("walk", "overview"),
@@ -27,6 +28,8 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
+_ENDS = ("section_input", "section_output")
+"""What these are called says the model: what it reads, and what it gives."""
 DESK, MODELS = "lessons", "models"
 """Pages of no run: where lessons begin and end, and which models there are."""
 FIRST = "walk"
@@ -57,7 +60,8 @@ def navigation() -> Navigation:
     """Declare the pages and the layout. Within a page of somebody else's there is no navigation."""
     st.set_page_config(layout="wide", initial_sidebar_state="auto")
     st.html(_STYLE)
-    t = Texts(_language())
+    shown = _shown()
+    t = Texts(_language(), pictures=shown.inputs.reads == "picture")
     pages = {
         name: st.Page(
             f"pages/{name}.py",
@@ -68,13 +72,13 @@ def navigation() -> Navigation:
         for names in SECTIONS.values()
         for name in names
     }
-    sections = {
-        t(f"common.{section}") if section else "": [pages[name] for name in names]
-        for section, names in SECTIONS.items()
-    }
+    named = {"": ""} | {section: t(f"common.{section}") for section in SECTIONS if section and section not in _ENDS}
+    named["section_input"] = t(f"common.section_input_{shown.inputs.reads}")
+    named["section_output"] = t(f"common.section_output_{shown.head.gives}")
+    sections = {named[section]: [pages[name] for name in names] for section, names in SECTIONS.items()}
     for name, section in ((DESK, "section_training"), (MODELS, "section_models")):
         pages[name] = st.Page(f"pages/{name}.py", title=t(f"common.page_{name}"), url_path=name)
-        sections[t(f"common.{section}")].append(pages[name])
+        sections[named[section]].append(pages[name])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()
@@ -147,6 +151,15 @@ def _language() -> str:
     if asked in LANGUAGES:
         return asked
     return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def _shown() -> ModelConfig:
+    """The config of the model that the page is of, which is known before the view is read."""
+    offered = runs.offered()
+    asked = st.query_params.get("model")
+    if "view" in st.session_state and (not asked or _is_ours()):
+        asked = st.session_state["view"].model
+    return offered.get(asked or "", next(iter(offered.values())))
 
 
 def _is_ours() -> bool:

@@ -40,7 +40,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
     reads = ink.centred(drawn) if patches.is_drawn(lm.config) else drawn
     with places.line:
         if is_fixed:
-            st.image(255 - reads, width=112)
+            _shown(255 - reads if patches.is_drawn(lm.config) else reads)
         else:
             _field(lm, drawn, reads, shown, t)
     if not drawn.any():
@@ -60,9 +60,22 @@ def _fitting(levels: Levels, wanted: Patches) -> Levels:
 
 
 def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str, ...], t: Texts) -> None:
-    with st.container(key="frame_sketch", horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
+    with st.container(key="frame_picture", horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         if patches.is_drawn(lm.config):
-            words = ("label", "hint", "reads", "undo", "clear", "examples", "pen", "up", "down")
+            words = (
+                "label",
+                "field",
+                "hint",
+                "reads",
+                "undo",
+                "clear",
+                "larger",
+                "smaller",
+                "examples",
+                "pen",
+                "up",
+                "down",
+            )
             data = {
                 "seq": st.session_state.get(_READ, 0),
                 "grid": patches.grid(lm.config),
@@ -72,7 +85,7 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
             pictures = (drawn, reads, np.stack([images.decode(code) for code in shown]))
             components.sketch(data, pictures, key="frame_sketch_field", on_drawn=_drawn)
         else:
-            st.image(reads, width=112)
+            _shown(reads)
         with st.popover(t("common.upload"), icon=":material/upload:", key="frame_upload"):
             st.file_uploader(
                 t("common.upload_help", size=images.MAX_BYTES // 2**20),
@@ -81,6 +94,12 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
                 on_change=_uploaded,
                 args=(lm.config.inputs, patches.is_drawn(lm.config), t),
             )
+
+
+def _shown(levels: Levels) -> None:
+    """A picture that nobody can draw in."""
+    with st.container(key="frame_shown", width=98):
+        st.image(levels, width=98)
 
 
 def _drawn(told: object) -> None:
