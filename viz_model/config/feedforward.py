@@ -15,8 +15,20 @@ Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
 
 
+class Network(Variant):
+    """A feed-forward layer: how wide it is, where the config has ``d_ffn``."""
+
+    def width(self, d_ffn: int) -> int:
+        """F, the hidden width of the network that a token passes, or of each of them."""
+        return d_ffn
+
+    def neurons(self, d_ffn: int) -> int:
+        """How many hidden neurons a layer has, those of all its experts together."""
+        return d_ffn
+
+
 @dataclass(frozen=True, kw_only=True)
-class Dense(Variant):
+class Dense(Network):
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
     activation: Activation = "relu"
@@ -25,7 +37,7 @@ class Dense(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated(Variant):
+class Gated(Network):
     """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
 
     activation: Activation = "silu"
@@ -34,7 +46,7 @@ class Gated(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experts(Variant):
+class Experts(Network):
     """Several networks, of which a router chooses ``top_k`` for each token (Shazeer et al. 2017, section 2).
 
     ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
@@ -67,11 +79,10 @@ class Experts(Variant):
         return self.expert.gated
 
     def width(self, d_ffn: int) -> int:
-        """F, the hidden width of one expert."""
         return self.d_expert or d_ffn
 
     def neurons(self, d_ffn: int) -> int:
-        """How many hidden neurons all experts of a layer have; the shared one's are not counted."""
+        """Those of all experts; the shared one's are not counted."""
         return self.n_experts * self.width(d_ffn)
 
     def check(self, model: ModelConfig) -> None:

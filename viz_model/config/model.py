@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from viz_model.config import fields
 from viz_model.config.feedforward import Dense, Experts, FeedForward
-from viz_model.config.heads import Head, LanguageHead, MaskedHead
+from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
@@ -48,6 +48,11 @@ class Layer(NamedTuple):
     ffn: FeedForward
     attn_norm: Norm
     """The norm of attention; that of the feed-forward layer is the model's."""
+
+    @property
+    def experts(self) -> Experts | None:
+        """The experts among which its feed-forward chooses; None where it has one network for all tokens."""
+        return self.ffn if isinstance(self.ffn, Experts) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +132,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         fields.check_fields(self)
         for field, limit in LIMITS.items():
-            is_optional = field in DEFAULTED or (field == "n_vocab" and isinstance(self.inputs, Patches))
+            is_optional = field in DEFAULTED or (field == "n_vocab" and self.reads_pictures)
             least = 0 if is_optional else 1
             if not least <= getattr(self, field) <= limit:
                 raise ConfigError(
@@ -211,8 +216,16 @@ class ModelConfig:
 
     def n_neurons(self, side: Side, layer: int) -> int:
         """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
-        ffn = self.layer(side, layer).ffn
-        return ffn.neurons(self.d_ffn) if isinstance(ffn, Experts) else self.d_ffn
+        return self.layer(side, layer).ffn.neurons(self.d_ffn)
+
+    def layers_with_experts(self, side: Side) -> tuple[int, ...]:
+        """The layers of a stack in which a router chooses."""
+        return tuple(n for n in range(self.depth(side)) if self.layer(side, n).experts is not None)
+
+    @property
+    def has_experts(self) -> bool:
+        """Whether a router chooses in some layer."""
+        return any(self.layers_with_experts(side) for side in self.sides)
 
     def window(self, side: Side, layer: int) -> int:
         """How many positions a query of this layer's self-attention sees; 0 is all."""
@@ -243,9 +256,30 @@ class ModelConfig:
         return isinstance(self.head, LanguageHead | MaskedHead)
 
     @property
+    def reads_pictures(self) -> bool:
+        """Whether patches of a picture enter, and no tokens."""
+        return isinstance(self.inputs, Patches)
+
+    @property
+    def patches(self) -> Patches:
+        """The patches that it reads.
+
+        Raises:
+            ValueError: it reads tokens.
+        """
+        if not isinstance(self.inputs, Patches):
+            raise ValueError("patches: this model reads no picture")
+        return self.inputs
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What the classes are called among which it chooses; none where it does another thing."""
+        return self.head.labels if isinstance(self.head, ClassHead) else ()
+
+    @property
     def n_ids(self) -> int:
         """Ids of a run lie below this: of a text the tokens of the vocabulary, of a picture [CLS] and its patches."""
-        return self.n_context if isinstance(self.inputs, Patches) else self.n_vocab
+        return self.n_context if self.reads_pictures else self.n_vocab
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; variants become ``{"type": name, **parameters}``."""

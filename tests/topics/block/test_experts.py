@@ -59,7 +59,7 @@ def test_what_each_expert_gets_is_counted_by_language() -> None:
 def test_the_way_of_every_token_through_every_layer() -> None:
     config = tiny_config(n_layers=4, ffns=(Dense(), EXPERTS[0], Dense(), EXPERTS[0]), n_context=64)
     trace = run_both(language_model(config), 30)
-    assert experts.layers(config, "decoder") == (1, 3)
+    assert config.layers_with_experts("decoder") == (1, 3)
     view = experts.routes(trace, 0, 25)
     assert view is not None and view.layers == (1, 3) and view.columns == (0, 1)
     assert len(view.places) == 22 and 25 in view.places
