@@ -6,7 +6,7 @@ that the file of its class has in :mod:`viz_model.model`. This package knows not
 that is all it does.
 """
 
-from viz_model.config.feedforward import Activation, Dense, Experts, FeedForward, Gated, Network
+from viz_model.config.feedforward import Activation, Dense, Experts, FeedForward, Gated, hidden_width
 from viz_model.config.fields import check_fields
 from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead, NoHead
 from viz_model.config.inputs import Input, Patches, Tokens
@@ -54,7 +54,6 @@ __all__ = [
     "Llama3Scaling",
     "MaskedHead",
     "ModelConfig",
-    "Network",
     "NoHead",
     "NoNorm",
     "NoPosition",
@@ -74,5 +73,6 @@ __all__ = [
     "Variant",
     "YarnScaling",
     "check_fields",
+    "hidden_width",
     "variants",
 ]

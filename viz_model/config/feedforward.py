@@ -15,20 +15,8 @@ Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
 
 
-class Network(Variant):
-    """A feed-forward layer: how wide it is, where the config has ``d_ffn``."""
-
-    def width(self, d_ffn: int) -> int:
-        """F, the hidden width of the network that a token passes, or of each of them."""
-        return d_ffn
-
-    def neurons(self, d_ffn: int) -> int:
-        """How many hidden neurons a layer has, those of all its experts together."""
-        return d_ffn
-
-
 @dataclass(frozen=True, kw_only=True)
-class Dense(Network):
+class Dense(Variant):
     """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
 
     activation: Activation = "relu"
@@ -37,7 +25,7 @@ class Dense(Network):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated(Network):
+class Gated(Variant):
     """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
 
     activation: Activation = "silu"
@@ -46,7 +34,7 @@ class Gated(Network):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experts(Network):
+class Experts(Variant):
     """Several networks, of which a router chooses ``top_k`` for each token (Shazeer et al. 2017, section 2).
 
     ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
@@ -79,6 +67,7 @@ class Experts(Network):
         return self.expert.gated
 
     def width(self, d_ffn: int) -> int:
+        """F, the hidden width of each network that a router chooses."""
         return self.d_expert or d_ffn
 
     def neurons(self, d_ffn: int) -> int:
@@ -98,3 +87,8 @@ class Experts(Network):
 
 
 FeedForward: TypeAlias = Dense | Gated | Experts
+
+
+def hidden_width(ffn: FeedForward, d_ffn: int) -> int:
+    """F, the hidden width of the network that a token passes, or of each of them."""
+    return ffn.width(d_ffn) if isinstance(ffn, Experts) else d_ffn

@@ -216,7 +216,8 @@ class ModelConfig:
 
     def n_neurons(self, side: Side, layer: int) -> int:
         """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
-        return self.layer(side, layer).ffn.neurons(self.d_ffn)
+        experts = self.layer(side, layer).experts
+        return experts.neurons(self.d_ffn) if experts else self.d_ffn
 
     def layers_with_experts(self, side: Side) -> tuple[int, ...]:
         """The layers of a stack in which a router chooses."""
