@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import re
 
@@ -15,8 +16,9 @@ from tiers import crossed
 import viz_model as vm
 from viz_model import images
 from viz_model.app import examples, ink
-from viz_model.app.frame import SECTIONS
+from viz_model.app.frame import SECTIONS, section_name
 from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.config import NoHead
 from viz_model.topics.walk.sections.picture import DOORS
 
 MODEL = "digits-vit"
@@ -133,10 +135,14 @@ def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
 
 
 def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
+    ends = ("section_input", "section_output")
+    said = {
+        "en": {MODEL: ("Picture in", "Class out"), "story-bert": ("Text in", "Text out")},
+        "zh": {MODEL: ("图片输入", "类别输出"), "story-bert": ("输入", "输出")},
+    }
     for language in LANGUAGES:
-        t = Texts(language)
-        for config, ends in ((vm.load(MODEL).config, ("picture", "class")), (vm.load("story-bert").config, ("text", "text"))):
-            assert (config.inputs.reads, config.head.gives) == ends
-        names = {t(f"common.section_input_{kind}") for kind in ("text", "picture")}
-        names |= {t(f"common.section_output_{kind}") for kind in ("text", "class", "vectors")}
-        assert len(names) == 5
+        for name, names in said[language].items():
+            config = vm.load(name).config
+            assert tuple(section_name(end, config, Texts(language)) for end in ends) == names
+        encoder = dataclasses.replace(vm.load(MODEL).config, head=NoHead())
+        assert section_name(ends[1], encoder, Texts(language)) == Texts(language)("common.section_output_vectors")

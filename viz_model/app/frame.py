@@ -28,8 +28,6 @@ SECTIONS = {
     "section_training": ("training_lab", "ablations", "mistakes"),
 }
 """The pages in the order in which one reads them. More than five names do not stand in one row on a projector."""
-_ENDS = ("section_input", "section_output")
-"""What these are called says the model: what it reads, and what it gives."""
 DESK, MODELS = "lessons", "models"
 """Pages of no run: where lessons begin and end, and which models there are."""
 FIRST = "walk"
@@ -61,7 +59,7 @@ def navigation() -> Navigation:
     st.set_page_config(layout="wide", initial_sidebar_state="auto")
     st.html(_STYLE)
     shown = _shown()
-    t = Texts(_language(), pictures=shown.inputs.reads == "picture")
+    t = Texts(_language(), pictures=shown.reads_pictures)
     pages = {
         name: st.Page(
             f"pages/{name}.py",
@@ -72,13 +70,10 @@ def navigation() -> Navigation:
         for names in SECTIONS.values()
         for name in names
     }
-    named = {"": ""} | {section: t(f"common.{section}") for section in SECTIONS if section and section not in _ENDS}
-    named["section_input"] = t(f"common.section_input_{shown.inputs.reads}")
-    named["section_output"] = t(f"common.section_output_{shown.head.gives}")
-    sections = {named[section]: [pages[name] for name in names] for section, names in SECTIONS.items()}
+    sections = {section_name(section, shown, t): [pages[name] for name in names] for section, names in SECTIONS.items()}
     for name, section in ((DESK, "section_training"), (MODELS, "section_models")):
         pages[name] = st.Page(f"pages/{name}.py", title=t(f"common.page_{name}"), url_path=name)
-        sections[named[section]].append(pages[name])
+        sections[section_name(section, shown, t)].append(pages[name])
     hidden = [
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()
@@ -96,6 +91,20 @@ def navigation() -> Navigation:
     if "lesson" in query and "lesson.step" not in query and current.url_path != DESK:
         st.switch_page(pages[DESK], query_params=query)
     return Navigation(pages, current)
+
+
+def section_name(section: str, config: ModelConfig, t: Texts) -> str:
+    """What a section is called; what enters a model and what comes out of it differs."""
+    match section:
+        case "":
+            return ""
+        case "section_input":
+            return t(f"common.section_input_{'picture' if config.reads_pictures else 'text'}")
+        case "section_output":
+            gives = "text" if config.has_logits else "class" if config.classes else "vectors"
+            return t(f"common.section_output_{gives}")
+        case _:
+            return t(f"common.{section}")
 
 
 class _Lead(NamedTuple):
