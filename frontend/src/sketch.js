@@ -90,6 +90,12 @@ function build(root, { words, grid }) {
   tools.append(undo, clear, size, status)
   shelf.setAttribute("role", "group")
   shelf.setAttribute("aria-label", words.examples)
+  // A mouse has one wheel, and there is no room for a scroll bar.
+  shelf.addEventListener("wheel", event => {
+    const from = shelf.scrollLeft
+    shelf.scrollLeft += event.deltaX || event.deltaY
+    if (shelf.scrollLeft !== from) event.preventDefault()
+  }, { passive: false })
   side.append(tools, shelf)
   pad.append(paper)
   slot.append(pad)

@@ -137,8 +137,8 @@ def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
 def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
     ends = ("section_input", "section_output")
     said = {
-        "en": {MODEL: ("Picture in", "Class out"), "story-bert": ("Text in", "Text out")},
-        "zh": {MODEL: ("图片输入", "类别输出"), "story-bert": ("输入", "输出")},
+        "en": {MODEL: ("Picture", "Class"), "story-bert": ("Text in", "Text out")},
+        "zh": {MODEL: ("图片", "分类"), "story-bert": ("输入", "输出")},
     }
     for language in LANGUAGES:
         for name, names in said[language].items():

@@ -53,8 +53,11 @@ def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int,
 
 @pytest.mark.parametrize("screen", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_all_sections_stand_in_one_row(screen: dict[str, Any], language: str, visit: Visit) -> None:
-    page = visit("/attention", options=screen, text=TEXT, lang=language)
+@pytest.mark.parametrize("read", [{"text": TEXT}, {"model": "digits-vit"}], ids=["text", "picture"])
+def test_all_sections_stand_in_one_row(
+    screen: dict[str, Any], language: str, read: dict[str, str], visit: Visit
+) -> None:
+    page = visit("/attention", options=screen, lang=language, **read)
     header = page.get_by_test_id("stHeader")
     names = header.inner_text().split()
     assert not any(name in ("more", "更多") for name in names)

@@ -70,7 +70,10 @@ def test_a_digit_drawn_with_the_mouse_is_recognised_and_stays_in_the_address(vis
     page.reload()
     page.get_by_text("The model reads a 7").wait_for()
     assert query(page)["drawing"] == drawn
-    page.get_by_role("button", name="Example 2:").click()
+    page.get_by_role("button", name="Example 1:").hover()
+    page.mouse.wheel(0, 2000)  # what stands beyond the edge is reached with a plain wheel
+    page.get_by_role("button", name="Example 20:").click(timeout=5_000)
+    assert page.locator(".sketch .shelf").evaluate("shelf => shelf.scrollLeft") > 0
     page.wait_for_function("drawn => new URL(location.href).searchParams.get('drawing') !== drawn", arg=drawn)
     settle(page)
     page.go_back()
