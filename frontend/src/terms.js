@@ -50,10 +50,9 @@ const list = (root, title) => {
   summary.textContent = title
   fold.append(summary, rows)
   root.replaceChildren(fold)
-  let shown = ""
-  return (here, lead) => {
+  let shown = "", rest = () => {}
+  const write = (here, lead) => {
     const now = here.map(({ term }) => term.name).join("\n")
-    fold.hidden = !here.length
     if (now === shown) return
     shown = now
     rows.replaceChildren(...here.flatMap(({ term }) => {
@@ -66,6 +65,13 @@ const list = (root, title) => {
       if (term.source) says.append(Object.assign(document.createElement("small"), { textContent: term.source }))
       return [name, says]
     }))
+  }
+  fold.ontoggle = () => rest()
+  // Rows are for who opens the list.
+  return (here, lead) => {
+    fold.hidden = !here.length
+    rest = () => fold.open && write(here, lead)
+    rest()
   }
 }
 
