@@ -66,11 +66,12 @@ const list = (root, title) => {
       return [name, says]
     }))
   }
+  // Rows are for who opens the list; what a click opens is told of it only later.
+  summary.onclick = () => rest(true)
   fold.ontoggle = () => rest()
-  // Rows are for who opens the list.
   return (here, lead) => {
     fold.hidden = !here.length
-    rest = () => fold.open && write(here, lead)
+    rest = opens => (opens || fold.open) && write(here, lead)
     rest()
   }
 }
