@@ -162,6 +162,29 @@ def test_gemma3_stretches_only_the_layers_that_see_all(tmp_path: Path) -> None:
     assert bases == [50.0] * 5 + [100.0, 50.0]
 
 
+def test_a_file_with_its_tokenizer_is_loaded_whole(tmp_path: Path) -> None:
+    pieces = ["<unk>", "<s>", "</s>", "▁", "t", "h", "e", "he", "the", "▁the"]
+    fields = {
+        "model": "llama",
+        "tokens": [*pieces, *(f"[PAD{n}]" for n in range(len(pieces), 53))],
+        "scores": [float(n) for n in range(53)],
+        "token_type": [2, 3, 3, *[1] * 50],
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "unknown_token_id": 0,
+        "add_space_prefix": False,
+    }
+    model = Reference("GemmaForCausalLM").build()
+    path = tmp_path / "gemma.gguf"
+    write(path, model, changes={f"tokenizer.ggml.{key}": value for key, value in fields.items()})
+    lm = vm.load(path)
+    trace = lm.trace("the the")
+    assert trace.ids == (1, 8, 9)
+    ids = torch.tensor([trace.ids])
+    with torch.no_grad():
+        assert torch.allclose(lm.model(ids), model(ids).logits, atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("kind", [Kind.F16, Kind.Q8_0])
 def test_experts_are_undone_one_by_one(tmp_path: Path, kind: Kind) -> None:
     """Rows of 64 and 32 are whole blocks; what is lost in them is small beside the weights."""
