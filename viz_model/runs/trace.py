@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.config import ClassHead, ModelConfig, NormAt, Side
+from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
 from viz_model.model.positions import asks
@@ -189,13 +189,13 @@ class Trace:
         Raises:
             ValueError: k is not positive, or the model has no classes.
         """
-        head = self.config.head
-        if not isinstance(head, ClassHead):
+        labels = self.config.classes
+        if not labels:
             raise ValueError("classes: this model has none")
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        top = self["class.probs"].topk(min(k, len(head.labels)))
-        return [(head.labels[n], p) for n, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
+        top = self["class.probs"].topk(min(k, len(labels)))
+        return [(labels[n], p) for n, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     @property
     def target_tokens(self) -> Tokens:
@@ -350,7 +350,7 @@ class Trace:
         Raises:
             IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
-        if isinstance(self.config.head, ClassHead):
+        if self.config.classes:
             raise ValueError("next_tokens: this model predicts no tokens but the class of a picture: ask classes()")
         if not self.config.has_logits:
             raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
