@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename, task_head
+from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
