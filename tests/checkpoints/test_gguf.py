@@ -134,7 +134,7 @@ def test_the_reference_finds_the_original_in_such_a_file(tmp_path: Path, name: s
     """What transformers undoes of it is what the converter was given."""
     model = EVERY[name].build()
     path = write(tmp_path / "tiny.gguf", model)
-    found = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"]
+    found = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"]  # type: ignore[no-untyped-call]
     original = model.state_dict()
     assert set(original) - set(found) <= {"lm_head.weight"}
     for theirs, tensor in found.items():
@@ -179,8 +179,8 @@ def test_a_file_with_its_tokenizer_is_loaded_whole(tmp_path: Path) -> None:
     write(path, model, changes={f"tokenizer.ggml.{key}": value for key, value in fields.items()})
     lm = vm.load(path)
     trace = lm.trace("the the")
+    ids = torch.tensor([[1, 8, 9]])
     assert trace.ids == (1, 8, 9)
-    ids = torch.tensor([trace.ids])
     with torch.no_grad():
         assert torch.allclose(lm.model(ids), model(ids).logits, atol=1e-4, rtol=0)
 

@@ -177,7 +177,10 @@ def test_sentence_pieces_without_a_beginning(tmp_path: Path) -> None:
         ({"scores": [0.0]}, "scores: expected a number for each of"),
         ({"unknown_token_id": 10**6}, "unknown_token_id: 1000000 is no token"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces: expected false"),
-        ({"tokens": ["a" * 10**6, "b", "c"], "scores": [0.0] * 3, "token_type": [1] * 3}, "a piece of 1000000 char"),
+        (
+            {"tokens": ["a" * 10**6, "<s>", "</s>"], "scores": [0.0] * 3, "token_type": [1, 3, 3]},
+            "a piece of 1000000 characters",
+        ),
         ({"bos_token_id": None}, "bos_token_id: -1 is no token"),
     ],
 )

@@ -254,12 +254,14 @@ def _with_seen(config: ModelConfig, declared: Gguf, archive: GgufArchive) -> Mod
     def paired(position: Position) -> Position:
         return dataclasses.replace(position, pairing=declared.pairing) if isinstance(position, Rope) else position
 
-    plain = isinstance(config.ffn, Dense | Gated)
+    ffn = config.ffn
+    if isinstance(ffn, Dense | Gated):
+        ffn = dataclasses.replace(ffn, bias=has_bias("ffn_up"))
     return dataclasses.replace(
         config,
         position=paired(config.position),
         positions=tuple(map(paired, config.positions)),
-        ffn=dataclasses.replace(config.ffn, bias=has_bias("ffn_up")) if plain else config.ffn,
+        ffn=ffn,
         attention_bias=has_bias("attn_q", "attn_qkv"),
         attention_out_bias=has_bias("attn_output"),
     )
