@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import re
 
 import numpy as np
 import pytest
-from app_driver import check_cells, open_page, tell
+import tiny_models
+from app_driver import check_cells, offer, open_page, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed
 
@@ -17,6 +19,7 @@ from viz_model import images
 from viz_model.app import examples, ink
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import LANGUAGES, Texts
+from viz_model.config import Patches
 from viz_model.topics.walk.sections.picture import DOORS
 
 MODEL = "digits-vit"
@@ -130,3 +133,14 @@ def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
     assert MODEL not in other.options
     assert Texts("en")("common.tokens") != Texts("en", pictures=True)("common.tokens")
     assert vm.load(MODEL).config.inputs != vm.load("story-bert").config.inputs
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pictures_that_no_address_holds_are_told_of(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = images.MAX_SIDE + 8
+    digits = vm.load(MODEL).config
+    wide = dataclasses.replace(digits, inputs=Patches(height=64, width=side, patch=8), n_context=8 * side // 8 + 1)
+    offer(monkeypatch, {"wide": tiny_models.language_model(wide)})
+    for page in ("overview", "attribution"):
+        said = prose(open_page(page, {"model": "wide", "lang": language}))
+        assert Texts(language)("common.picture_too_large", height=64, width=side, most=images.MAX_SIDE) in said
