@@ -9,7 +9,8 @@ import re
 
 import numpy as np
 import pytest
-from app_driver import check_cells, open_page, tell
+import tiny_models
+from app_driver import check_cells, offer, open_page, tell
 from streamlit.testing.v1 import AppTest
 from tiers import crossed
 
@@ -18,7 +19,7 @@ from viz_model import images
 from viz_model.app import examples, ink
 from viz_model.app.frame import SECTIONS, section_name
 from viz_model.app.texts import LANGUAGES, Texts
-from viz_model.config import NoHead
+from viz_model.config import NoHead, Patches
 from viz_model.topics.walk.sections.picture import DOORS
 
 MODEL = "digits-vit"
@@ -146,3 +147,14 @@ def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
             assert tuple(section_name(end, config, Texts(language)) for end in ends) == names
         encoder = dataclasses.replace(vm.load(MODEL).config, head=NoHead())
         assert section_name(ends[1], encoder, Texts(language)) == Texts(language)("common.section_output_vectors")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pictures_that_no_address_holds_are_told_of(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = images.MAX_SIDE + 8
+    digits = vm.load(MODEL).config
+    wide = dataclasses.replace(digits, inputs=Patches(height=64, width=side, patch=8), n_context=8 * side // 8 + 1)
+    offer(monkeypatch, {"wide": tiny_models.language_model(wide)})
+    for page in ("overview", "attribution"):
+        said = prose(open_page(page, {"model": "wide", "lang": language}))
+        assert Texts(language)("common.picture_too_large", height=64, width=side, most=images.MAX_SIDE) in said

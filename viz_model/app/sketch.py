@@ -25,12 +25,18 @@ _READ = "sketch.read"
 
 
 def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:
-    """The field with its examples, and the trace of what is drawn in it; None where it is blank.
+    """The field with its examples, and the trace of what is drawn in it.
+
+    None where it is blank, and of a model whose pictures are larger than an address holds.
 
     A picture that ``is_fixed`` is shown and cannot be changed.
     """
     wanted = lm.config.inputs
     assert isinstance(wanted, Patches)
+    if max(wanted.height, wanted.width) > images.MAX_SIDE:
+        size = {"height": wanted.height, "width": wanted.width, "most": images.MAX_SIDE}
+        st.info(t("common.picture_too_large", **size), icon=":material/image:")
+        return None
     shown = examples.of(lm, t.language)
     try:
         drawn = _fitting(images.decode(view.drawing or shown[0]), wanted)
