@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_model import config
-from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant
+from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side, Variant, fields
 from viz_model.model import feedforward, norms, ops, positions
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
@@ -185,7 +185,7 @@ def installed() -> Iterator[None]:
         SizedConfig: Sized,
         SquaredConfig: Squared,
     }
-    known = config._parameters(ModelConfig)
+    known = fields.hints(ModelConfig)
     wider = {
         **known,
         "position": known["position"] | LogarithmicConfig | AskedConfig,
@@ -194,7 +194,7 @@ def installed() -> Iterator[None]:
     }
     config.variants.cache_clear()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(config._PARAMETERS, {ModelConfig: wider}))
+        stack.enter_context(mock.patch.dict(fields._HINTS, {ModelConfig: wider}))
         for module in (positions, norms, feedforward):
             kind = module.kind
             stack.enter_context(

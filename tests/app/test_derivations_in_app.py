@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from app_driver import offer, open_page
 from streamlit.testing.v1 import AppTest
-from tiers import some
 from tiny_models import language_model, tiny_config
 
 from viz_model import config as variants
@@ -22,6 +21,8 @@ from viz_model.drawing import cells, theme
 from viz_model.drawing.cells import BESIDE, COLUMN, ROW, Cells
 from viz_model.model import sites
 from viz_model.runs.derivation import SETTINGS, WHATS, Cell, derive
+
+pytestmark = pytest.mark.full
 
 TEXT = "a cat sat"
 SIZES: dict[str, Any] = {"n_vocab": 8193, "n_layers": 1}
@@ -65,7 +66,7 @@ def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", some(list(KINDS), 2))
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> None:
     """From the sidebar's number always through the first operand; the run agrees at every station."""
     app = opened(KINDS[kind])

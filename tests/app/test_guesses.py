@@ -20,6 +20,8 @@ from viz_model.runs.edits import AblateHead, Skip
 from viz_model.runs.trace import Trace
 from viz_model.topics.batch.choices import BESIDE, SIZE
 
+pytestmark = pytest.mark.full
+
 TEXT, LAYER, MODEL, TRANSLATOR = "The cat sat on a", 1, "story-pre-ln", "translate-2017"
 RIGHT, WRONG = (Texts("en")(f"common.guess_{name}") for name in ("right", "wrong"))
 

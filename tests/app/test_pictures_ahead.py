@@ -10,11 +10,12 @@ import pytest
 from app_driver import open_page, pictures
 from scenes import Sent
 from streamlit.testing.v1 import AppTest
-from tiers import some
 
 from viz_model.app import pictures as ahead_of_clicks
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing.scene.encode import DEFAULTS, MOST_LABELS
+
+pytestmark = pytest.mark.full
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 MODELS = ("story-pre-ln", "translate-2017", "story-bert")
@@ -30,7 +31,7 @@ def visit(page: str, model: str, selection: dict[str, int]) -> AppTest:
     return open_page(page, {"model": model, "lang": "en", "text": "The cat sat on the mat", **asked})
 
 
-@pytest.mark.parametrize(("page", "model"), some(list(itertools.product(PAGES, MODELS)), 3))
+@pytest.mark.parametrize(("page", "model"), list(itertools.product(PAGES, MODELS)))
 def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does one change with what it is said not to depend on."""
     with monkeypatch.context() as patch:

@@ -13,7 +13,6 @@ import pytest
 import torch
 from app_driver import open_page, pictures, tell
 from streamlit.testing.v1 import AppTest
-from tiers import some
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
@@ -27,6 +26,8 @@ from viz_model.drawing.scene import Cells as Mark
 from viz_model.drawing.scene import Panel, Scene
 from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
+
+pytestmark = pytest.mark.full
 
 CHOSEN = {"model": "story-pre-ln", "text": "The cat sat", "layer": "1", "head": "3", "token": "1", "lang": "en"}
 
@@ -218,7 +219,7 @@ def scene_of(*marks: Mark) -> Scene:
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
 
-@pytest.mark.parametrize("page", some(PAGES, 4))
+@pytest.mark.parametrize("page", PAGES)
 def test_every_line_of_a_page_runs_and_makes_what_is_shown(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[tuple[Saved, Trace]] = []
 

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from viz_model.app import pictures as ahead
 
+pytestmark = pytest.mark.full
+
 TEXT = "The cat sat on the mat"
 QUERY = {"model": "story-pre-ln", "text": TEXT, "lang": "en", "layer": "1", "head": "2", "token": "3"}
 KEY, RESTS = "frame_selection", "frame_rest"
@@ -102,7 +104,6 @@ def test_what_the_run_does_not_have_is_put_right_in_the_browser(app: AppTest) ->
     assert [told[name] for name in ("layer", "head", "token")] == [layer, head, token] and max(layer, head, token) < 99
 
 
-@pytest.mark.full
 def test_a_visitor_who_rests_has_the_neighbours_drawn(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_SECONDS", 60.0)
     assert mounts(app)[RESTS]["wants"] and all(len(picture.cases) == 1 for picture in pictures(app).values())

@@ -30,7 +30,7 @@ def corpus() -> Corpus:
 def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
     config = tiny_config(n_vocab=TOKENIZER.n_vocab, n_context=16, ffns=(Dense(), EXPERTS[0]))
     lm = dataclasses.replace(language_model(config), tokenizer=TOKENIZER)
-    assert routing.has_experts(lm) and not routing.has_experts(language_model(tiny_config()))
+    assert lm.config.has_experts and not tiny_config().has_experts
     data = corpus()
     found = routing.measure(lm, data, ("en",))
     assert found["trained_on"] == ["en"] and list(found["n_tokens"]) == list(KINDS)

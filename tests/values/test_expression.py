@@ -102,8 +102,8 @@ def test_code_is_what_is_evaluated(expression: Expression) -> None:
     python = Code((t, d), lambda index: index.size or T, lambda leaf: leaf.text)
     made = expression.code(python)
     names = {"torch": torch, "trace": NUMBERS.tensors, "w": NUMBERS.tensors.__getitem__}
-    exec("\n".join([*python.lines, f"made = torch.as_tensor({made})"]), names)
-    torch.testing.assert_close(names["made"].double().expand(T, D), evaluated(expression))  # type: ignore[attr-defined]
+    exec("\n".join([*python.lines, f"made = torch.as_tensor({made}, dtype=torch.float64)"]), names)
+    torch.testing.assert_close(names["made"].expand(T, D), evaluated(expression))  # type: ignore[attr-defined]
 
 
 @given(expressions())

@@ -6,7 +6,6 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.texts import Texts, literal
 from viz_model.checkpoints import registry
-from viz_model.config import ClassHead, Patches
 from viz_model.topics.architectures.numbers import architectures
 
 _SIZES = frozenset({"vocabulary", "context", "width", "layers", "heads", "hidden"})
@@ -31,7 +30,7 @@ def _card(name: str, lm: vm.LanguageModel) -> str:
         return "own"
     if name in registry.PACKAGES:
         return name
-    if isinstance(lm.config.inputs, Patches) and lm.folder.parent == registry.BUNDLED:
+    if lm.config.reads_pictures and lm.folder.parent == registry.BUNDLED:
         return "pictures"
     return lm.config.kind if lm.folder.parent == registry.BUNDLED else "other"
 
@@ -51,15 +50,15 @@ def _does(lm: vm.LanguageModel, t: Texts) -> str:
     if languages := lm.tokenizer.languages:
         into = t("models.or").join(t(f"common.to_{language}") for language in languages)
         return t("models.does_translate", into=into)
-    if isinstance(lm.config.inputs, Patches):
-        return t("models.does_classes" if isinstance(lm.config.head, ClassHead) else "models.does_picture_vectors")
+    if lm.config.reads_pictures:
+        return t("models.does_classes" if lm.config.classes else "models.does_picture_vectors")
     return t(f"models.does_{lm.config.kind if lm.config.has_logits else 'vectors'}")
 
 
 def kin(name: str, lm: vm.LanguageModel, t: Texts) -> str:
     """What it does, and how it differs from the one of the list that it is most like."""
     said, near = _does(lm, t), architectures.nearest(name, {name: lm.config, **runs.readers()})
-    if near is None or isinstance(lm.config.inputs, Patches):
+    if near is None or lm.config.reads_pictures:
         return t("models.alone", does=said)
     differs = {part.name: part for part in near.differs if part.name not in _UNSAID}
     for implied, by in (("hidden", "ffn"), ("tied", "head")):  # a gated layer is narrower; no head, no table for it

@@ -11,7 +11,6 @@ import numpy as np
 import viz_model as vm
 from viz_model import images
 from viz_model.checkpoints import examples as beside
-from viz_model.config import Patches
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
 EXAMPLES = (
@@ -41,8 +40,8 @@ WITH_A_GAP = (
 def of(lm: vm.LanguageModel, language: str) -> tuple[str, ...]:
     """The first is shown unasked."""
     tokenizer = lm.tokenizer
-    if isinstance(lm.config.inputs, Patches):
-        return _pictures(lm.folder, lm.config.inputs)
+    if lm.config.reads_pictures:
+        return _pictures(lm.folder, min(lm.config.patches.height, lm.config.patches.width, images.MAX_SIDE))
     if isinstance(tokenizer, IdTokenizer):
         return tuple(tokenizer.decode(range(start, lm.config.n_vocab, step)[:9]) for start, step in ((0, 1), (5, 7)))
     if lm.config.kind == "encoder_decoder":
@@ -55,11 +54,10 @@ def of(lm: vm.LanguageModel, language: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def _pictures(folder: Path, patches: Patches) -> tuple[str, ...]:
+def _pictures(folder: Path, side: int) -> tuple[str, ...]:
     """Those that lie beside a model, as :mod:`viz_model.images` writes them; of a model without any, a ring."""
     if shown := beside.read(folder):
         return tuple(images.encode(example.levels, bits=4) for example in shown)
-    side = min(patches.height, patches.width, images.MAX_SIDE)
     down, across = (np.indices((side, side)) + 0.5) / side - 0.5
     ring = np.clip(1 - np.abs(np.hypot(down, 1.4 * across) - 0.3) * 12, 0, 1)
     return (images.encode(np.rint(255 * ring).astype(np.uint8), bits=4),)

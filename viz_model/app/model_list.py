@@ -9,7 +9,7 @@ import streamlit as st
 from viz_model.app import frame, runs, serving, sidebar, state
 from viz_model.app.texts import Texts, literal
 from viz_model.checkpoints import registry
-from viz_model.config import ModelConfig, Patches
+from viz_model.config import ModelConfig
 
 
 def run() -> None:
@@ -39,8 +39,8 @@ def run() -> None:
 def _size(config: ModelConfig, t: Texts) -> str:
     blocks = " + ".join(str(config.depth(side)) for side in config.sides)
     kind = t(f"model_list.kind_{config.kind}")
-    if isinstance(config.inputs, Patches):
-        patches = {"rows": config.inputs.rows, "columns": config.inputs.columns, "width": f"{config.d_model:,}"}
+    if config.reads_pictures:
+        patches = {"rows": config.patches.rows, "columns": config.patches.columns, "width": f"{config.d_model:,}"}
         return t("model_list.size_pictures", blocks=blocks, **patches)
     numbers = {"width": config.d_model, "context": config.n_context, "entries": config.n_vocab}
     return t("model_list.size", kind=kind, blocks=blocks, **{name: f"{n:,}" for name, n in numbers.items()})

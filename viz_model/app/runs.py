@@ -18,7 +18,7 @@ import viz_model as vm
 from viz_model.app import run_lock
 from viz_model.app.cache import MOST_KEPT, Call, cached, store
 from viz_model.checkpoints import registry
-from viz_model.config import ModelConfig, Patches, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Recomputed
@@ -81,7 +81,7 @@ def offered() -> dict[str, ModelConfig]:
 
 def readers() -> dict[str, ModelConfig]:
     """Those of :func:`offered` that read a text, as pages need that run it through several models."""
-    return {name: config for name, config in offered().items() if not isinstance(config.inputs, Patches)}
+    return {name: config for name, config in offered().items() if not config.reads_pictures}
 
 
 def label(name: str) -> str:

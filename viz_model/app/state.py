@@ -20,7 +20,7 @@ import streamlit as st
 
 from viz_model.app.choices import Choice
 from viz_model.app.texts import LANGUAGES
-from viz_model.config import ModelConfig, Patches, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.lessons import answers
 from viz_model.lessons.answers import Progress
 from viz_model.runs import edits
@@ -300,7 +300,7 @@ def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[
         fitted = replace(fitted, to=None)
     if fitted != view:
         st.session_state[_SESSION] = fitted
-    first, reads_pictures = next(iter(languages), None), isinstance(config.inputs, Patches)
+    first, reads_pictures = next(iter(languages), None), config.reads_pictures
     shown = replace(
         fitted,
         text=None if reads_pictures else example if fitted.text is None else fitted.text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_model.app.page import Page
-from viz_model.config import ModelConfig, Patches, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 
 
@@ -12,7 +12,7 @@ def stations(config: ModelConfig, side: Side) -> frozenset[str]:
     names = {site.name for _, site in sites.in_order(config)}
     position = ("position",) if names & {"embed.position", "attn.q_rotated", "attn.bias"} else ()
     source = ("cross_attention",) if len(config.sides) > 1 and side == "decoder" else ()
-    tokens = () if isinstance(config.inputs, Patches) else ("tokens",)
+    tokens = () if config.reads_pictures else ("tokens",)
     return frozenset((*tokens, "embedding", *position, "attention", *source, "block", "next_token"))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from viz_model.app import patches
 from viz_model.app.texts import Texts, literal
-from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
@@ -55,13 +54,13 @@ class Subject:
 
     def token_name(self, position: int | None = None) -> str:
         """A token of this run for prose: literal, whatever was typed; a patch by its place in the picture."""
-        if isinstance(self.trace.config.inputs, Patches):
+        if self.trace.config.reads_pictures:
             return patches.name(self.trace.config, self.token if position is None else position, self.t)
         return literal(self.trace.tokens[self.token if position is None else position].label)
 
     @property
     def token_labels(self) -> tuple[str, ...]:
-        if isinstance(self.trace.config.inputs, Patches):
+        if self.trace.config.reads_pictures:
             return tuple(token.label for token in self.trace.tokens)
         return tuple(place.label for place in self.trace.positions)
 

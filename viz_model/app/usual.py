@@ -12,7 +12,7 @@ from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
-from viz_model.config import Patches, Side
+from viz_model.config import Side
 from viz_model.topics.attention.numbers import telling
 
 
@@ -43,7 +43,7 @@ def token(run: runs.RunKey, view: ViewState, side: Side) -> int:
     more is to be said, and its last tokens read the end of the source: of that, the one that reads one word most.
     """
     trace = runs.trace(run.plain).at(side)
-    if isinstance(trace.config.inputs, Patches):
+    if trace.config.reads_pictures:
         return 0
     controls, mask = trace.tokenizer.controls, trace.tokenizer.mask_id
     if mask in trace.own_ids:

@@ -19,7 +19,7 @@ from viz_model.checkpoints import gguf, hub, huggingface
 from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
-from viz_model.config import ConfigError, ModelConfig, Patches
+from viz_model.config import ConfigError, ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.tokenizers import reading as tokenizers
 from viz_model.tokenizers.patches import PatchTokenizer
@@ -68,7 +68,7 @@ def vocabulary_of(name: str) -> str:
         ModelError: there is no such model, or its description is damaged.
     """
     config, path = config_of(name), _found()[name]
-    if isinstance(config.inputs, Patches):
+    if config.reads_pictures:
         return name
     description = read_json(path / "config.json") if path.is_dir() else {}
     return str(description["tokenizer"]) if "config" in description else name
@@ -185,14 +185,14 @@ def _own_archive(folder: Path, description: dict[str, Any], config: ModelConfig)
 
 
 def _their_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
-    if isinstance(config.inputs, Patches):
-        return PatchTokenizer(config.inputs)
+    if config.reads_pictures:
+        return PatchTokenizer(config.patches)
     return tokenizers.from_folder(folder, config.n_vocab)
 
 
 def _own_tokenizer(folder: Path, description: dict[str, Any], config: ModelConfig) -> Tokenizer:
-    if isinstance(config.inputs, Patches):
-        return PatchTokenizer(config.inputs)
+    if config.reads_pictures:
+        return PatchTokenizer(config.patches)
     name = description.get("tokenizer")
     if not isinstance(name, str) or name not in TOKENIZERS:
         known = ", ".join(TOKENIZERS)

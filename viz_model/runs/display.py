@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from viz_model.config import ModelConfig, Patches
+from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.tokenizers import chips
 
@@ -34,9 +34,10 @@ class Value(NamedTuple):
 
 
 def model_line(lm: LanguageModel) -> str:
-    n_weights, given = sum(weight.numel() for weight in lm.model.parameters()), lm.config.inputs
+    n_weights = sum(weight.numel() for weight in lm.model.parameters())
     reads = f"vocabulary {lm.config.n_vocab:,}"
-    if isinstance(given, Patches):
+    if lm.config.reads_pictures:
+        given = lm.config.patches
         reads = f"pictures of {given.height} × {given.width} in {given.n_patches} patches"
     return f"LanguageModel({lm.name!r}: {_sizes(lm.config)}, {n_weights:,} weights, {reads})"
 

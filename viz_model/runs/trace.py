@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from viz_model.config import ClassHead, ModelConfig, NormAt, Side
+from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.model import ops, sites
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
@@ -188,13 +188,13 @@ class Trace:
         Raises:
             ValueError: k is not positive, or the model has no classes.
         """
-        head = self.config.head
-        if not isinstance(head, ClassHead):
+        labels = self.config.classes
+        if not labels:
             raise ValueError("classes: this model has none")
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        top = self["class.probs"].topk(min(k, len(head.labels)))
-        return [(head.labels[n], p) for n, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
+        top = self["class.probs"].topk(min(k, len(labels)))
+        return [(labels[n], p) for n, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
 
     @property
     def target_tokens(self) -> Tokens:
@@ -329,7 +329,7 @@ class Trace:
 
     def mask(self, layer: int) -> Tensor:
         """Who may look at whom in a layer's self-attention: boolean [T, T], True where a query may look."""
-        return self._attended(f"{self.full_name('')}blocks.{layer}.attn").visible
+        return self._attended(f"{self.prefix}blocks.{layer}.attn").visible
 
     def _head_number(self, head: int) -> int:
         if not -self.config.n_heads <= head < self.config.n_heads:
@@ -357,7 +357,7 @@ class Trace:
         Raises:
             IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
-        if isinstance(self.config.head, ClassHead):
+        if self.config.classes:
             raise ValueError("next_tokens: this model predicts no tokens but the class of a picture: ask classes()")
         if not self.config.has_logits:
             raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")

@@ -18,7 +18,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_model.config import Experts
 from viz_model.tokenizers.tokenizer import ByteLevel, Tokenizer, story_tokenizer
 from viz_model.training.corpus import Corpus, Documents, Ids, PairCorpus
 from viz_model.training.recipe import MaskedToken, NextToken, Recipe, Translation
@@ -367,6 +366,6 @@ def kinds(recipe: Recipe, folder: Path, cache: Path) -> Corpus | None:
         CorpusError: a file is missing or damaged.
     """
     config = recipe.config
-    if not any(isinstance(ffn, Experts) for ffn in (config.ffn, *config.ffns)):
+    if not config.has_experts:
         return None
     return Corpus.prepare(folder, story_tokenizer(config.kind), recipe.seed, cache, KINDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.claims import fill
-from viz_model.config import Experts, FeedForward, ModelConfig
+from viz_model.config import Layer, ModelConfig
 from viz_model.model import sites
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
@@ -95,7 +95,8 @@ def sizes_of(config: ModelConfig) -> str:
     heads = f"{config.n_heads}"
     if config.n_kv_heads != config.n_heads:
         heads += f" query heads, {config.n_kv_heads} key–value heads"
-    ffn = ", ".join(dict.fromkeys(_feed_forward(config, each) for each in config.ffns or (config.ffn,)))
+    layers_ = (config.layer(config.sides[-1], n) for n in range(config.n_layers))
+    ffn = ", or ".join(dict.fromkeys(_feed_forward(config, layer) for layer in layers_))
     places = {side: NORM_PLACES[config.norm_place(side)] for side in config.sides}
     where = next(iter(places.values()))
     if len({*places.values()}) > 1:
@@ -108,17 +109,17 @@ def sizes_of(config: ModelConfig) -> str:
         "norm": f"{type(config.norm).__name__}, {where}",
         "positions": f"{config.position.label}, context {config.n_context}",
     }
-    if any(isinstance(each, Experts) for each in (config.ffn, *config.ffns)):
+    if config.has_experts:
         held = counts.weights(site for _, site in sites.rows(config)).values()
         rows["used for one token"] = f"{sum(counts.used(*each) for each in held):,} of the parameters"
     return table_rows(rows.items())
 
 
-def _feed_forward(config: ModelConfig, ffn: FeedForward) -> str:
-    told = f"{ffn.activation}{', gated' if ffn.gated else ''}"
-    if not isinstance(ffn, Experts):
+def _feed_forward(config: ModelConfig, layer: Layer) -> str:
+    told = f"{layer.ffn.activation}{', gated' if layer.ffn.gated else ''}"
+    if (experts := layer.experts) is None:
         return f"{config.d_ffn}, {told}"
-    return f"or {ffn.top_k} of {ffn.n_experts} experts of {ffn.width(config.d_ffn)}, {told}"
+    return f"{experts.top_k} of {experts.n_experts} experts of {experts.width(config.d_ffn)}, {told}"
 
 
 def _by_source(by_source: Mapping[str, Mapping[str, float]]) -> str:

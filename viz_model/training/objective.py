@@ -92,7 +92,7 @@ def output_of(model: Transformer) -> nn.Linear:
 def asked(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     """What the logits are made of where something is asked [N, D], and the answers [N]."""
     vectors = model.vectors(batch.ids, batch.target_ids, padding=batch.padding, pixels=batch.pixels)
-    if isinstance(model.head, ClassHead):
+    if model.config.classes:
         return vectors[:, 0], batch.answers
     where = batch.answers != IGNORED
     return model.head.before(vectors[where]), batch.answers[where]
@@ -140,7 +140,7 @@ def measure(model: Transformer, batches: Iterable[Batch], tokenizer: Tokenizer) 
     was_training = model.training
     model.eval()
     n_bytes = _bytes_of(tokenizer)
-    found = HeldOut(is_text=not isinstance(model.head, ClassHead))
+    found = HeldOut(is_text=not model.config.classes)
     for batch in batches:
         read, answers = asked(model, batch.to(next(model.parameters()).device))
         for part, right in zip(read.split(4096), answers.split(4096), strict=True):

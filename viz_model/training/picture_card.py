@@ -14,7 +14,6 @@ from torch.nn import functional as F
 
 from viz_model.checkpoints import examples
 from viz_model.claims import fill
-from viz_model.config import ClassHead, Patches
 from viz_model.runs.language_model import LanguageModel
 from viz_model.training import card, objective
 from viz_model.training.pictures import TEST, VALIDATION, Labelled, Pictures
@@ -35,7 +34,7 @@ def held_out(lm: LanguageModel, data: Pictures) -> dict[str, dict[str, float]]:
 @torch.inference_mode()
 def confusion(lm: LanguageModel, data: Pictures) -> np.ndarray:
     """How often a picture of the test of class [row] was taken for class [column]: [Y, Y]."""
-    n = len(_head(lm).labels)
+    n = len(lm.config.classes)
     counted = np.zeros((n, n), dtype=np.int64)
     for batch in data.test():
         said = lm.model(batch.ids, pixels=batch.pixels).argmax(-1)
@@ -54,7 +53,7 @@ class Confused(NamedTuple):
 
 def most_confused(lm: LanguageModel, counted: np.ndarray, most: int = MOST_CONFUSED) -> tuple[Confused, ...]:
     """The mistakes that were made most often; of equally many the first."""
-    labels, wrong = _head(lm).labels, counted * (1 - np.eye(len(counted), dtype=np.int64))
+    labels, wrong = lm.config.classes, counted * (1 - np.eye(len(counted), dtype=np.int64))
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     pairs = (divmod(int(n), len(labels)) for n in order)
     return tuple(
@@ -82,7 +81,7 @@ def of_examples(lm: LanguageModel) -> dict[str, float]:
 def figures(lm: LanguageModel, data: Pictures) -> dict[str, Any]:
     """Everything that is measured of a published model."""
     counted = confusion(lm, data)
-    labels = _head(lm).labels
+    labels = lm.config.classes
     return {
         "held_out": held_out(lm, data),
         "by_source": {},
@@ -94,8 +93,8 @@ def figures(lm: LanguageModel, data: Pictures) -> dict[str, Any]:
 
 def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameters: int) -> str:
     """The card, in Markdown."""
-    given = recipe.config.inputs
-    assert isinstance(given, Patches) and isinstance(recipe.objective, Classes)
+    given = recipe.config.patches
+    assert isinstance(recipe.objective, Classes)
     source = next(source for source in PICTURES if source.name == recipe.objective.source)
     settings = {key: value for key, value in asdict(recipe).items() if key not in ("config", "name")}
     measured: Mapping[str, Mapping[str, float]] = found["held_out"]
@@ -122,8 +121,3 @@ def write(recipe: Recipe, found: Mapping[str, Any], *, n_steps: int, n_parameter
             "a_class": f"{EXAMPLES_A_CLASS}",
         },
     )
-
-
-def _head(lm: LanguageModel) -> ClassHead:
-    assert isinstance(lm.config.head, ClassHead)
-    return lm.config.head

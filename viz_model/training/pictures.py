@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from viz_model.config import ClassHead, Patches
 from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.training.batches import Batch, Batches
 from viz_model.training.recipe import Classes, Recipe
@@ -98,16 +97,15 @@ class Pictures(Batches):
     """
 
     def __init__(self, splits: Splits, objective: Classes, recipe: Recipe) -> None:
-        given, head = recipe.config.inputs, recipe.config.head
-        assert isinstance(given, Patches) and isinstance(head, ClassHead)
+        given, classes = recipe.config.patches, recipe.config.classes
         self.tokenizer, self.languages = PatchTokenizer(given), (VALIDATION,)
         self._splits, self._objective, self._seed = splits, objective, recipe.seed
         expected = (given.height, given.width, given.channels)
         for part in (splits.train, splits.validation, splits.test):
             if part.levels.shape[1:] != expected:
                 raise CorpusError(f"pictures of {part.levels.shape[1:]}, and the model reads {expected}")
-            if part.classes.max() >= len(head.labels):
-                raise CorpusError(f"class {part.classes.max()}: the model has {len(head.labels)}")
+            if part.classes.max() >= len(classes):
+                raise CorpusError(f"class {part.classes.max()}: the model has {len(classes)}")
         if len(splits.train) < objective.pictures:
             raise CorpusError(f"{len(splits.train)} pictures are too few for steps of {objective.pictures}")
 

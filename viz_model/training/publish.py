@@ -75,7 +75,7 @@ def describe(recipe: Recipe, data: Batches, target: Path, kinds: Corpus | None =
         found = picture_card.figures(lm, data)
         written = picture_card.write(recipe, found, **ran)
     else:
-        if kinds is not None and routing.has_experts(lm):
+        if kinds is not None and lm.config.has_experts:
             _write(target / routing.FILE, routing.measure(lm, kinds, data.languages))
         found = {"held_out": held_out(lm, data), "by_source": by_source(lm, data), "own_text": own_text(lm)}
         told = target / routing.FILE

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from viz_model.config import ClassHead, ConfigError, ModelConfig, NoHead
+from viz_model.config import ConfigError, ModelConfig, NoHead
 
 RECIPES = Path(__file__).parent / "recipes"
 INDEX = Path(__file__).parents[1] / "models" / "index.json"
@@ -219,7 +219,7 @@ class Recipe:
         kinds = {NextToken: "decoder", MaskedToken: "encoder", Translation: "encoder_decoder", Classes: "encoder"}
         if self.config.kind != (needed := kinds[type(self.objective)]):
             raise RecipeError(f"objective: {type(self.objective).__name__} trains a {needed}, not {self.config.kind}")
-        if isinstance(self.objective, Classes) != isinstance(self.config.head, ClassHead):
+        if isinstance(self.objective, Classes) != bool(self.config.classes):
             raise RecipeError(
                 f"objective: {type(self.objective).__name__} does not train a {type(self.config.head).__name__}"
             )

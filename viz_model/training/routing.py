@@ -23,11 +23,6 @@ MOST_TOKENS, LEAST_TIMES = 8, 20
 """How many tokens are told of an expert, and how often each must have occurred."""
 
 
-def has_experts(lm: LanguageModel) -> bool:
-    """Whether there is a router to measure."""
-    return any(isinstance(module, Experts) for module in lm.model.modules())
-
-
 @torch.no_grad()
 def measure(lm: LanguageModel, corpus: Corpus, trained_on: Iterable[str]) -> dict[str, Any]:
     """Of every layer with experts, by kind of held-out text: shares, balance, and the tokens of each expert.

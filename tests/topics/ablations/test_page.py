@@ -9,7 +9,6 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import some
 from tiny_models import describe, language_model, variants
 
 import viz_model as vm
@@ -17,6 +16,8 @@ from viz_model.config import ModelConfig
 from viz_model.runs import edits
 from viz_model.topics.ablations.claims import NORM
 from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
+
+pytestmark = pytest.mark.full
 
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::22]]
@@ -41,7 +42,7 @@ def said(app: AppTest) -> str:
     return "\n".join(str(part.value) for part in (*app.markdown, *app.caption, *app.info))
 
 
-@pytest.mark.parametrize(("config", "side"), some(PAIRS, 1), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+@pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_every_experiment_of_every_kind(config: ModelConfig, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, config, side=side)
     for name, experiment in EXPERIMENTS.items():

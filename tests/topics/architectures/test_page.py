@@ -20,6 +20,8 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.tokenizers.tokenizer import IdTokenizer
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "The cat sat on the mat"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::7]]

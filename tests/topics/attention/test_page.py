@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -14,13 +15,15 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, pictures, run_code, tell
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, name, some
+from tiers import name
 from tiny_models import describe, language_model, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.attention.numbers import masks
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "the cat and the dog ran"
@@ -56,7 +59,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
 
 
-@pytest.mark.parametrize(("config", "lang"), crossed(SAMPLE, ["en", "zh"]), ids=name)
+@pytest.mark.parametrize(("config", "lang"), itertools.product(SAMPLE, ["en", "zh"]), ids=name)
 def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
     config: ModelConfig, lang: str, opened: Opened
 ) -> None:
@@ -82,7 +85,7 @@ def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
             assert all(any(part in line for part in told) for line in text.splitlines() if "causal" in line)
 
 
-@pytest.mark.parametrize("config", some(SAMPLE[::2], 1), ids=describe)
+@pytest.mark.parametrize("config", SAMPLE[::2], ids=describe)
 def test_every_mask_runs_the_model_again(config: ModelConfig, opened: Opened) -> None:
     for side in config.sides:
         app = opened(config, side=side)

@@ -17,6 +17,8 @@ from viz_model.config import ModelConfig
 from viz_model.topics.attention.numbers import caveats as care
 from viz_model.topics.attention.sections import caveats as part
 
+pytestmark = pytest.mark.full
+
 TEXT = "The cat, and the dog."
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
 

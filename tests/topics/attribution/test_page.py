@@ -16,6 +16,8 @@ from viz_model import config as choices
 from viz_model.config import ModelConfig
 from viz_model.topics.attribution.numbers.typed import token_typed
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::7]]

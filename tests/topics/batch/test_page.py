@@ -15,6 +15,8 @@ import viz_model as vm
 from viz_model.topics.batch.choices import BESIDE
 from viz_model.topics.batch.numbers.run import row, together
 
+pytestmark = pytest.mark.full
+
 TEXT = "The cat sat on the mat"
 
 

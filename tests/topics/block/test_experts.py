@@ -59,7 +59,7 @@ def test_what_each_expert_gets_is_counted_by_language() -> None:
 def test_the_way_of_every_token_through_every_layer() -> None:
     config = tiny_config(n_layers=4, ffns=(Dense(), EXPERTS[0], Dense(), EXPERTS[0]), n_context=64)
     trace = run_both(language_model(config), 30)
-    assert experts.layers(config, "decoder") == (1, 3)
+    assert config.layers_with_experts("decoder") == (1, 3)
     view = experts.routes(trace, 0, 25)
     assert view is not None and view.layers == (1, 3) and view.columns == (0, 1)
     assert len(view.places) == 22 and 25 in view.places
@@ -96,6 +96,7 @@ def test_a_neuron_stands_in_its_expert() -> None:
     assert experts.of_neuron(trace, 0, 2, 3) is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_bundled_model_tells_what_was_measured_and_stands_beside_its_sibling(lang: str) -> None:
     text = "The cat sat on the mat."
@@ -133,6 +134,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, config: ModelConfig, **query: str) -
     return open_page("block", {"model": "tiny", "text": "the cat and the dog ran", "token": "2", **query})
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize(("ffn", "lang"), [(EXPERTS[0], "en"), (EXPERTS[1], "zh")])
 def test_the_page_says_who_is_chosen_where_there_are_experts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, name, some
+from tiers import name
 from tiny_models import describe, language_model, variants
 
 import viz_model as vm
 from viz_model import config as choices
 from viz_model.app import runs
 from viz_model.config import ModelConfig
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a cat sat"
@@ -81,7 +84,7 @@ def test_the_block_of_every_kind(config: ModelConfig, side: str, opened: Opened)
     check_code(app)
 
 
-@pytest.mark.parametrize(("config", "side"), some(PAIRS, 3), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+@pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) -> None:
     app = opened("norm_placement", config, side=side)
     words = said(app)
@@ -102,7 +105,7 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     check_code(app)
 
 
-@pytest.mark.parametrize(("config", "page"), crossed(SAMPLE[::3], ["block", "norm_placement"]), ids=name)
+@pytest.mark.parametrize(("config", "page"), itertools.product(SAMPLE[::3], ["block", "norm_placement"]), ids=name)
 def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
     words = said(opened(page, config, lang="zh"))
     assert re.search("[\u4e00-\u9fff]", words)
@@ -111,7 +114,7 @@ def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, op
 
 @pytest.mark.parametrize(
     ("config", "text", "page"),
-    crossed(
+    itertools.product(
         [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ["a", "<b>bold</b> $x$ `tick`", "long " * 300], ["block", "norm_placement"]
     ),
     ids=name,
@@ -198,7 +201,9 @@ def test_choices_stand_in_the_address(opened: Opened) -> None:
     assert wide.slider(key="block.dimension").value == config.d_model - 1
 
 
-@pytest.mark.parametrize(("n", "lang", "page"), crossed((0, 3, 4, 7), ["en", "zh"], ["block", "norm_placement"]))
+@pytest.mark.parametrize(
+    ("n", "lang", "page"), itertools.product((0, 3, 4, 7), ["en", "zh"], ["block", "norm_placement"])
+)
 def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, opened: Opened) -> None:
     """A norm that measures nothing and a feed-forward of another activation: no words of another variant."""
     with fresh_variants.installed():
@@ -225,7 +230,7 @@ def test_twins_without_their_norms(page: str, words: str) -> None:
     assert words in said(app)
 
 
-@pytest.mark.parametrize(("config", "side"), some(PAIRS, 2), ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
+@pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
 def test_what_is_opened_is_measured(config: ModelConfig, side: str, opened: Opened) -> None:
     """A neuron's texts, dropout in all places, and what real code does: none of it before it is opened."""
     parts = {"fires": "1", "dropout": "1", "real_code": "1", "dropped": "sum.sublayer.weights.hidden", "rate": "0.5"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import name, turns
+from tiers import name
 from tiny_models import language_model, tiny_config, variants
 
 import viz_model as vm
@@ -18,6 +19,8 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.writing import big
 from viz_model.topics.cost.numbers import counted, measured
 from viz_model.topics.cost.sections.measuring import MEASURING
+
+pytestmark = pytest.mark.full
 
 TEXT = "The cat sat on the mat"
 CONFIGS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
@@ -50,7 +53,7 @@ def measure(app: AppTest) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize(("config", "lang"), turns(CONFIGS, ["en", "zh"]), ids=name)
+@pytest.mark.parametrize(("config", "lang"), itertools.product(CONFIGS, ["en", "zh"]), ids=name)
 def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
     lm = language_model(config)
     app = opened(lm, lang=lang, layer="1")

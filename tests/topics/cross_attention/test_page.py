@@ -12,12 +12,13 @@ import scenes
 import streamlit as st
 from app_driver import offer, open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import some
 from tiny_models import describe, language_model, variants
 
 from viz_model.app import runs
 from viz_model.config import ModelConfig
 from viz_model.topics.cross_attention.claims import OWN, Own
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, TARGET = "the cat and the dog ran", "a dog and a cat"
@@ -65,7 +66,7 @@ def check_lines(drawn: scenes.Sent, pattern: np.ndarray, token: int) -> None:
             assert found[f"share.{s}"]["text"] == f"{weight:.0%}"
 
 
-@pytest.mark.parametrize("config", some(PAIRS, 4), ids=describe)
+@pytest.mark.parametrize("config", PAIRS, ids=describe)
 def test_the_page_draws_the_trace_and_its_code_agrees(config: ModelConfig, opened: Opened) -> None:
     app = opened(config, target=TARGET, layer="1", head="2", token="3")
     trace = opened.lm.trace(TEXT, TARGET).at("decoder")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from app_driver import figures, open_page
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize(("model", "lang"), [("story-pre-ln", "en"), ("story-bert", "zh"), ("translate-2017", "en")])
 def test_a_word_in_two_sentences(model: str, lang: str) -> None:

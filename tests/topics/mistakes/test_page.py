@@ -19,6 +19,8 @@ from viz_model.topics.mistakes.choices import ANSWERS, LETTERS, wrong_letter
 from viz_model.topics.mistakes.numbers import BUGS
 from viz_model.topics.mistakes.sections.exercise import STAND_INS
 
+pytestmark = pytest.mark.full
+
 TEXT = "The cat sat on the mat"
 SAMPLE = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in variants()[::9]]
 PAIRS = [(config, side) for config in SAMPLE for side in config.sides]

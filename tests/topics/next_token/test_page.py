@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import tiers
 import torch
 from app_driver import figures, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import name, some
+from tiers import name
 from tiny_models import describe, language_model, random_model, tiny_config, variants
 
 import viz_model as vm
@@ -22,6 +22,8 @@ from viz_model.config import LanguageHead, MaskedHead, ModelConfig, NoHead
 from viz_model.tokenizers.tokenizer import IdTokenizer, story_tokenizer
 from viz_model.topics.next_token.pictures.repetition import RepetitionView
 from viz_model.topics.next_token.sections.drawn import drawn
+
+pytestmark = pytest.mark.full
 
 MASK, TEXT, TARGET = 100, "3 1 41 59 26", "5 35 8"
 
@@ -125,7 +127,7 @@ def test_the_encoder_s_side_shows_what_the_decoder_says_last(visit: Visit) -> No
     run_snippet(app)
 
 
-@pytest.mark.parametrize("config", some([c for c in KINDS if c.kind != "encoder"], 2), ids=name)
+@pytest.mark.parametrize("config", [c for c in KINDS if c.kind != "encoder"], ids=name)
 def test_what_is_drawn_continues_the_right_text(config: ModelConfig, visit: Visit) -> None:
     lm = ids_model(config)
     is_target = config.kind == "encoder_decoder"
@@ -223,7 +225,7 @@ HEADS = [
 TEXTS = ["a", "<b>x</b> $y^2$ `z`", "\u202e e\u0301 👩‍👩‍👧 \x00", "long " * 100]
 
 
-@pytest.mark.parametrize(("config", "text"), tiers.crossed(HEADS, TEXTS), ids=tiers.name)
+@pytest.mark.parametrize(("config", "text"), itertools.product(HEADS, TEXTS), ids=name)
 def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
     lm = language_model(config)
     tokenizer = story_tokenizer()

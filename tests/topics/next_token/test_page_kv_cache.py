@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, name
+from tiers import name
 from tiny_models import language_model, tiny_config
 
 import viz_model as vm
@@ -17,6 +18,8 @@ from viz_model.app import texts
 from viz_model.config import ModelConfig
 from viz_model.topics.cost.sections.measuring import MEASURING
 from viz_model.topics.next_token.numbers import kv_cache
+
+pytestmark = pytest.mark.full
 
 TEXT = "the cat and the dog ran"
 SIZES: dict[str, Any] = {"n_vocab": 8192, "n_context": 32}
@@ -46,7 +49,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.subheader, *app.caption, *app.info))
 
 
-@pytest.mark.parametrize(("config", "lang"), crossed(KINDS, list(texts.LANGUAGES)), ids=name)
+@pytest.mark.parametrize(("config", "lang"), itertools.product(KINDS, list(texts.LANGUAGES)), ids=name)
 def test_the_cache_grows_with_every_drawn_token(
     config: ModelConfig, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ from viz_model.topics.norm_placement.numbers.last_norm import last_norm
 from viz_model.topics.norm_placement.numbers.readings import readings
 from viz_model.training import experiments
 
+pytestmark = pytest.mark.full
+
 TEXT = "the cat and the dog ran"
 MODELS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in [*variants()[::13], mixed_norms()[0]]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ import pytest
 import streamlit as st
 from app_driver import figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, few
 from tiny_models import describe, language_model, tiny_config, variants
 
 from viz_model import config
 from viz_model.app import texts
 from viz_model.config import ModelConfig
 from viz_model.topics.position import page
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "the cat and the dog ran"
@@ -61,7 +63,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
 
 
-@pytest.mark.parametrize("config_", few(variants()), ids=describe)
+@pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_every_variant_names_its_own_scheme_and_its_code_agrees(config_: ModelConfig, opened: Opened) -> None:
     app = opened(wide(config_), layer="1", head="2", token="2")
     table = next(part.value for part in app.markdown if "|---|" in part.value)
@@ -84,7 +86,7 @@ def test_both_halves_of_an_encoder_decoder(position: config.Position, side: str,
 
 @pytest.mark.parametrize(
     ("position", "text"),
-    crossed([kind() for kind in SCHEMES], ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"]),
+    itertools.product([kind() for kind in SCHEMES], ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"]),
 )
 def test_any_text_in_any_scheme_and_in_chinese(position: config.Position, text: str, opened: Opened) -> None:
     app = opened(tiny_config(position=position, n_vocab=8192, n_context=48), text=text, lang="zh")

@@ -15,6 +15,8 @@ from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, cl100k_base, 
 from viz_model.topics.tokens.numbers import splitting
 from viz_model.topics.tokens.sections import beside, vocabularies
 
+pytestmark = pytest.mark.full
+
 TEXT = "The cat sat on the mat"
 
 

@@ -12,7 +12,6 @@ import pytest
 import streamlit as st
 from app_driver import open_page, pictures, run_code
 from streamlit.testing.v1 import AppTest
-from tiers import some
 
 from viz_model.app import jobs, runs
 from viz_model.app.jobs import Jobs
@@ -21,6 +20,8 @@ from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.sections import run as part
 from viz_model.training import lab, samples
 from viz_model.training.checkpoint import TrainingError
+
+pytestmark = pytest.mark.full
 
 TEXT = " ".join(samples.stories("en", 4))
 SMALL = {"n_layers": 1, "d_model": 32, "n_heads": 2, "steps": 20, "peak_rate": 0.01, "source": "own", "text": TEXT}
@@ -78,7 +79,7 @@ def offered(app: AppTest) -> list[str]:
     return list(app.selectbox(key="sidebar.model").options)
 
 
-@pytest.mark.parametrize("lang", some(["en", "zh"], 1))
+@pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     app = open_lab(lang)
     assert not app.button(key="training_lab.start").disabled and app.button(key="training_lab.stop").disabled
@@ -96,7 +97,6 @@ def test_a_run_from_the_first_look_to_its_numbers(lang: str) -> None:
     assert all(f"{loss:.3g}" in name for loss, name in zip(losses, told["names_of_columns"][1:], strict=True))
 
 
-@pytest.mark.full
 def test_prose_and_work_by_hand_are_of_this_run() -> None:
     app = train(open_lab(n_layers=2))
     course, norms = (numbers.of(run_of(app).experiment).facts() for numbers in (Course, Gradients))
@@ -134,7 +134,6 @@ def test_settings_stand_in_the_address() -> None:
     assert run_of(train(open_lab(norm_at="post", dropout=0.15))).settings.dropout == 0.15
 
 
-@pytest.mark.full
 def test_a_full_server_says_so_and_lets_one_try_again(monkeypatch: pytest.MonkeyPatch, server: Jobs) -> None:
     monkeypatch.setattr(jobs, "SERVER", Jobs(0))
     app = click(open_lab(), "start")
@@ -152,7 +151,6 @@ def test_a_run_can_be_stopped_and_stays_on_the_screen() -> None:
     assert "Stopped after" in said(app) and app.button(key="training_lab.stop").disabled
 
 
-@pytest.mark.full
 def test_training_again_stops_what_was_going_on(server: Jobs) -> None:
     app = click(open_lab(steps=600), "start")
     first = run_of(app).job
@@ -161,7 +159,6 @@ def test_training_again_stops_what_was_going_on(server: Jobs) -> None:
     assert run_of(app).job is not first and server.n_running <= 1
 
 
-@pytest.mark.full
 def test_training_that_breaks_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(run: Any) -> Iterator[None]:
         raise TrainingError("step 0: the loss is nan")
@@ -181,7 +178,6 @@ def test_another_error_is_not_blamed_on_the_visitor(monkeypatch: pytest.MonkeyPa
     assert "fault of this app" in train(open_lab()).error[0].value
 
 
-@pytest.mark.full
 def test_a_kept_model_is_there_on_every_page_for_this_visitor_alone() -> None:
     app = click(train(open_lab(norm_at="post")), "keep_trained")
     (name,) = runs_kept(app)
@@ -200,7 +196,6 @@ def runs_kept(app: AppTest) -> list[str]:
     return list(app.session_state[runs._KEPT]) if runs._KEPT in app.session_state else []
 
 
-@pytest.mark.full
 def test_of_kept_models_the_newest_stay() -> None:
     app = train(open_lab())
     click(app, "keep_trained")
@@ -212,7 +207,6 @@ def test_of_kept_models_the_newest_stay() -> None:
     assert "1:" not in offered(app)[-1] + offered(app)[-2]
 
 
-@pytest.mark.full
 def test_the_untrained_one_is_the_model_of_step_0() -> None:
     app = click(train(open_lab()), "keep_untrained")
     kept = app.session_state[runs._KEPT][runs_kept(app)[0]].lm
@@ -220,7 +214,7 @@ def test_the_untrained_one_is_the_model_of_step_0() -> None:
     assert all((a == b).all() for a, b in zip(kept.model.parameters(), before.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("lang", some(["en", "zh"], 1))
+@pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_bundled_model_goes_on_with_a_text_behind_a_door(lang: str, server: Jobs) -> None:
     app = click(open_lab(lang, tune_steps=10, steps=600), "start")
     first = run_of(app).job

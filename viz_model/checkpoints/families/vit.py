@@ -110,8 +110,7 @@ def _size(p: Attributes) -> tuple[int, int] | None:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Patches and blocks; the prefix is absent where there is no classifier."""
-    given = config.inputs
-    assert isinstance(given, Patches)
+    given = config.patches
     embeddings, theirs, ours = "[vit.]embeddings.", "[vit.]encoder.layer.{layer}.", "encoder.blocks.{layer}."
     kernel = (given.channels, given.patch, given.patch)
     return [

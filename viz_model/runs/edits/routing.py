@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from viz_model.config import Experts, ModelConfig, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.runs.edits.base import Run, ValueEdit, check_number, place, stack_of
 
 
@@ -18,10 +18,10 @@ def _router(config: ModelConfig, side: Side | None, layer: int, expert: int) -> 
     """The full name of a router's logits, once stack, layer and expert are known to exist."""
     stack = stack_of(config, side)
     check_number("layer", layer, config.depth(stack))
-    ffn = config.layer(stack, layer).ffn
-    if not isinstance(ffn, Experts):
+    experts = config.layer(stack, layer).experts
+    if experts is None:
         raise ValueError(f"layer: {layer} has one feed-forward network for all tokens, and no experts")
-    check_number("expert", expert, ffn.n_experts)
+    check_number("expert", expert, experts.n_experts)
     return place(config, stack, layer, "ffn.router")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Code, Subject
 from viz_model.app.texts import literal
-from viz_model.config import ModelConfig, Patches
+from viz_model.config import ModelConfig
 from viz_model.runs.generation import Sampling
 from viz_model.topics.next_token.pictures.choice import ChoiceView, draw_choice
 
@@ -18,7 +18,7 @@ SHARED = "next_token"
 
 def text_key(config: ModelConfig) -> str:
     """The group of texts, which names the snippet too."""
-    if isinstance(config.inputs, Patches):
+    if config.reads_pictures:
         return SHARED
     if not config.has_logits:
         return "sentence_vectors"

@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import interventions, state
-from viz_model.config import Experts
 from viz_model.runs.edits import ExpertOff, ExpertOnly
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations import claims
@@ -21,10 +20,8 @@ MOST_BUTTONS = 16
 """Experts that stand for the choice; of more, the address names any."""
 
 
-def _layers(lab: Lab) -> list[int]:
-    """The layers of this stack that have experts."""
-    config, side = lab.plain.config, lab.plain.stack.side
-    return [layer for layer in range(lab.plain.n_layers) if isinstance(config.layer(side, layer).ffn, Experts)]
+def _layers(lab: Lab) -> tuple[int, ...]:
+    return lab.plain.config.layers_with_experts(lab.plain.stack.side)
 
 
 def _layer(lab: Lab) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from viz_model.config import Experts, Kind, ModelConfig
+from viz_model.config import Kind, ModelConfig, hidden_width
 from viz_model.model import masks
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
@@ -55,7 +55,7 @@ def parts(lm: LanguageModel) -> tuple[Part, ...]:
 
 def described(config: ModelConfig) -> tuple[Part, ...]:
     """The parts that a config alone tells of."""
-    width = config.ffn.width(config.d_ffn) if isinstance(config.ffn, Experts) else config.d_ffn
+    width = hidden_width(config.ffn, config.d_ffn)
     return (
         Part("kind", "overview", config.kind),
         Part("vocabulary", "tokens", "number", {"n": f"{config.n_vocab:,}"}),

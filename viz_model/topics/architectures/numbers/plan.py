@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from viz_model.config import Experts, ModelConfig, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.model import sites
 from viz_model.values.declaration import Site
 
@@ -135,15 +135,15 @@ def _element(key: str, made: tuple[Site, ...], config: ModelConfig, side: Side, 
             text_key = f"plan_softmax_{sees}" + ("_window" if own.window and not is_cross else "")
         case "out" if group != "ffn":
             text_key, values = "plan_out", {"bias": _bias(made)}
-        case "router" | "up" | "act" | "out" | "shared" if isinstance(own.ffn, Experts):
-            text_key, variant = f"plan_expert_{step}", _name(own.ffn)
-            width = own.ffn.d_shared if step == "shared" else own.ffn.width(config.d_ffn)
+        case "router" | "up" | "act" | "out" | "shared" if (routed := own.experts) is not None:
+            text_key, variant = f"plan_expert_{step}", _name(routed)
+            width = routed.d_shared if step == "shared" else routed.width(config.d_ffn)
             values = {
-                "n": str(own.ffn.n_experts),
-                "k": str(own.ffn.top_k),
+                "n": str(routed.n_experts),
+                "k": str(routed.top_k),
                 "width": f"{config.d_model if step == 'out' else width:,}",
                 "bias": "" if step == "shared" else _bias(made),
-                "activation": ACTIVATIONS[own.ffn.activation] + (" ⊙" if own.ffn.gated else ""),
+                "activation": ACTIVATIONS[routed.activation] + (" ⊙" if routed.gated else ""),
             }
         case "up" | "act" | "out":
             made_of = [site.name.removeprefix("ffn.") for site in made]

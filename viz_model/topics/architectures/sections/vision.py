@@ -7,15 +7,13 @@ import streamlit as st
 from viz_model.app import elements, texts
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs, itself
-from viz_model.config import Patches
 from viz_model.topics.architectures.numbers import parameters
 
 
 def section(page: Page) -> None:
     """Which parts are as in a text encoder, and which are not."""
     config = page.lm.config
-    inputs = config.inputs
-    assert isinstance(inputs, Patches)
+    inputs = config.patches
     patch = inputs.patch
     facts = {
         "patch": patch, "values": inputs.n_values, "d_model": config.d_model, "layers": config.n_layers,
@@ -49,8 +47,7 @@ def formula(page: Page) -> None:
 
 def hand(page: Page) -> None:
     config = page.lm.config
-    assert isinstance(config.inputs, Patches)
-    values, d_model, n = config.inputs.n_values, config.d_model, config.n_context
+    values, d_model, n = config.patches.n_values, config.d_model, config.n_context
     elements.see(
         page, "hand_vision", values=values, d_model=d_model, projection=f"{values * d_model + d_model:,}", n=n,
         positions=f"{n * d_model:,}",

@@ -76,7 +76,7 @@ def averaged(measures: np.ndarray, n_seen: np.ndarray) -> tuple[HeadSummary, ...
     counted = (behind, ahead, behind, choosing, choosing, choosing, choosing)
     means = [
         rows[:, which].mean(-1, dtype=np.float64).tolist() if which.any() else [0.0] * len(rows)
-        for rows, which in zip(measures, counted, strict=False)
+        for rows, which in zip(measures[:-1], counted, strict=True)
     ]
     return tuple(map(HeadSummary, *means))
 

@@ -35,8 +35,7 @@ def blanked(picture: Levels, patches: Patches, n: int) -> Levels:
 
 def without_patches(trace: Trace, run: Callable[[str], Trace]) -> Worth:
     """``run`` runs another picture, as :func:`viz_model.images.encode` writes it."""
-    patches = trace.config.inputs
-    assert isinstance(patches, Patches)
+    patches = trace.config.patches
     picture, logits = images.decode(trace.text or ""), trace["class.logits"].numpy()
     others = (run(images.encode(blanked(picture, patches, n))) for n in range(patches.n_patches))
     return Worth(np.stack([logits - other["class.logits"].numpy() for other in others]))

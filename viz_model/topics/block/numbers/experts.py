@@ -21,18 +21,12 @@ from viz_model.values import counts
 
 def of_layer(trace: Trace, layer: int) -> Experts | None:
     """The experts of a layer; None where it has one network for all tokens."""
-    ffn = trace.config.layer(trace.stack.side, layer).ffn
-    return ffn if isinstance(ffn, Experts) else None
-
-
-def layers(config: ModelConfig, side: Side) -> tuple[int, ...]:
-    """The layers of a stack that have experts."""
-    return tuple(n for n in range(config.depth(side)) if isinstance(config.layer(side, n).ffn, Experts))
+    return trace.config.layer(trace.stack.side, layer).experts
 
 
 def routes(trace: Trace, layer: int, token: int) -> RoutesView | None:
     """Who is chosen for every token in every layer; None where no layer has experts, or not as many as the others."""
-    found = layers(trace.config, trace.stack.side)
+    found = trace.config.layers_with_experts(trace.stack.side)
     sites_ = tuple(f"blocks.{n}.ffn.chosen" for n in found)
     weights = [trace[site].numpy() for site in sites_]
     if not weights or len({rows.shape for rows in weights}) > 1:

@@ -13,7 +13,7 @@ from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.checkpoints import registry
-from viz_model.config import Experts, Side
+from viz_model.config import Side
 from viz_model.drawing import strips
 from viz_model.topics.block import figures
 from viz_model.topics.block.choices import EXPERTS_GET
@@ -26,7 +26,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def section(block: OneBlock) -> None:
     """Nothing in a stack in which each layer has one network for all tokens."""
     page = block.page
-    routed = experts.layers(page.lm.config, page.trace.stack.side)
+    routed = page.lm.config.layers_with_experts(page.trace.stack.side)
     if not routed:
         return
     ffn, view = experts.of_layer(page.trace, page.view.layer), _routing(page)
@@ -35,7 +35,7 @@ def section(block: OneBlock) -> None:
         st.subheader(page.words("experts_elsewhere", layer=page.view.layer, layers=layers), anchor=False)
         _in_every_layer(page, routed)
         return
-    facts = _facts(block, ffn, view)
+    facts = _facts(block, ffn.top_k, view)
     st.subheader(page.words("experts", **facts), anchor=False)
     _in_every_layer(page, routed)
     elements.heat_rows(page, _drawn, "experts", page.words("experts_alt"))
@@ -73,14 +73,14 @@ def _drawn(page: Page) -> strips.StripsView | None:
     return None if view is None else draw_routing(view, page.t("common.axis_token"), page.words("experts_row"))
 
 
-def _facts(block: OneBlock, ffn: Experts, view: RoutingView) -> dict[str, object]:
+def _facts(block: OneBlock, k: int, view: RoutingView) -> dict[str, object]:
     page = block.page
     size = experts.parameters(page.lm.config, page.trace.stack.side, page.view.layer)
     most, least = int(view.counts.argmax()), int(view.counts.argmin())
     return block.facts | {
         "chosen": page.words("experts_and").join(map(str, view.chosen)),
-        "k": ffn.top_k,
-        "n": ffn.n_experts,
+        "k": k,
+        "n": len(view.counts),
         "held": f"{size.held:,}",
         "used": f"{size.used:,}",
         "share": f"{size.used / size.held:.0%}",

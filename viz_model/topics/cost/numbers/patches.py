@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from viz_model.config import ModelConfig, Patches
+from viz_model.config import ModelConfig
 from viz_model.topics.cost.numbers.counted import Multiplications, count
 
 
@@ -19,8 +19,7 @@ class Cut(NamedTuple):
 
 def cuts(config: ModelConfig, most: int = 5) -> tuple[Cut, ...]:
     """The model as it would be with patches of other sides, down to 2 pixels; its own is among them."""
-    inputs = config.inputs
-    assert isinstance(inputs, Patches)
+    inputs = config.patches
     short = min(inputs.height, inputs.width)
     sides = [n for n in range(short // 2, 1, -1) if inputs.height % n == 0 == inputs.width % n]
     near = sorted(sides, key=lambda side: abs(side - inputs.patch))[:most]

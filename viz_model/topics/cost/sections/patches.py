@@ -8,7 +8,6 @@ from viz_model.app import elements, patches, texts
 from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
-from viz_model.config import Patches
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.cost.numbers.counted import Multiplications
@@ -17,8 +16,7 @@ from viz_model.topics.cost.pictures.patches import PARTS, scene
 
 
 def _own(page: Page) -> Cut:
-    inputs = page.lm.config.inputs
-    assert isinstance(inputs, Patches)
+    inputs = page.lm.config.patches
     return next(cut for cut in cuts(page.lm.config) if cut.side == inputs.patch)
 
 

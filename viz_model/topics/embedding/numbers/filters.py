@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
@@ -32,8 +31,7 @@ class Filtered(NamedTuple):
 
 def filtered(trace: Trace, patch: int, number: int) -> Filtered:
     """``patch`` counts from 0, without [CLS]."""
-    inputs, projection = trace.config.inputs, trace.model.patches
-    assert isinstance(inputs, Patches)
+    inputs, projection = trace.config.patches, trace.model.patches
     assert projection is not None
     shape = (inputs.channels, inputs.patch, inputs.patch)
     weights = projection.projection.weight.detach().numpy().reshape(-1, *shape)

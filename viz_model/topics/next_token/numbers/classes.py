@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from viz_model.config import ClassHead
 from viz_model.runs.trace import Trace
 
 
@@ -25,11 +24,9 @@ class Classes(NamedTuple):
 
 
 def classes(trace: Trace) -> Classes:
-    head = trace.config.head
-    assert isinstance(head, ClassHead)
     logits, probs = trace["class.logits"], trace["class.probs"]
     order = logits.argsort(descending=True).tolist()
-    return Classes(head.labels, logits.numpy(), probs.numpy(), tuple(order))
+    return Classes(trace.config.classes, logits.numpy(), probs.numpy(), tuple(order))
 
 
 class Depth(NamedTuple):

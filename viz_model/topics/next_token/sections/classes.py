@@ -10,7 +10,6 @@ from viz_model.app import elements, patches
 from viz_model.app.elements import Answer, Guess, Worked
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
-from viz_model.config import ClassHead
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
@@ -26,7 +25,7 @@ class Said:
 
     @classmethod
     def of(cls, page: Page) -> Said:
-        return cls(page, classes(page.trace) if isinstance(page.lm.config.head, ClassHead) else None)
+        return cls(page, classes(page.trace) if page.lm.config.classes else None)
 
     @property
     def facts(self) -> dict[str, object]:

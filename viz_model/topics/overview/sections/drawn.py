@@ -10,7 +10,6 @@ from viz_model.app import elements, frame, patches
 from viz_model.app.elements import Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
-from viz_model.config import ClassHead
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted
 from viz_model.drawing.scene import Scene
@@ -27,7 +26,7 @@ WORDS = ("patches", "projected", "places", "block", "head", "classes", "length")
 
 def section(page: Page) -> None:
     elements.picture(page, _drawn, "drawn", by=("token",), on_pick=_open)
-    if isinstance(page.lm.config.head, ClassHead):
+    if page.lm.config.classes:
         said = classes(page.trace)
         first, second = said.order[:2]
         facts = {
@@ -70,7 +69,7 @@ def _view(page: Page) -> DrawnView:
         trace["embed.position"].numpy() if "embed.position" in trace else None,
         tuple(blocks),
         np.array(lengths),
-        classes(trace) if isinstance(config.head, ClassHead) else None,
+        classes(trace) if config.classes else None,
     )
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from viz_model.config import Patches
 from viz_model.runs.trace import Trace
 
 
@@ -29,8 +28,7 @@ class Places(NamedTuple):
 
 def places(trace: Trace) -> Places:
     """Of the positions that were added in a run."""
-    inputs = trace.config.inputs
-    assert isinstance(inputs, Patches)
+    inputs = trace.config.patches
     rows = trace["embed.position"]
     cosines = torch.cosine_similarity(rows[:, None], rows[None], dim=-1)
     return Places(cosines.numpy(), (inputs.rows, inputs.columns))

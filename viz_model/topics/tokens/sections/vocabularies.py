@@ -8,7 +8,6 @@ import viz_model as vm
 from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.checkpoints import registry
-from viz_model.config import Patches
 from viz_model.tokenizers.tokenizer import Tokenizer, cl100k_base
 from viz_model.topics.tokens.choices import CL100K
 from viz_model.topics.tokens.numbers import splitting
@@ -22,7 +21,7 @@ def vocabularies() -> dict[str, str]:
     """The vocabularies of the server's models: of each one a model that has it, by what the vocabulary is called."""
     found: dict[str, str] = {}
     for name, config in runs.configs().items():
-        if isinstance(config.inputs, Patches):
+        if config.reads_pictures:
             continue
         with contextlib.suppress(vm.ModelError):
             found.setdefault(registry.vocabulary_of(name), name)

@@ -11,7 +11,6 @@ import streamlit as st
 from viz_model.app import describe, elements, frame, patches, runs, state
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, itself
-from viz_model.config import ClassHead
 from viz_model.drawing.scene import Film, Frame
 from viz_model.drawing.writing import percent
 from viz_model.runs import edits
@@ -55,7 +54,7 @@ class Walked(NamedTuple):
 def stops(page: Page) -> tuple[str, ...]:
     """Those that a picture has; without a head for classes it ends in vectors."""
     own = (*DOORS, "end")
-    return own if isinstance(page.lm.config.head, ClassHead) else tuple(n for n in own if n not in _NEED_CLASSES)
+    return own if page.lm.config.classes else tuple(n for n in own if n not in _NEED_CLASSES)
 
 
 _NEED_CLASSES = ("again", "out", "break")
@@ -67,7 +66,7 @@ def section(page: Page) -> None:
     stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
     titles = tuple(page.words(f"stop_{name}") for name in passed)
     at = passed.index(stop)
-    said = classes(page.trace) if isinstance(page.lm.config.head, ClassHead) else None
+    said = classes(page.trace) if page.lm.config.classes else None
     view = Patched(patches.of(page.trace), patches.grid(page.lm.config), patches.names(page.trace, page.t))
     walked = Walked(page, view, said)
     beside, stage = st.columns([3, 7], gap="medium")

@@ -1,0 +1,94 @@
+"""The feed-forward layers: dense, gated, and several of which a router chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from viz_model.config.limits import LIMITS
+from viz_model.config.variant import ConfigError, Variant
+
+if TYPE_CHECKING:
+    from viz_model.config.model import ModelConfig
+
+Activation: TypeAlias = Literal["relu", "gelu", "gelu_tanh", "silu"]
+"""``gelu`` is exact, x·Φ(x); ``gelu_tanh`` its approximation (Hendrycks & Gimpel 2016); ``silu`` is x·σ(x)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dense(Variant):
+    """Two linear layers with an activation between them (Vaswani et al. 2017, equation 2)."""
+
+    activation: Activation = "relu"
+    bias: bool = True
+    gated: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gated(Variant):
+    """An activated gate times a linear part: GEGLU, SwiGLU (Shazeer 2020)."""
+
+    activation: Activation = "silu"
+    bias: bool = False
+    gated: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experts(Variant):
+    """Several networks, of which a router chooses ``top_k`` for each token (Shazeer et al. 2017, section 2).
+
+    ``softmax`` says over which logits the weights are made: those of all experts, before the choice (Switch, OLMoE,
+    Qwen3), or those of the chosen ones (GShard's gate as Mixtral writes it). ``normalise`` divides the weights of the
+    chosen by their sum, which is 1 already where the softmax is over them alone.
+    """
+
+    expert: Dense | Gated = Dense()
+    n_experts: int = 8
+    top_k: int = 2
+    d_expert: int = 0
+    """F, the hidden width of one expert; 0 is ``d_ffn``."""
+    softmax: Literal["all", "chosen"] = "all"
+    normalise: bool = True
+    d_shared: int = 0
+    """Hidden width of an expert that reads every token beside the chosen ones (Dai et al. 2024, 3.2); 0 has none."""
+    shared_gate: bool = False
+    """What the shared expert writes is multiplied by a sigmoid of the token, as in Qwen2-MoE."""
+
+    @property
+    def activation(self) -> Activation:
+        return self.expert.activation
+
+    @property
+    def bias(self) -> bool:
+        return self.expert.bias
+
+    @property
+    def gated(self) -> bool:
+        return self.expert.gated
+
+    def width(self, d_ffn: int) -> int:
+        """F, the hidden width of each network that a router chooses."""
+        return self.d_expert or d_ffn
+
+    def neurons(self, d_ffn: int) -> int:
+        """Those of all experts; the shared one's are not counted."""
+        return self.n_experts * self.width(d_ffn)
+
+    def check(self, model: ModelConfig) -> None:
+        if not 1 <= self.top_k <= self.n_experts <= 2**10:
+            raise ConfigError(
+                f"ffn: expected 1 ≤ top_k ≤ n_experts ≤ 1024, got {self.top_k} of {self.n_experts} experts"
+            )
+        for name, most in (("d_expert", LIMITS["d_ffn"]), ("d_shared", LIMITS["d_ffn"])):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"ffn: {name}: expected a whole number from 0 to {most}, got {getattr(self, name)!r}")
+        if self.shared_gate and not self.d_shared:
+            raise ConfigError("ffn: shared_gate: there is no shared expert")
+
+
+FeedForward: TypeAlias = Dense | Gated | Experts
+
+
+def hidden_width(ffn: FeedForward, d_ffn: int) -> int:
+    """F, the hidden width of the network that a token passes, or of each of them."""
+    return ffn.width(d_ffn) if isinstance(ffn, Experts) else d_ffn

@@ -1,0 +1,64 @@
+"""The heads: what a model makes of its last vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from viz_model.config.feedforward import Activation
+from viz_model.config.variant import ConfigError, Variant
+
+if TYPE_CHECKING:
+    from viz_model.config.model import ModelConfig
+
+MAX_CLASSES = 2**15
+MAX_LABEL = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageHead(Variant):
+    """Logits are dot products with the rows of the unembedding.
+
+    ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings; ``cap`` keeps the logits
+    between ± this by tanh (Gemma Team 2024b, section 2).
+    """
+
+    bias: bool = False
+    scale: bool = False
+    cap: float | None = None
+
+    def check(self, model: ModelConfig) -> None:
+        if self.cap is not None and not self.cap > 0:
+            raise ConfigError(f"head: cap: expected a number above 0, or none, got {self.cap!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedHead(Variant):
+    """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
+
+    activation: Activation = "gelu"
+    dense_bias: bool = True
+    bias: bool = True
+    """Of the logits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassHead(Variant):
+    """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4)."""
+
+    labels: tuple[str, ...] = ("0", "1")
+    """What the classes are called, in the order of the logits."""
+
+    def check(self, model: ModelConfig) -> None:
+        if not 1 <= len(self.labels) <= MAX_CLASSES:
+            raise ConfigError(f"head: labels: expected 1 to {MAX_CLASSES}, got {len(self.labels)}")
+        if any(not 0 < len(label) <= MAX_LABEL for label in self.labels):
+            raise ConfigError(f"head: labels: expected 1 to {MAX_LABEL} characters each")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoHead(Variant):
+    """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
+
+
+Head: TypeAlias = LanguageHead | MaskedHead | ClassHead | NoHead
