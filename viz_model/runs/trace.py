@@ -9,6 +9,7 @@ of :mod:`viz_model.model.ops`. Nor are the logits, T×V, of which one row is loo
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -150,7 +151,7 @@ class Trace:
         own = tuple(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
         return own + _OUTPUT if self.side == "decoder" else own
 
-    @property
+    @functools.cached_property
     def tokens(self) -> Tokens:
         """The token at each position: of the source, in a run that has a target too; of a picture, its patches."""
         return self.tokenizer.tokens(self.own_ids)

@@ -92,7 +92,7 @@ def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Seq
     if visible is None:
         everything = np.ones_like(pattern, dtype=bool)
         visible = everything if np.triu(pattern, k=1).any() else np.tril(everything)
-    rows = measured(torch.tensor(pattern)[None], torch.tensor(visible), marks=marks)
+    rows = measured(torch.tensor(pattern.copy())[None], torch.tensor(visible), marks=marks)
     return averaged(rows.numpy(), visible.sum(-1))[0]
 
 
