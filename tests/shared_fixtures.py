@@ -181,8 +181,9 @@ def family(family_folder: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory, family_folder: Path) -> Iterator[str]:
-    """The address of the app, running for all tests of the session, with a small model of every kind."""
-    with running_app(tmp_path_factory.mktemp("app") / "log.txt", VIZ_MODEL_PATH=str(family_folder)) as url:
+    """The address of the app, running for all tests of the session, with a small model of every kind and a lesson."""
+    own = {"VIZ_MODEL_PATH": str(family_folder), "VIZ_MODEL_LESSONS": str(ROOT / "tests" / "lessons" / "own")}
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt", **own) as url:
         yield url
 
 

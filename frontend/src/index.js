@@ -17,9 +17,21 @@ import { tree } from "./tree.js"
 
 const KINDS = { bridge, chips, film, mask, parts, reach, rest, scene, sketch, skip, slides, terms, tree }
 
+// What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
+// mount goes: what listened before would listen on, and answer each click as often as there were answers before.
+const endings = new WeakMap()
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".viz")
   const { header, arrays } = decode(data)
+  endings.get(root)?.()
   root.classList.add("viz", `viz-${header.kind}`)
-  return KINDS[header.kind](root, header, arrays, setTriggerValue)
+  const ends = KINDS[header.kind](root, header, arrays, setTriggerValue)
+  const end = () => {
+    if (endings.get(root) !== end) return
+    endings.delete(root)
+    ends?.()
+  }
+  endings.set(root, end)
+  return end
 }

@@ -57,6 +57,7 @@ function create() {
   }
   return {
     get selection() { return selection },
+    get isAwaited() { return timer !== 0 || told.length > 0 }, // whether the server has yet to answer to it
     adopt,
     subscribe(listener) {
       listeners.add(listener)

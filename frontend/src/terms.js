@@ -50,10 +50,9 @@ const list = (root, title) => {
   summary.textContent = title
   fold.append(summary, rows)
   root.replaceChildren(fold)
-  let shown = ""
-  return (here, lead) => {
+  let shown = "", rest = () => {}
+  const write = (here, lead) => {
     const now = here.map(({ term }) => term.name).join("\n")
-    fold.hidden = !here.length
     if (now === shown) return
     shown = now
     rows.replaceChildren(...here.flatMap(({ term }) => {
@@ -66,6 +65,14 @@ const list = (root, title) => {
       if (term.source) says.append(Object.assign(document.createElement("small"), { textContent: term.source }))
       return [name, says]
     }))
+  }
+  // Rows are for who opens the list; what a click opens is told of it only later.
+  summary.onclick = () => rest(true)
+  fold.ontoggle = () => rest()
+  return (here, lead) => {
+    fold.hidden = !here.length
+    rest = opens => (opens || fold.open) && write(here, lead)
+    rest()
   }
 }
 

@@ -78,7 +78,9 @@ _SETTLED = """quiet => new Promise(done => {
     if (now !== before) { before = now; changed() }
   })
   read.observe(document.body, { subtree: true, childList: true, characterData: true })
-  const differs = one => one.type !== 'attributes' || one.oldValue !== one.target.getAttribute(one.attributeName)
+  // What a screen reader is told of a rounded cell becomes exact in a moment: nobody sees that.
+  const differs = one => one.type !== 'attributes' ||
+    one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
   const seen = new MutationObserver(all => { if (all.some(differs)) changed() }), known = new Set()
   const look = () => {
     for (const { shadowRoot } of document.querySelectorAll('*')) {

@@ -609,6 +609,7 @@ def test_what_published_bert_files_hold_besides(tmp_path: Path) -> None:
         ),
     )
     same(huggingface.load_folder(tmp_path), before)
+    assert huggingface.left_out(tmp_path, before.config) == ("seq_relationship",)
 
 
 def test_what_published_t5_files_hold_besides(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families import llama
-from viz_model.checkpoints.weights import SafetensorsArchive, fill, rename
+from viz_model.checkpoints.renames import rename
+from viz_model.checkpoints.weights import SafetensorsArchive, fill
 from viz_model.config import Experts, Gated, LayerNorm, ModelConfig, Rope
 from viz_model.model.transformer import Transformer
 from viz_model.runs import generation

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from viz_model.app.lessons import shelf
+from viz_model.lessons import keys
 from viz_model.lessons.lesson import Lesson
+from viz_model.lessons.questions import Key
 from viz_model.lessons.read import read
+
+OWN = Path(__file__).parent / "own" / "rabbit.toml"
+"""A teacher's own, which the browsers play."""
 
 TOP = """minutes = 20
 model = "story-pre-ln"
@@ -39,3 +45,10 @@ def asking(**lines: str) -> Lesson:
     """A lesson of one step with a question of these lines."""
     said: Mapping[str, str] = lines
     return lesson(TOP + STEP + "".join(f"question.{name} = {value}\n" for name, value in said.items()))
+
+
+def own_keys(language: str) -> list[Key]:
+    """The key of every step of the teacher's own."""
+    own = lesson(OWN.read_text(encoding="utf-8"), OWN.stem)
+    found = [keys.answer(own, n, language, language, shelf.run).key for n in range(len(own.steps))]
+    return [key for key in found if key is not None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from lessons.lesson_files import asking, lesson
@@ -15,6 +18,7 @@ from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
 from viz_model.runs.trace import Trace
 
 TEXT = "The cat sat on the mat"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +123,24 @@ def test_a_sentence_of_the_readers_own_and_what_cannot_be_asked_of_it() -> None:
     assert "no token 'cat'" in found(asked, "The dog").why
     assert found(asked, "").key is None and "no text" in found(asked, "").why
     assert "at most 64" in found(asked, "word " * 70).why
+
+
+def test_what_teachers_are_told_to_ask_can_be_asked() -> None:
+    """The table of docs/teaching.md, and the same in Chinese."""
+    tables = []
+    for page in ("docs/teaching.md", "docs/zh/teaching.md"):
+        rows = [re.findall(r"`([^`]+)`", line) for line in (ROOT / page).read_text(encoding="utf-8").splitlines()]
+        tables.append(
+            [row for row in rows if (row and row[0].startswith('"') and "." in row[0]) or row[:1] == ['"probs"']]
+        )
+    assert tables[0] == tables[1] and len(tables[0]) >= 8
+    for value, *more in tables[0]:
+        said = dict(each.split(" = ", 1) for each in more if " = " in each)
+        if ".cross." in value:
+            continue
+        if ".*." in value:
+            kind = {"kind": '"choice"', "among": '"layers"'}
+        else:
+            kind = {"kind": '"number"', "tolerance": "1"}
+        at = {} if "at" in said or "ids" in value else {"at": '{ head = 3, query = "last", key = "cat" }'}
+        assert found(asking(**{**kind, **at, **said, "value": value})).key is not None, value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,11 @@ def line_of(text: str, part: str) -> int:
         ("minutes = 20", "minutes = 20\nminute = 3", "minute = 3", "minute: not known here"),
         ("minutes = 20\n", "", "model =", "minutes: a number is missing"),
         ("minutes = 20", 'minutes = "20"', "minutes", "expected a number"),
+        ("minutes = 20", "minutes = 20.5", "minutes", "minutes: expected a whole number from 1 to 240, got 20.5"),
         ('"story-pre-ln"', '"story-pre"', "model =", "no model 'story-pre'"),
         ('title = "A title"\n', "", "minutes", "title: a text is missing"),
+        ('title = "A title"\n', 'title = ""\n', "title", "title: the text is empty"),
+        ('hint = "A hint"', 'hint.en = "A hint"', "hint.en", "hint.zh: a text is missing"),
         ('zh = "从前', 'de = "从前', "sentence =", "de: not known here"),
         ('"attention?layer', '"attentoin?layer', "view =", "no page 'attentoin'"),
         ("layer=1&head=2", "layer=9&head=2", "view =", "layer"),
@@ -38,12 +42,15 @@ def line_of(text: str, part: str) -> int:
         ("head = 2, query", "hed = 2, query", "question.at", "no axis 'hed'"),
         (', key = "first"', "", "question.at", "key is left open"),
         ("tolerance = 0.01", "tolerance = -1", "question.tolerance", "expected 0 or more"),
+        ("tolerance = 0.01", "tolerance = nan", "question.tolerance", "expected a number, got nan"),
         ("question.tolerance = 0.01\n", "", "question.", "tolerance: a number is missing"),
         ('ask = "A question"\n', "", "question.kind", "ask.en and ask.zh"),
         (NUMBER, "", "ask =", "there is no question"),
         ("layer=1&head=2", "edits=no-such", "view =", "edits"),
         ('hint = "A hint"', 'controls = ["everything"]', "controls", "expected some of tokens"),
         ("[[step]]", "[[step", "[[step", ""),
+        ("[[step]]", "[[step]]\n[[step]]", "[[step", "view: a text is missing"),
+        ('text = "What', 'text = """What', "text =", "Unterminated string"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, at: str, reason: str) -> None:
@@ -97,13 +104,20 @@ def test_every_lesson_of_the_package_can_be_taught_in_both_languages() -> None:
     assert {NumberKey, ChoiceKey, CellKey} < kinds
 
 
-def test_a_folder_of_the_teachers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.toml").write_text(GOOD, encoding="utf-8")
-    (tmp_path / "norms.toml").write_text(GOOD.replace("A title", "Other norms"), encoding="utf-8")
-    (tmp_path / "bad.toml").write_text(GOOD.replace("minutes = 20", "minutes = 0"), encoding="utf-8")
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+def test_folders_of_the_teachers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, none = (tmp_path / name for name in ("first", "second", "none"))
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "mine.toml").write_text(GOOD, encoding="utf-8-sig")  # as some editors save it
+    (first / "norms.toml").write_text(GOOD.replace("A title", "Other norms"), encoding="utf-8")
+    (first / "bad.toml").write_text(GOOD.replace("minutes = 20", "minutes = 0"), encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, os.pathsep.join(map(str, (first, second, none))))
     found = shelf.lessons()
     assert found.lessons["mine"].title["en"] == "A title" and found.lessons["norms"].title["en"] == "Other norms"
-    assert [str(wrong) for wrong in found.refused] == ["bad.toml, line 1: expected 1 to 240, got 0"]
-    (tmp_path / "bad.toml").write_text(GOOD, encoding="utf-8")
+    assert [str(wrong) for wrong in found.refused] == [
+        f"{second / 'mine.toml'}: another lesson has this name: {first / 'mine.toml'}",
+        f"{none}: no such folder",
+        "bad.toml, line 1: minutes: expected a whole number from 1 to 240, got 0",
+    ]
+    (first / "bad.toml").write_text(GOOD, encoding="utf-8")
     assert "bad" in shelf.lessons().lessons, "a file that was mended is read again"

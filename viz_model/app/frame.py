@@ -7,10 +7,11 @@ nothing.
 
 from __future__ import annotations
 
+import functools
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import streamlit as st
 
@@ -41,9 +42,8 @@ FORMER = {
 
 _BACK = "frame.back"
 
-_STYLE = "<style>{}{}</style>".format(
-    *((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("frame.css", "access.css"))
-)
+Sheet: TypeAlias = Literal["frame", "access", "bare", "present", "lesson", "walk"]
+"""A style sheet beside this file."""
 
 
 class Navigation(NamedTuple):
@@ -56,7 +56,7 @@ class Navigation(NamedTuple):
 def navigation() -> Navigation:
     """Declare the pages and the layout. Within a page of somebody else's there is no navigation."""
     st.set_page_config(layout="wide", initial_sidebar_state="auto")
-    st.html(_STYLE)
+    dress("frame", "access")
     t = Texts(_language())
     pages = {
         name: st.Page(
@@ -164,6 +164,31 @@ def is_presenting() -> bool:
 def is_bare() -> bool:
     """Whether a page stands without navigation and sidebar: by a projector, or within a page of somebody else's."""
     return bool(st.context.is_embedded) or is_presenting()
+
+
+def dress(*sheets: Sheet) -> None:
+    """Put style sheets on the page.
+
+    What only some pages look like is a sheet that only they have. A rule of all pages that asks what stands on them,
+    ``stApp:has(.st-key-…)``, has the browser find the style of every element anew whenever one of them changes.
+    """
+    st.html(f"<style>{''.join(map(_sheet, sheets))}</style>")
+
+
+def dress_page(page: str, *, is_taught: bool) -> None:
+    """Put the sheets on a page that it has beside those of all pages."""
+    worn: dict[Sheet, bool] = {
+        "bare": is_bare() and not is_taught,
+        "present": is_presenting() and not is_taught,
+        "lesson": is_taught,
+        "walk": page == FIRST,
+    }
+    dress(*(sheet for sheet, is_worn in worn.items() if is_worn))
+
+
+@functools.cache
+def _sheet(name: Sheet) -> str:
+    return (Path(__file__).parent / f"{name}.css").read_text(encoding="utf-8")
 
 
 class Places(NamedTuple):

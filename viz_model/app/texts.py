@@ -139,7 +139,7 @@ def _read(folders: Iterable[Path], name: str) -> str:
 
 # Letters and digits, with the signs of prose around or between them. No markup is made of such words.
 _SPACES = re.compile("([ ，。：；？！、（）“”])")
-_PLAIN_WORD = re.compile(r"""['"‘“(]?[^\W_]+(?:['’-][^\W_]+)*['"’”)]?[.,:;…]?|[–—]""")
+_PLAIN_WORD = re.compile(r"""['"‘“(]?[^\W_]+(?:['’-][^\W_]+)*['"’”)]?[.,:;…?!。，：；？！]?|[–—]""")
 
 
 def quoting(message: object) -> str:

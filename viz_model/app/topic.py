@@ -269,6 +269,7 @@ def show(topic: Topic) -> None:
     view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
+    frame.dress_page(topic.name, is_taught=taught is not None)
     places = frame.lay_out(t) if taught is None else lesson_step.lay_out(t)
     with places.settings:
         slots = sidebar.draw(view, lm, t) if taught is None else lesson_step.draw(taught, view, lm, t)

@@ -42,7 +42,8 @@ from viz_model.checkpoints.families import (
     vit,
 )
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, SafetensorsArchive, fill, read_json
+from viz_model.checkpoints.renames import Rename
+from viz_model.checkpoints.weights import ModelError, SafetensorsArchive, fill, read_json
 from viz_model.config import ConfigError, ModelConfig
 from viz_model.model.transformer import Transformer
 

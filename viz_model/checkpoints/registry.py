@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints import gguf, hub, huggingface
+from viz_model.checkpoints.gguf_file import GgufArchive
 from viz_model.checkpoints.int8 import OwnArchive
 from viz_model.checkpoints.joined import JoinedArchive
 from viz_model.checkpoints.weights import Archive, ModelError, SafetensorsArchive, fill, read_json, unchanged
@@ -87,7 +88,7 @@ def tokenizer_of(name: str) -> Tokenizer:
             return _own_tokenizer(path, description, config)
         tokenizer = _their_tokenizer(path, config)
     else:
-        tokenizer = tokenizers.from_gguf(gguf.GgufArchive(path).metadata, path, config.n_vocab)
+        tokenizer = tokenizers.from_gguf(GgufArchive(path).metadata, path, config.n_vocab)
     if not isinstance(tokenizer, IdTokenizer | PatchTokenizer):
         tokenizer.name = name
     return tokenizer
@@ -158,7 +159,7 @@ def _read_config(path: Path) -> ModelConfig:
     if path.is_dir():
         huggingface.refuse_adapter(path)
         return _folder_config(path, read_json(path / "config.json"))
-    return gguf.read_config(gguf.GgufArchive(path))
+    return gguf.read_config(GgufArchive(path))
 
 
 def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:

@@ -33,6 +33,7 @@ class Step:
         guess: whether the page opens only when the question has been answered.
         title, text, ask, hint: what is said; ``ask`` is of the question.
         then: said when the question has been answered; ``{{answer}}`` is the right one.
+        line: of the file, in which the question says what it asks for; 0 without a question.
     """
 
     view: Mapping[str, View]
@@ -44,6 +45,7 @@ class Step:
     ask: Words | None = None
     hint: Words | None = None
     then: Words | None = None
+    line: int = 0
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -56,8 +57,8 @@ def read(name: str, text: str, offer: Offer) -> Lesson:
     if len(entries) > MOST_STEPS:
         raise source.error(("step", MOST_STEPS), f"more than {MOST_STEPS} steps")
     minutes = top.number("minutes")
-    if not 1 <= minutes <= 240:
-        raise source.error(("minutes",), f"expected 1 to 240, got {minutes:g}")
+    if minutes not in range(1, 241):
+        raise top.error("minutes", f"expected a whole number from 1 to 240, got {minutes:g}")
     return Lesson(
         name=name,
         digest=hashlib.sha256(text.encode()).hexdigest()[:12],
@@ -75,11 +76,11 @@ class _Table:
 
     def __init__(self, source: Source, path: Path, said: Any) -> None:
         if not isinstance(said, dict):
-            raise source.error(path, f"expected a table, got {said!r}")
+            raise source.error(path, f"expected a table, got {said!r}", _named(path))
         self.source, self.path, self.said = source, path, said
 
     def error(self, key: str, why: str) -> LessonError:
-        return self.source.error((*self.path, key), why, key)
+        return self.source.error((*self.path, key), why, _named((*self.path, key)))
 
     def only(self, *known: str) -> None:
         """Raises LessonError: there is another key."""
@@ -96,7 +97,7 @@ class _Table:
 
     def number(self, key: str, usual: float | None = None) -> float:
         found = self.said.get(key, usual)
-        if not isinstance(found, int | float) or isinstance(found, bool):
+        if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
             raise self.error(key, "a number is missing" if found is None else f"expected a number, got {found!r}")
         return found
 
@@ -129,7 +130,9 @@ class _Table:
 
     def _words(self, key: str) -> Words:
         found = self.said.get(key)
-        if isinstance(found, str) and found.strip():
+        if isinstance(found, str):
+            if not found.strip():
+                raise self.error(key, "the text is empty")
             return dict.fromkeys(LANGUAGES, found.strip())
         if found is None:
             raise self.error(key, "a text is missing")
@@ -142,6 +145,12 @@ class _Table:
 
     def maybe_words(self, key: str, known: tuple[str, ...]) -> Words | None:
         return self.words(key, known) if key in self.said else None
+
+
+def _named(path: Path) -> str:
+    """What a message calls a key: of a step or a question only what stands within it, ``hint.zh``."""
+    words = [part for part in path if isinstance(part, str)]
+    return ".".join(words[-2:] if words[-1] in LANGUAGES else words[-1:])
 
 
 def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -> Step:
@@ -170,7 +179,8 @@ def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -
         shown |= {run.view.get("model", model) for run in question.runs}
     for name in sorted(shown):
         _check(asked, question, offer.models[name])
-    return Step(**{**step.__dict__, "question": question})
+    line = table.source.line((*asked.path, "at" if "at" in asked.said else "kind"))
+    return Step(**{**step.__dict__, "question": question, "line": line})
 
 
 def _view(table: _Table, address: str, offer: Offer) -> View:

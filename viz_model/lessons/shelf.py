@@ -24,24 +24,47 @@ class Shelf(NamedTuple):
     refused: tuple[LessonError, ...]
 
 
-def files() -> tuple[Path, ...]:
-    """The files of all lessons; one of the teacher's own stands in for another of its name."""
-    own = {path.stem: path for path in OWN.glob("*.toml")}
-    found = {name: own[name] for name in ORDER} | own
+class Files(NamedTuple):
+    """The files of all lessons by name, and what of a teacher's own is not read: folders and files, each with why."""
+
+    paths: dict[str, Path]
+    refused: tuple[LessonError, ...]
+
+
+def files() -> Files:
+    """The files of all lessons. One of a teacher's own stands in for one of the package that has its name."""
+    package = {path.stem: path for path in OWN.glob("*.toml")}
+    own: dict[str, Path] = {}
+    refused: list[LessonError] = []
     for entry in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
-        found |= {path.stem: path for path in sorted(Path(entry).glob("*.toml"))[:MOST_FILES]}
-    return tuple(found.values())
+        if not Path(entry).is_dir():
+            refused.append(LessonError(entry, 0, "no such folder"))
+        for path in sorted(Path(entry).glob("*.toml"))[:MOST_FILES]:
+            first = own.setdefault(path.stem, path)
+            if first != path:
+                refused.append(LessonError(str(path), 0, f"another lesson has this name: {first}"))
+    return Files({name: package[name] for name in ORDER} | package | own, tuple(refused))
 
 
 def shelf(offer: Offer) -> Shelf:
     """All lessons, read; those that are wrong are refused, each with the line and the reason."""
+    found = files()
     lessons: dict[str, Lesson] = {}
-    refused: list[LessonError] = []
-    for path in files():
+    refused = list(found.refused)
+    for name, path in found.paths.items():
         try:
-            lessons[path.stem] = read(path.stem, path.read_text(encoding="utf-8"), offer)
+            lessons[name] = read(name, text_of(path.read_bytes()), offer)
         except LessonError as wrong:
             refused.append(LessonError(path.name, wrong.line, wrong.why, wrong.key))
         except (OSError, UnicodeDecodeError) as wrong:
-            refused.append(LessonError(path.name, 1, f"cannot be read: {wrong}"))
+            refused.append(LessonError(path.name, 0, f"cannot be read: {wrong}"))
     return Shelf(lessons, tuple(refused))
+
+
+def text_of(content: bytes) -> str:
+    """The text of a lesson's file, without the mark that some editors put before it.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    return content.decode("utf-8-sig")

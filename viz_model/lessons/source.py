@@ -11,15 +11,16 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _TABLE = re.compile(r"\s*\[\[?\s*([\w.\-\s\"]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*([\w\-]+(?:\s*\.\s*[\w\-]+)*)\s*=")
+_SEVERAL_LINES = ('"""', "'''")
 _LAST = re.compile(r"line (\d+)")
 
 
 class LessonError(ValueError):
-    """A lesson that is wrong: why, under which key, and in which line of which file."""
+    """A lesson that is wrong: why, under which key, and in which line of which file; 0 is the file as a whole."""
 
     def __init__(self, file: str, line: int, why: str, key: str = "") -> None:
         self.reason = f"{key}: {why}" if key else why
-        super().__init__(f"{file}, line {line}: {self.reason}")
+        super().__init__(f"{file}, line {line}: {self.reason}" if line else f"{file}: {self.reason}")
         self.file, self.line, self.why, self.key = file, line, why, key
 
 
@@ -36,7 +37,8 @@ class Source:
             self.said: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             found = _LAST.search(str(error))
-            raise LessonError(file, int(found[1]) if found else text.count("\n") + 1, f"not TOML: {error}") from None
+            line = int(found[1]) if found else _unclosed(text)
+            raise LessonError(file, line, f"not TOML: {error}") from None
         self._lines = _lines(text)
 
     def line(self, path: Path) -> int:
@@ -49,6 +51,15 @@ class Source:
     def error(self, path: Path, why: str, key: str = "") -> LessonError:
         """An error at the line of a key, which it names where one is given."""
         return LessonError(self.file, self.line(path), why, key)
+
+
+def _unclosed(text: str) -> int:
+    """The line in which a text of several lines begins that has no end; else the last line."""
+    begun, last = 0, 1
+    for last, line in enumerate(text.splitlines(), 1):
+        if any(line.count(mark) % 2 for mark in _SEVERAL_LINES):
+            begun = 0 if begun else last
+    return begun or last
 
 
 def _lines(text: str) -> dict[Path, int]:
@@ -67,7 +78,7 @@ def _lines(text: str) -> dict[Path, int]:
             path = (*table, *(part.strip() for part in key[1].split(".")))
             for end in range(len(table) + 1, len(path) + 1):
                 found.setdefault(path[:end], number)
-            quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+            quotes = next((mark for mark in _SEVERAL_LINES if line.count(mark) % 2), "")
     return found
 
 

@@ -90,7 +90,8 @@ class Description:
     def is_lossless(self) -> bool:
         """Whether nothing on the way from a text to ids changes or drops a part of it."""
         keeping = all(
-            part["type"] in ("ByteLevel", "Digits") or (part["type"] == "Split" and part["behavior"] != "Removed")
+            part["type"] in ("ByteLevel", "Digits")
+            or (part["type"] in ("Split", "Punctuation") and part.get("behavior") != "Removed")
             for part in self.pre_tokenizers
         )
         unchanged = not any(part.get("add_prefix_space") for part in self.pre_tokenizers)

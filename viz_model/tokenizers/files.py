@@ -147,7 +147,10 @@ def byte_level_bpe(
     pre: str,
     added: list[dict[str, Any]],
     normalizer: dict[str, str] | None = None,
+    *,
+    whole_words: bool = False,
 ) -> dict[str, Any]:
+    """A byte-level BPE, cut by the rules ``pre``; with ``whole_words``, a word that is a token is not joined to it."""
     return {
         "version": "1.0",
         "added_tokens": added,
@@ -159,7 +162,7 @@ def byte_level_bpe(
             "type": "BPE",
             "vocab": vocabulary,
             "merges": merges,
-            "ignore_merges": pre == "llama-bpe",
+            "ignore_merges": whole_words,
         },
     }
 

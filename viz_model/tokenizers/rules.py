@@ -24,6 +24,13 @@ PRE_TOKENIZERS: dict[str, list[dict[str, Any]]] = {
     "smollm": [{"type": "Digits", "individual_digits": True}, BY_GPT2],
     "llama-bpe": _split(_LLAMA3),
     "qwen2": _split(_QWEN2),
+    "bloom": _split(" ?[^(\\s|[.,!?…。，、।۔،])]+"),
+    "falcon": [
+        {"type": "Punctuation", "behavior": "Contiguous"},
+        BY_GPT2,
+        {"type": "Digits", "individual_digits": False},
+        {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
+    ],
 }
 """The rules by llama.cpp's names, as the models' own ``tokenizer.json`` files write them."""
 
@@ -50,4 +57,4 @@ def tiktoken_pattern(parts: Sequence[Mapping[str, Any]]) -> str | None:
 
     own = [rule(part) for part in parts]
     known = {name: [rule(part) for part in steps] for name, steps in PRE_TOKENIZERS.items()}
-    return next((TIKTOKEN_PATTERNS[name] for name, steps in known.items() if steps == own), None)
+    return next((TIKTOKEN_PATTERNS.get(name) for name, steps in known.items() if steps == own), None)

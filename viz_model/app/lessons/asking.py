@@ -24,9 +24,9 @@ def shown(key: Key, answer: str) -> str:
 
 
 def told(key: Key) -> str:
-    """The right answer for Markdown."""
+    """The right answer for Markdown; empty where none is."""
     text = answers.told(key)
-    return text if isinstance(key, NumberKey) else literal(text)
+    return literal(text) if text and not isinstance(key, NumberKey) else text
 
 
 def ask(key: Key, name: str, t: Texts, hear: Hear) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from viz_model.app.lessons import asking, shelf
 from viz_model.app.texts import Texts, literal, quoting
 from viz_model.lessons import keys
-from viz_model.lessons.read import read
-from viz_model.lessons.shelf import VARIABLE
+from viz_model.lessons.read import LANGUAGES, read
+from viz_model.lessons.shelf import VARIABLE, text_of
 from viz_model.lessons.source import LessonError
 
 
@@ -25,25 +25,36 @@ def draw(t: Texts) -> None:
 
 
 def _check(file: str, content: bytes, t: Texts) -> None:
-    """Whether a file can be used; the key of every question, for the lesson's own sentence."""
+    """Whether a file can be used; the key of every question, for the lesson's own sentences."""
     try:
-        lesson = read(file, content.decode("utf-8"), shelf.offer())
+        lesson = read(file, text_of(content), shelf.offer())
     except UnicodeDecodeError as wrong:
-        _tell(LessonError(file, 1, str(wrong)), t)
+        _tell(LessonError(file, 0, str(wrong)), t)
         return
     except LessonError as wrong:
         _tell(wrong, t)
         return
-    st.success(t("lesson.own_fine", file=literal(file), n=len(lesson.steps)), icon=":material/check:")
+    found = {
+        language: [keys.answer(lesson, n, language, language, shelf.run) for n in range(len(lesson.steps))]
+        for language in LANGUAGES
+    }
+    for language, answers in found.items():
+        for step, answer in zip(lesson.steps, answers, strict=True):
+            if answer.why:
+                _tell(LessonError(file, step.line, answer.why, language), t)
+    if not any(answer.why for answers in found.values() for answer in answers):
+        st.success(t("lesson.own_fine", file=literal(file), n=len(lesson.steps)), icon=":material/check:")
     lines = []
     for n, step in enumerate(lesson.steps):
-        found = keys.answer(lesson, n, t.language, t.language, shelf.run)
-        told = t.error(found.why) if found.key is None else asking.told(found.key)
-        lines.append(f"- {t('lesson.own_asked', n=n + 1, title=quoting(step.title[t.language]), answer=told or '–')}")
+        asked = [answers[n].key for answers in found.values()]
+        told = dict.fromkeys(asking.told(key) for key in asked if key is not None)
+        said = " · ".join(filter(None, told)) or "–"
+        lines.append(f"- {t('lesson.own_asked', n=n + 1, title=quoting(step.title[t.language]), answer=said)}")
     st.markdown("\n".join(lines))
 
 
 def _tell(wrong: LessonError, t: Texts) -> None:
     key = t("lesson.own_key", key=literal(wrong.key)) if wrong.key else ""
-    said = t("lesson.own_line", file=literal(wrong.file), line=wrong.line, reason=key + t.error(wrong.why))
+    at = "own_line" if wrong.line else "own_file"
+    said = t(f"lesson.{at}", file=literal(wrong.file), line=wrong.line, reason=key + t.error(wrong.why))
     st.error(said, icon=":material/error:")

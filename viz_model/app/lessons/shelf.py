@@ -23,11 +23,13 @@ from viz_model.runs.trace import Trace
 
 def lessons() -> shelf.Shelf:
     """All lessons and what was refused; read again when a file has changed."""
-    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in shelf.files() if path.exists()))
+    found = shelf.files()
+    times = tuple((str(path), path.stat().st_mtime_ns) for path in found.paths.values() if path.exists())
+    return _read(times, tuple(map(str, found.refused)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _read(files: tuple[tuple[str, int], ...]) -> shelf.Shelf:
+def _read(files: tuple[tuple[str, int], ...], refused: tuple[str, ...]) -> shelf.Shelf:
     return shelf.shelf(offer())
 
 

@@ -61,15 +61,19 @@ ONE_VALUE: dict[str, Any] = {
 class Attributes:
     """The attributes of one JSON object. ``null`` is the same as absent, unless :meth:`is_null` is asked.
 
+    ``within`` stands before their names in messages, and ``called`` says which have another name in the file.
     Every method raises ModelError: a value of another type than asked, or none where there is no default.
     """
 
-    def __init__(self, plain: Mapping[str, Any], path: Path, within: str = "") -> None:
+    def __init__(
+        self, plain: Mapping[str, Any], path: Path, within: str = "", called: Mapping[str, str] | None = None
+    ) -> None:
         self.path = path
         self._values = {name: value for name, value in plain.items() if value is not None}
         self._nulls = frozenset(plain) - frozenset(self._values)
         self._left = set(self._values)
         self._within = within
+        self._called = called or {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._values
@@ -179,18 +183,21 @@ class Attributes:
         """Raise ModelError if an attribute is left over."""
         if self._left:
             name = min(self._left)
-            found = f"{self._within}{name}: an attribute that is not supported, {_shown(self._values[name])}"
+            found = f"{self._place(name)}: an attribute that is not supported, {_shown(self._values[name])}"
             raise ModelError(f"{self.path}: {found}; a model without it might compute something else")
 
     def _take(self, name: str, default: Any) -> Any:
         self._left.discard(name)
         value = self._values.get(name, default)
         if value is None:
-            raise ModelError(f"{self.path}: {self._within}{name}: missing")
+            raise ModelError(f"{self.path}: {self._place(name)}: missing")
         return value
 
+    def _place(self, name: str) -> str:
+        return self._within + self._called.get(name, name)
+
     def _refuse(self, name: str, value: Any, expected: str) -> None:
-        raise ModelError(f"{self.path}: {self._within}{name}: expected {expected}, got {_shown(value)}")
+        raise ModelError(f"{self.path}: {self._place(name)}: expected {expected}, got {_shown(value)}")
 
 
 def _is_number(value: Any) -> bool:

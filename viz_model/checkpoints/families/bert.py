@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename, task_head
+from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
@@ -65,8 +65,7 @@ def renames(config: ModelConfig) -> list[Rename]:
             "cls.predictions.decoder.weight",
             "embedding.weight" if config.tie_embeddings else "head.unembedding.weight",
         ),
-        ignored("cls.seq_relationship.*", _NEXT_SENTENCE),
-        *map(task_head, ("classifier.*", "qa_outputs.*")),
+        *map(task_head, ("[cls.]seq_relationship.*", "classifier.*", "qa_outputs.*")),
     ]
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
 

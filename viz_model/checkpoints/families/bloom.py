@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.weights import Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
 
 NAMES = {
@@ -27,6 +28,7 @@ _OF_TRAINING = """
     attention_dropout attention_softmax_in_fp32 bias_dropout_fusion hidden_dropout masked_softmax_fusion offset_alibi
     pretraining_tp skip_bias_add skip_bias_add_qkv slow_but_exact unk_token_id
 """
+GGUF = Gguf("bloom")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

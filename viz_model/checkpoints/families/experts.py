@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.weights import Rename, Share, rename
+from viz_model.checkpoints.renames import Rename, Share, rename
 from viz_model.config import Experts, ModelConfig
 
 NO_EFFECT = ("attention_dropout", "output_router_logits", "router_aux_loss_coef", "router_jitter_noise")

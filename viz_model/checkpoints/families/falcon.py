@@ -11,11 +11,14 @@ the reference rounds penalties to 16 bits, which is not done here, and adds them
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from viz_model.checkpoints.families import rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
 
 NAMES = {
@@ -29,6 +32,20 @@ NAMES = {
     "norm": "layer_norm_epsilon",
     "position": "rope_theta",
 }
+
+
+def _layout(plain: Mapping[str, Any], tensors: Collection[str]) -> dict[str, Any]:
+    """Which of the layouts a GGUF file has: that of Falcon-RW has no names there."""
+    two_norms, one_key = "blk.0.attn_norm_2.weight" in tensors, plain["num_kv_heads"] == 1
+    return {
+        "new_decoder_architecture": two_norms or not one_key,
+        "num_ln_in_parallel_attn": 2 if two_norms else 1,
+        "multi_query": one_key,
+        "bias": "blk.0.attn_qkv.bias" in tensors,
+    }
+
+
+GGUF = Gguf("falcon", seen=_layout)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
@@ -70,17 +87,17 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """Each norm under the name that it has in one layout or another."""
+    """Norms are called otherwise where there are two for sub-layers that are parallel."""
     theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
     qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    two = config.parallel and not config.shared_norm
+    attn_norm, ffn_norm = ("ln_attn", "ln_mlp") if two else ("input_layernorm", "post_attention_layernorm")
     return [
         rename("[transformer.]word_embeddings.weight", "embedding.weight"),
-        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
-        rename(f"{theirs}ln_attn.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}{attn_norm}.*", f"{ours}attn_norm.*"),
         rename(f"{theirs}self_attention.query_key_value.*", *qkv, groups=config.n_kv_heads),
         rename(f"{theirs}self_attention.dense.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
-        rename(f"{theirs}ln_mlp.*", f"{ours}ffn_norm.*"),
+        rename(f"{theirs}{ffn_norm}.*", f"{ours}ffn_norm.*"),
         rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
         rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
         rename("[transformer.]ln_f.*", "decoder.final_norm.*"),

@@ -7,16 +7,19 @@ the approximation, as ``hidden_activation`` says where it stands; in 16 bits the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from viz_model.checkpoints.families import llama, rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import Activation, Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = llama.NAMES
 
 ROOT = "query_pre_attn_scalar"
+GGUF = Gguf("gemma")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
@@ -62,6 +65,12 @@ def root(a: Attributes, d_head: int) -> float | None:
     """What the later ones take the square root of in the place of K; None where it is K."""
     under = a.number(ROOT, 256.0)
     return None if under == d_head else under
+
+
+def root_by_depth(plain: Mapping[str, Any], deepest: int) -> dict[str, Any]:
+    """What GGUF files leave to the number of layers: in the largest of a generation it is D/H, elsewhere K."""
+    is_deepest = plain["num_hidden_layers"] == deepest
+    return {ROOT: plain["hidden_size"] / plain["num_attention_heads"] if is_deepest else plain["head_dim"]}
 
 
 def cap(a: Attributes, name: str, default: float | None) -> float | None:

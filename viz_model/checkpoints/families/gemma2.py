@@ -11,10 +11,20 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import gemma, gemma3, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**gemma.NAMES, "windows": "layer_types", "score_cap": "attn_logit_softcapping", "scale_width": gemma.ROOT}
+GGUF = Gguf(
+    "gemma2",
+    fields={
+        "attention.sliding_window": "sliding_window",
+        "attn_logit_softcapping": "attn_logit_softcapping",
+        "final_logit_softcapping": "final_logit_softcapping",
+    },
+    seen=lambda plain, tensors: gemma.root_by_depth(plain, 46),
+)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

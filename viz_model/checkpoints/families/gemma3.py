@@ -11,12 +11,23 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import gemma, llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.weights import Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm, Rope
 
 NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types", "scale_width": gemma.ROOT}
 
 GLOBAL_BASE, LOCAL_BASE = 1_000_000.0, 10_000.0
+GGUF = Gguf(
+    "gemma3",
+    fields={
+        "attention.sliding_window": "sliding_window",
+        "rope.freq_base_swa": "rope_local_base_freq",
+        "final_logit_softcapping": "final_logit_softcapping",
+    },
+    required=("attention.sliding_window",),
+    seen=lambda plain, tensors: gemma.root_by_depth(plain, 62),
+)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

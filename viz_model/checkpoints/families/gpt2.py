@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig
 
 NAMES = {
@@ -17,6 +18,7 @@ NAMES = {
     "d_ffn": "n_inner",
     "norm": "layer_norm_epsilon",
 }
+GGUF = Gguf("gpt2")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LIMITS, Dense, LanguageHead, LayerNorm, Learned, ModelConfig
 
 NAMES = {

@@ -12,7 +12,8 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Dense, LanguageHead, LayerNorm, ModelConfig
 
 NAMES = {
@@ -25,6 +26,7 @@ NAMES = {
     "norm": "layer_norm_eps",
     "position": "rotary_pct",
 }
+GGUF = Gguf("gptneox", fields={"use_parallel_residual": "use_parallel_residual"}, partial=True)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -7,7 +7,8 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {
@@ -22,6 +23,8 @@ NAMES = {
     "norm": "rms_norm_eps",
     "position": "rope_theta",
 }
+GGUF = Gguf("llama", pairing="interleaved")
+"""Mistral's files are the same, without its window."""
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import bart
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import ModelConfig
 
 NAMES = bart.NAMES

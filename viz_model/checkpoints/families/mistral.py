@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "sliding_window"}

@@ -10,10 +10,12 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import experts, llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import Experts, Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "sliding_window", "ffn": "num_experts_per_tok"}
+GGUF = Gguf("llama", has_experts=True, pairing="interleaved")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

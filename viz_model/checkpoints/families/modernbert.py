@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, rename, task_head
+from viz_model.checkpoints.renames import Rename, rename, task_head
 from viz_model.config import LIMITS, Gated, LayerNorm, MaskedHead, ModelConfig, NoHead, Rope
 
 NAMES = {

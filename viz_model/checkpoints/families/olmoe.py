@@ -10,10 +10,12 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import experts, llama, rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Experts, Gated, LanguageHead, ModelConfig, RMSNorm
 
-NAMES = {**llama.NAMES, "ffn": "num_experts_per_tok"}
+NAMES = {**{field: name for field, name in llama.NAMES.items() if field != "d_head"}, "ffn": "num_experts_per_tok"}
+GGUF = Gguf("olmoe", has_experts=True)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

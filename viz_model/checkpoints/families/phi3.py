@@ -11,10 +11,12 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
 
-NAMES = {**llama.NAMES, "windows": "sliding_window"}
+NAMES = {**{field: name for field, name in llama.NAMES.items() if field != "d_head"}, "windows": "sliding_window"}
+GGUF = Gguf("phi3", fields={"attention.sliding_window": "sliding_window"}, partial=True)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

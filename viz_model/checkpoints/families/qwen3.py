@@ -6,10 +6,12 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename, rename
 from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "layer_types"}
+GGUF = Gguf("qwen3")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -11,10 +11,18 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import experts, llama, qwen3, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename
 from viz_model.config import LIMITS, Experts, FeedForward, Gated, LanguageHead, ModelConfig, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "sliding_window", "ffn": "num_experts_per_tok"}
+GGUF = Gguf(
+    "qwen3moe",
+    has_experts=True,
+    fields={"expert_feed_forward_length": "moe_intermediate_size"},
+    required=("expert_feed_forward_length",),
+    fixed={"norm_topk_prob": True},
+)
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

@@ -11,7 +11,8 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, rename, task_head
+from viz_model.checkpoints.renames import Rename, rename, task_head
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = bert.NAMES

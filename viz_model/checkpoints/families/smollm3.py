@@ -10,10 +10,13 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename
+from viz_model.checkpoints.families.in_gguf import Gguf
+from viz_model.checkpoints.renames import Rename
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, NoPosition, RMSNorm
 
 NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "no_rope_layers"}
+GGUF = Gguf("smollm3", pairing="interleaved")
 
 
 def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:

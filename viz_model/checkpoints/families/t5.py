@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias
 
 NAMES = {

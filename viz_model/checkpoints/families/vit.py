@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
-from viz_model.checkpoints.weights import ModelError, Rename, ignored, rename, task_head
+from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
+from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, Dense, LayerNorm, Learned, ModelConfig, NoHead, Patches
 from viz_model.images import Resample
 

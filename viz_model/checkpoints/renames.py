@@ -1,0 +1,126 @@
+"""What the tensors of somebody else's checkpoint are here: one row for each name, with what was done to its numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Share:
+    """Part ``number`` of ``of`` equal parts of a tensor of ours, along one of its axes: the tensor of one expert."""
+
+    number: int
+    of: int
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """All ``of`` equal parts of a tensor of ours along ``axis``, as rows of an axis of their own, in front."""
+
+    of: int
+    axis: int = 0
+
+
+How: TypeAlias = Literal["same", "transposed", "row", "from_one"]
+
+
+@dataclass(frozen=True)
+class Rename:
+    """What a tensor of somebody else's checkpoint is here.
+
+    In both names ``{layer}`` stands for the number of a block and a last ``*`` for ``weight`` or
+    ``bias``; in theirs, ``[…]`` encloses what some files leave out. Where ``ours`` is several
+    names, the tensor is cut along its first axis into one piece for each. Two rows may fill the
+    same place, as where a tied table is stored twice: their values must then be equal.
+
+    Attributes:
+        how: ``transposed`` where they store [in, out] and we [out, in] (this happens before the
+            cut); ``row`` where theirs has one axis more, of length 1, in front; ``from_one`` where theirs is how
+            far ours is from 1.
+        groups: where the pieces take turns along the first axis, as query, key and value of each head do, how often.
+        skip: rows at the start of theirs that nothing reads, as before the first position.
+        share: where theirs is only a part of ours, which part.
+        stack: where theirs is the parts of ours on an axis of their own, as GGUF has experts.
+        joined: the axes that theirs has in the place of our last one.
+        told: whether a visitor is told that it is left out.
+        because: why a tensor without a place here may be left out; only where ``ours`` is empty.
+    """
+
+    theirs: str
+    ours: tuple[str, ...]
+    how: How = "same"
+    because: str = ""
+    groups: int = 1
+    skip: int = 0
+    told: bool = False
+    share: Share | None = None
+    stack: Stack | None = None
+    joined: tuple[int, ...] = ()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        text = re.escape(self.theirs)
+        text = text.replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\{layer\}", r"(?P<layer>0|[1-9]\d{0,4})")
+        return re.compile(text.removesuffix(r"\*") + "(?P<end>weight|bias)" if self.theirs.endswith("*") else text)
+
+    def their_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The shape of their tensor, from the shapes of our pieces of it."""
+        joined = (self.skip + sum(shape[0] for shape in shapes), *shapes[0][1:])
+        if self.share is not None:
+            axis = self.share.axis
+            joined = (*joined[:axis], joined[axis] // self.share.of, *joined[axis + 1 :])
+        if self.stack is not None:
+            axis = self.stack.axis
+            joined = (self.stack.of, *joined[:axis], joined[axis] // self.stack.of, *joined[axis + 1 :])
+        if self.joined:
+            joined = (*joined[:-1], *self.joined)
+        return {"transposed": joined[::-1], "row": (1, *joined)}.get(self.how, joined)
+
+    def pieces(self, tensor: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+        """Their tensor as ours: one piece of each of ``sizes`` along the first axis."""
+        if self.share is not None:
+            return (tensor,)
+        match self.how:
+            case "transposed" if tensor.dim() == 2:
+                tensor = tensor.T
+            case "row":
+                tensor = tensor[0]
+            case "from_one":
+                tensor = tensor + 1
+        if self.stack is not None:
+            axis = self.stack.axis
+            tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)
+        if self.joined:
+            tensor = tensor.flatten(-len(self.joined))
+        turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
+        return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))
+
+
+def rename(
+    theirs: str,
+    *ours: str,
+    how: How = "same",
+    groups: int = 1,
+    skip: int = 0,
+    share: Share | None = None,
+    joined: tuple[int, ...] = (),
+) -> Rename:
+    """A row of a table: their name, and what it is here."""
+    return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, joined=joined)
+
+
+def ignored(theirs: str, because: str) -> Rename:
+    """A row of a table for a tensor that the model does without, and the reason."""
+    return Rename(theirs, (), because=because)
+
+
+def task_head(theirs: str) -> Rename:
+    """A row of a table for a head that is trained on a task and says nothing of tokens."""
+    return Rename(theirs, (), because="it answers the question of one task, on the vectors that are shown", told=True)
