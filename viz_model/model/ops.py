@@ -68,21 +68,20 @@ def pattern(masked: Tensor) -> Tensor:
     return masked.softmax(dim=-1)
 
 
-def causal_pattern(q: Tensor, k: Tensor, scale: float, rows: int = 128) -> Tensor:
-    """The pattern under the causal mask alone: [..., T, K] twice -> [..., T, T].
+def causal_pattern(q: Tensor, k: Tensor, scale: float, rows: int = 128, start: int = 0) -> Tensor:
+    """The pattern under the causal mask alone: [..., Tq, K], [..., Tk, K] -> [..., Tq, Tk]; queries from ``start`` on.
 
-    What :func:`scores`, :func:`hide` and :func:`pattern` make, some queries at a time, each with the keys
+    What :func:`scores`, :func:`hide` and :func:`pattern` make, ``rows`` queries at a time, each with the keys
     that it may see: the other half of the matrix is 0 and takes no work.
     """
-    length = q.shape[-2]
-    found = q.new_zeros(*q.shape[:-1], length)
-    for start in range(0, length, rows):
-        stop = min(start + rows, length)
+    found = q.new_zeros(*q.shape[:-1], k.shape[-2])
+    for some, first in zip(q.split(rows, -2), range(start, start + q.shape[-2], rows), strict=True):
+        stop = first + some.shape[-2]
         # In place: a second buffer of this size would cost as much time as the product.
-        some = dot_products(q[..., start:stop, :], k[..., :stop, :]).mul_(scale)
-        future = torch.ones(stop - start, stop - start, dtype=torch.bool, device=q.device).triu(1)
-        some[..., start:].masked_fill_(future, -math.inf)
-        found[..., start:stop, :stop] = pattern(some)
+        products = dot_products(some, k[..., :stop, :]).mul_(scale)
+        future = torch.ones(stop - first, stop - first, dtype=torch.bool, device=q.device).triu(1)
+        products[..., first:].masked_fill_(future, -math.inf)
+        found[..., first - start : stop - start, :stop] = pattern(products)
     return found
 
 

@@ -87,6 +87,11 @@ def rotates(position: Position) -> bool:
     return type(position).rotate is not Position.rotate
 
 
+def biases(position: Position) -> bool:
+    """Whether a scheme adds something to the scores that depends on the places alone."""
+    return type(position).bias is not Position.bias
+
+
 def asks(position: Position) -> bool:
     """Whether what a scheme adds to the scores depends on the queries."""
     return type(position).query_bias is not Position.query_bias

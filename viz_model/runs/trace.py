@@ -9,6 +9,7 @@ of :mod:`viz_model.model.ops`. Nor are the logits, T×V, of which one row is loo
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -17,12 +18,11 @@ import torch
 from torch import Tensor
 
 from viz_model.config import ModelConfig, NormAt, Side
-from viz_model.model import masks, ops, sites
-from viz_model.model.attention import Attention
-from viz_model.model.positions import asks
+from viz_model.model import ops, sites
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs import display, recompute
+from viz_model.runs.attended import STEPS, Attended
 from viz_model.runs.edits import Edit, ValueEdit
 from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
@@ -151,7 +151,7 @@ class Trace:
         own = tuple(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
         return own + _OUTPUT if self.side == "decoder" else own
 
-    @property
+    @functools.cached_property
     def tokens(self) -> Tokens:
         """The token at each position: of the source, in a run that has a target too; of a picture, its patches."""
         return self.tokenizer.tokens(self.own_ids)
@@ -275,7 +275,7 @@ class Trace:
         if full in self.values:
             if isinstance(self.values, Recomputed) and full.endswith(".attn.v"):
                 return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
-            return self._shared(full, head)[0] if site.axes[0] == "G" else self.values[full][head]
+            return self.values[full][self.config.kv_head(head) if site.axes[0] == "G" else head]
         return self._derive(full, head)[0]
 
     def row(self, name: str, position: int, head: int | None = None) -> Tensor:
@@ -307,22 +307,30 @@ class Trace:
         return found if head is None else found[0]
 
     def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
-        """``trace[name]`` of a site without heads, some positions at a time: [≤ rows, …], in order.
+        """``trace[name]`` some positions at a time, in order: [≤ rows, …], or [H, ≤ rows, Tk] of an attention pattern.
 
-        For what is taken of every row of the logits: all of them at once are T×V.
+        For what is taken of every row of the logits or of every head: all of them at once are T×V, or H×T×T.
 
         Raises:
-            KeyError: no such site. ValueError: the site has heads.
+            KeyError: no such site. ValueError: the site has heads, and is no pattern.
         """
         full = self.full_name(name)
-        if sites.find(full, self.config).axes[0] in ("H", "G"):
+        has_heads = sites.find(full, self.config).axes[0] in ("H", "G")
+        if has_heads and not full.endswith(".pattern"):
             raise ValueError(f"site {name!r} has heads: read them one by one")
         if full in self.values:
-            yield from self.values[full].split(rows)
+            yield from self.values[full].split(rows, dim=int(has_heads))
+            return
+        if has_heads:
+            yield from self._attended(full.removesuffix(".pattern")).patterns(rows)
             return
         count = self._count(full)
         for start in range(0, count, rows):
             yield self._derive(full, None, slice(start, min(start + rows, count)))
+
+    def mask(self, layer: int) -> Tensor:
+        """Who may look at whom in a layer's self-attention: boolean [T, T], True where a query may look."""
+        return self._attended(f"{self.prefix}blocks.{layer}.attn").visible
 
     def _head_number(self, head: int) -> int:
         if not -self.config.n_heads <= head < self.config.n_heads:
@@ -398,16 +406,9 @@ class Trace:
         """What a norm read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
         return torch.stack([self._rows(name, rows) for name in sites.norm_reads(full, self.config)]).sum(0)
 
-    def _stack(self, side: Side | None) -> Stack:
-        return self.model.stack(side or self.config.sides[0])
-
-    def _shared(self, full: str, head: int | None) -> Tensor:
-        """Keys or values for every query head [H, T, K], or for one [1, T, K]."""
-        value = self.values[full]
-        if head is None:
-            return ops.share_heads(value, self.config.n_heads)
-        group = self.config.kv_head(head)
-        return value[group : group + 1]
+    def _attended(self, at: str) -> Attended:
+        """The attention layer of a full name such as ``decoder.blocks.0.cross``."""
+        return Attended(self.model, self.values, at, self._length(at), self.visible)
 
     def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
         """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
@@ -426,11 +427,12 @@ class Trace:
         if full == "probs":
             logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
             return logits.softmax(-1)
-        if at.endswith((".attn", ".cross")) and last in _BY_STEPS:
-            side, name = sites.split_side(full)
-            layer, _ = sites.split_name(name)
-            assert layer is not None
-            return self._attention(self._stack(side), layer, at, last, head, rows).detach()
+        if last == "head_out":
+            heads = slice(None) if head is None else slice(head, head + 1)
+            w_o = self._attended(at).attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads]
+            return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o.flatten(0, 1)).detach()
+        if at.endswith((".attn", ".cross")) and last in STEPS:
+            return self._attended(at).step(last, head, rows).detach()
         return self._evaluated(sites.find(full, self.config), head, rows)
 
     def _evaluated(self, site: Site, head: int | None, rows: slice) -> Tensor:
@@ -454,62 +456,3 @@ class Trace:
     def reader(self) -> RunReader:
         """Cells of this run and entries of its weights, for declarations."""
         return RunReader(self)
-
-    def _attention(self, stack: Stack, layer: int, at: str, which: str, head: int | None, rows: slice) -> Tensor:
-        """The T×T steps of one attention layer; ``at`` is like ``decoder.blocks.0.cross``."""
-        block, scheme = stack.block(layer), stack.position_of(layer)
-        attention: Attention = block.attn
-        is_cross = at.endswith("cross")
-        if is_cross and block.cross is not None:
-            attention = block.cross
-        heads = slice(None) if head is None else slice(head, head + 1)
-        if which == "head_out":
-            w_o = attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads].flatten(0, 1)
-            return ops.head_out(self._rows(f"{at}.z", rows)[heads], w_o)
-        q, k = self._queries_and_keys(at, head, rows)
-        n_queries, n_keys = self._length(at), k.shape[-2]
-        bias = None if is_cross else scheme.bias(n_queries, n_keys)
-        if bias is not None:
-            bias = bias[heads, rows]
-        elif not is_cross and asks(scheme):
-            every = q if head is None else self._queries_and_keys(at, None, rows)[0]
-            bias = scheme.query_bias(every, rows.start or 0, n_keys, attention.scale)
-            bias = bias if bias is None else bias[heads]
-        is_causal = stack.side == "decoder" and not is_cross and not stack.layers[layer].window
-        textbook = is_causal and attention.cap is None
-        if which == "pattern" and textbook and stack.side not in self.visible and bias is None and rows == slice(None):
-            return ops.causal_pattern(q, k, attention.scale)
-        scores = ops.scores(q, k, attention.scale)
-        if which == "scores":
-            return scores
-        scores = ops.cap(scores, attention.cap)
-        if which == "capped":
-            return scores
-        if which == "bias":
-            assert bias is not None  # or the registry has no such site
-            return bias
-        if is_cross:
-            visible = masks.everything(n_queries, n_keys)
-        elif stack.side in self.visible:
-            visible = masks.of_layer(self.visible[stack.side], layer)
-        else:
-            visible = stack.visible(layer, n_queries, n_keys)
-        visible = visible[rows]
-        if which == "mask":
-            return ops.additive(visible).expand_as(scores)
-        masked = ops.hide(scores if bias is None else scores + bias, visible)
-        return masked if which == "masked" else ops.pattern(masked)
-
-    def _queries_and_keys(self, at: str, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:
-        """What scores are made of, queries at ``rows``: of every query head [H, T, K], or of one [1, T, K]."""
-        if isinstance(self.values, Recomputed) and at.endswith("attn"):
-            q, k = self.values.queries_and_keys(at.removesuffix(".attn"), head, rows)
-            return q, ops.share_heads(k, self.config.n_heads) if head is None else k
-        heads = slice(None) if head is None else slice(head, head + 1)
-        queries, keys = sites.scored(at, self.config)
-        return self.values[queries][heads, rows], self._shared(keys, head)
-
-
-_BY_STEPS = frozenset({"scores", "capped", "bias", "mask", "masked", "pattern", "head_out"})
-"""Values of attention that are rebuilt from queries and keys, many cells at once; all other derived values are
-evaluated by their declarations."""

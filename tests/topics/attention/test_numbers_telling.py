@@ -40,4 +40,5 @@ def test_of_the_bundled_model_it_is_the_head_of_the_previous_token() -> None:
     }
     best = max(much, key=much.__getitem__)
     assert len(much) == trace.n_layers * trace.config.n_heads
-    assert HEAD.label("en", heads.of_head(trace, *best)) == "previous token"
+    layer, head = best
+    assert HEAD.label("en", heads.of_layer(trace, layer)[head]) == "previous token"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from viz_model.config import ModelConfig
 from viz_model.runs.trace import Trace
@@ -32,37 +34,66 @@ class HeadSummary(NamedTuple):
     chooses: bool = True
 
 
+def measured(patterns: Tensor, visible: Tensor, start: int = 0, marks: Sequence[int] = ()) -> Tensor:
+    """Some rows of patterns -> what each has of the fields of :class:`HeadSummary`, then its largest weight elsewhere.
+
+    Args:
+        patterns: [H, r, T], of queries from ``start`` on.
+        visible: boolean [r, T], who may look at whom.
+        marks: positions of control tokens, such as BERT's [CLS] and [SEP].
+
+    Returns:
+        [8, H, r]; "previous" of the first query and "next" of the last mean nothing.
+    """
+    n_heads, n_rows, length = patterns.shape
+    at, n_seen = torch.arange(start, start + n_rows), visible.sum(-1)
+    around = torch.stack(
+        ((at - 1).clamp(min=0), (at + 1).clamp(max=length - 1), torch.zeros_like(at), at), -1
+    )  # [r, 4]
+    previous, following, first, itself = patterns.gather(-1, around.expand(n_heads, -1, -1)).unbind(-1)
+    seen = patterns[..., : int(visible.any(0).nonzero()[-1]) + 1]  # what nobody here sees takes no work
+    spread = -(seen.clamp(min=_TINY).log_() * seen).sum(-1) / n_seen.clamp(min=2).log()
+    largest = seen.amax(-1)
+    elsewhere, own = largest.clone(), (itself >= largest).nonzero(as_tuple=True)
+    others = patterns[own]
+    others[torch.arange(len(others)), at[own[1]]] = 0
+    elsewhere[own] = others.amax(-1)
+    even = (largest * n_seen <= 2).to(patterns)
+    marked = patterns[..., list(marks)].sum(-1)
+    return torch.stack((previous, following, first, itself, marked, spread, even, elsewhere))
+
+
+_TINY = torch.finfo(torch.float32).tiny
+
+
+def averaged(measures: np.ndarray, n_seen: np.ndarray) -> tuple[HeadSummary, ...]:
+    """What :func:`measured` has of every query, [8, H, T], and how many keys each sees, [T] -> each head's summary."""
+    queries, choosing = np.arange(len(n_seen)), n_seen > 1
+    if not choosing.any():
+        first = measures[2].mean(-1, dtype=np.float64)
+        return tuple(HeadSummary(0.0, 0.0, float(w), 1.0, 0.0, 0.0, 1.0, chooses=False) for w in first)
+    behind, ahead = choosing & (queries > 0), choosing & (queries < len(n_seen) - 1)
+    counted = (behind, ahead, behind, choosing, choosing, choosing, choosing)
+    means = [
+        rows[:, which].mean(-1, dtype=np.float64).tolist() if which.any() else [0.0] * len(rows)
+        for rows, which in zip(measures[:-1], counted, strict=True)
+    ]
+    return tuple(map(HeadSummary, *means))
+
+
 def summarise(pattern: np.ndarray, visible: np.ndarray | None = None, marks: Sequence[int] = ()) -> HeadSummary:
     """Pattern [T, T] -> where the head's weight goes on this text.
 
     Args:
         visible: boolean [T, T], who may look at whom. None: causal, where no weight lies above
             the diagonal, and else everybody.
-        marks: positions of control tokens, such as BERT's [CLS] and [SEP].
+        marks: positions of control tokens.
     """
-    length = len(pattern)
     if visible is None:
         everything = np.ones_like(pattern, dtype=bool)
         visible = everything if np.triu(pattern, k=1).any() else np.tril(everything)
-    n_seen = visible.sum(-1)
-    choosing = n_seen > 1
-    if not choosing.any():
-        return HeadSummary(0.0, 0.0, float(pattern[:, 0].mean()), 1.0, 0.0, 0.0, 1.0, chooses=False)
-    rows = np.flatnonzero(choosing)
-
-    def mean(weights: np.ndarray, at: np.ndarray) -> float:
-        return float(weights[at].mean()) if len(at) else 0.0
-
-    logs = np.log(np.where(pattern > 0, pattern, 1.0))
-    return HeadSummary(
-        previous=mean(np.pad(np.diagonal(pattern, -1), (1, 0)), rows[rows > 0]),
-        next=mean(np.pad(np.diagonal(pattern, 1), (0, 1)), rows[rows < length - 1]),
-        first=mean(pattern[:, 0], rows[rows > 0]),
-        itself=mean(np.diagonal(pattern), rows),
-        marks=mean(pattern[:, list(marks)].sum(-1), rows),
-        entropy=float((-(pattern * logs).sum(-1)[rows] / np.log(n_seen[rows])).mean()),
-        even=float((pattern.max(-1) * n_seen <= 2)[rows].mean()),
-    )
+    rows = measured(torch.tensor(pattern.copy())[None], torch.tensor(visible), marks=marks)
+    return averaged(rows.numpy(), visible.sum(-1))[0]
 
 
 class Largest(NamedTuple):
@@ -80,20 +111,58 @@ def largest(row: np.ndarray, n_seen: int | None = None) -> Largest:
     return Largest(int(row.argmax()), weight, second, len(row) if n_seen is None else n_seen)
 
 
-def of_head(trace: Trace, layer: int, head: int) -> HeadSummary:
-    """One head on this run, under the mask that the run had."""
-    pattern = trace.head(f"blocks.{layer}.attn.pattern", head).numpy()
-    return summarise(pattern, masks.of_run(trace, layer).numpy(), marks(trace))
-
-
 def of_layer(trace: Trace, layer: int) -> tuple[HeadSummary, ...]:
-    """All heads of a layer. One T×T matrix at a time is held."""
-    return tuple(of_head(trace, layer, head) for head in range(trace.config.n_heads))
+    """All heads of a layer."""
+    return together(trace, layer).does
 
 
 def kinds(trace: Trace) -> tuple[tuple[HeadSummary, ...], ...]:
     """Every head of every layer, summed up on this run: [L][H]."""
     return tuple(of_layer(trace, layer) for layer in range(trace.n_layers))
+
+
+class Together(NamedTuple):
+    """All heads of a layer.
+
+    Attributes:
+        patterns: float32 [H, S, S], of each pool of T×T cells the largest, NaN where a mask hides all of them.
+        does: where the weight of each goes.
+        sharpness: [H], how sharply each looks away from its own place: the mean, over the queries that see anything
+            else, of the largest weight on another position; 0 for a single token.
+    """
+
+    patterns: np.ndarray
+    does: tuple[HeadSummary, ...]
+    sharpness: np.ndarray
+
+
+_ROWS = 64
+"""Queries that are looked at together: few enough for the processor's cache."""
+
+
+def together(trace: Trace, layer: int, pool: int = 1, marked: Sequence[int] | None = None) -> Together:
+    """All heads of a layer, without holding more than some rows of their patterns.
+
+    Args:
+        pool: tokens that share a row.
+        marked: :func:`marks` of the run, where they are known.
+    """
+    length, visible, rows = len(trace), masks.of_run(trace, layer), pool * max(1, _ROWS // pool)
+    marked = marks(trace) if marked is None else marked
+    measures, pooled = [], []
+    for start, patterns in zip(range(0, length, rows), trace.chunks(f"blocks.{layer}.attn.pattern", rows), strict=True):
+        measures.append(measured(patterns, visible[start : start + rows], start, marked))
+        pooled += [some.amax(1) for some in patterns.split(pool, 1)]
+    found, sees = torch.cat(measures, -1).numpy(), visible.numpy()
+    pools = range(0, length, pool)
+    cells = np.maximum.reduceat(torch.stack(pooled, 1).numpy(), pools, axis=-1)
+    shows = np.logical_or.reduceat(np.logical_or.reduceat(sees, pools, axis=0), pools, axis=1)
+    elsewhere = found[-1].astype(np.float64)
+    return Together(
+        np.where(shows, cells, np.float32(np.nan)),
+        averaged(found, sees.sum(-1)),
+        elsewhere.sum(-1) / (elsewhere > 0).sum(-1).clip(min=1),
+    )
 
 
 def marks(trace: Trace) -> tuple[int, ...]:

@@ -94,4 +94,4 @@ def flip(flipped: Iterable[tuple[int, int]], cells: Iterable[tuple[int, int]]) -
 
 def of_run(trace: Trace, layer: int) -> Tensor:
     """The mask that a run had in a layer's self-attention: boolean [T, T]."""
-    return trace.head(f"blocks.{layer}.attn.mask", 0) == 0
+    return trace.mask(layer)

@@ -9,7 +9,6 @@ import torch
 
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, ROW, Cells, Index, span_of
-from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.spans import around
 from viz_model.model import masks as masks_of
 from viz_model.model import ops
@@ -36,23 +35,18 @@ VECTORS = {"q": "query", "k": "key", "v": "value", "z": "value"}
 
 
 def grid_view(trace: Trace, layer: int) -> GridView:
-    site, config = f"blocks.{layer}.attn.pattern", trace.config
+    config = trace.config
     size = min(GRID_SIZE, math.isqrt(GRID_CELLS // config.n_heads))
     pool = -(-len(trace) // size)
-    square = Pool(pool, pool)
-    every = range(config.n_heads)  # one T×T matrix at a time
-    visible = masks.of_run(trace, layer).numpy()
-    shared = config.n_heads // config.n_kv_heads
+    shared, found = config.n_heads // config.n_kv_heads, heads.together(trace, layer, pool)
     return GridView(
-        patterns=np.stack(
-            [heatmap.extremes(np.where(visible, trace.head(site, head).numpy(), np.nan), square) for head in every]
-        ),
+        patterns=found.patterns,
         labels=heatmap.spans([token.label for token in trace.tokens], pool),
         marks=tuple(dict.fromkeys(trace.tokens[position].label for position in heads.marks(trace))),
-        summaries=heads.of_layer(trace, layer),
+        summaries=found.does,
         groups=tuple(range(first, first + shared) for first in range(0, config.n_heads, shared)),
         pool=pool,
-        site=site,
+        site=f"blocks.{layer}.attn.pattern",
     )
 
 

@@ -68,18 +68,6 @@ def ascent(trace: Trace, dimension: int = 0) -> Ascent:
     return Ascent(tuple(map(trace.full_name, names)), np.stack(values), np.stack(lengths))
 
 
-def sharpness(patterns: np.ndarray) -> np.ndarray:
-    """How sharply each head looks away from its own place: [H, T, T] -> [H].
-
-    The mean, over the queries that see anything else, of the largest weight on another position.
-    0 for a single token.
-    """
-    others = np.where(np.eye(patterns.shape[-1], dtype=bool), 0.0, patterns)
-    largest = others.max(-1)  # [H, T]
-    sees = (others > 0).any((0, 2))
-    return largest[:, sees].mean(-1) if sees.any() else np.zeros(len(patterns))
-
-
 def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
     """Up to ``most`` layers spread over a model, its ends and ``chosen`` among them."""
     if n_layers <= most:

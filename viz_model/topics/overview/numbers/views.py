@@ -10,8 +10,8 @@ import numpy as np
 from viz_model.drawing import heatmap
 from viz_model.drawing.heatmap import Pool
 from viz_model.runs.trace import Trace
-from viz_model.topics.attention.numbers import heads, masks
-from viz_model.topics.overview.numbers import Look, evenly, sharpness, strongest_look
+from viz_model.topics.attention.numbers import heads
+from viz_model.topics.overview.numbers import Look, evenly, strongest_look
 from viz_model.topics.overview.pictures.overview import HIDDEN, BlockView, OverviewView, StripView
 
 MAX_ROWS = 56
@@ -21,18 +21,14 @@ N_NEXT = 8
 
 def block_view(trace: Trace, layer: int, pool: int) -> BlockView:
     """The head of a block that looks away most sharply; ``pool`` tokens share a row."""
-    site = f"blocks.{layer}.attn.pattern"
-    # One T×T matrix at a time: all heads of a long text are a lot of memory.
-    sharp = [float(sharpness(trace.head(site, h).numpy()[None])[0]) for h in range(trace.config.n_heads)]
-    head = int(np.argmax(sharp))
-    pattern, visible = trace.head(site, head).numpy(), masks.of_run(trace, layer).numpy()
-    shown = heatmap.extremes(np.where(visible, pattern, np.nan).astype(np.float32), Pool(pool, pool))
+    every = heads.together(trace, layer, pool)
+    head = int(np.argmax(every.sharpness))
     norms = trace[f"blocks.{layer}.resid.out"].norm(dim=-1).split(pool)
     return BlockView(
         layer=layer,
         head=head,
-        does=heads.of_head(trace, layer, head),
-        pattern=np.nan_to_num(shown, nan=HIDDEN),
+        does=every.does[head],
+        pattern=np.nan_to_num(every.patterns[head], nan=HIDDEN),
         norm=np.array([group.mean().item() for group in norms]),
     )
 
