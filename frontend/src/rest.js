@@ -4,14 +4,21 @@ import { store } from "./store.js"
 const REST = 250 // ms after which there is time to draw ahead
 const MOST = 8 // rests after which what was selected has no answer to wait for
 
+// What asks for a part of the page while all of it runs is answered right after, and before the browser has the page:
+// Streamlit drops what it has not sent of the part, and keeps what stands in it ("Bad delta path").
+const isRunning = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running"
+
 export function rest(root, header, arrays, tell) {
   if (!header.wants) return
   let resting = 0
   const stop = () => clearTimeout(resting)
   const begin = (_, left = MOST) => {
     stop()
-    // The server has what is selected to tell of first.
-    resting = setTimeout(() => store.isAwaited && left ? begin(_, left - 1) : tell("rested", true), REST)
+    resting = setTimeout(() => {
+      if (isRunning()) begin(_, left)
+      else if (store.isAwaited && left) begin(_, left - 1) // the server has what is selected to tell of first
+      else tell("rested", true)
+    }, REST)
   }
   // Begun anew, not given up: what is selected as the page opens is told to all of it, too.
   const unsubscribe = store.subscribe(begin)

@@ -31,7 +31,9 @@ export function scene(root, header, arrays, tell) {
   const unwatch = watched(() => draw(made, false))
   const observer = new ResizeObserver(() => {
     arrange(made)
-    if (made.panels.some(panel => panel.box.clientWidth !== panel.width)) draw(made, false)
+    if (made.panels.every(panel => panel.box.clientWidth === panel.width)) return
+    draw(made, false)
+    document.dispatchEvent(new Event(CHANGED)) // a picture that was hidden until now is drawn only here
   })
   observer.observe(root)
   scenes.add(root)
