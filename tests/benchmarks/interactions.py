@@ -167,10 +167,13 @@ _PAINTED = """({ what, n }) => new Promise(done => {
   const picker = all('.target').filter(target => /^\\d+\\.\\d+$/.test(target.dataset.mark ?? ''))
   const now = picker.find(target => target.getAttribute('aria-pressed') === 'true')
   const [layer, head] = (now?.dataset.mark ?? '0.0').split('.').map(Number)
-  const other = (name, at) => picker.map(target => target.dataset.mark.split('.').map(Number))
-    .filter(mark => mark[1 - at] === (at ? layer : head) && mark[at] !== (at ? head : layer))[n % Math.max(1, name)]
+  const other = at => {
+    const others = picker.map(target => target.dataset.mark.split('.').map(Number))
+      .filter(mark => mark[1 - at] === (at ? layer : head) && mark[at] !== (at ? head : layer))
+    return others[n % Math.max(1, others.length)]
+  }
   const chips = all('.chip')
-  const wanted = what === 'token' ? null : other(100, what === 'head' ? 1 : 0)
+  const wanted = what === 'token' ? null : other(what === 'head' ? 1 : 0)
   const target = what === 'token' ? chips[n % (chips.length - 1)]
     : picker.find(one => one.dataset.mark === wanted?.join('.'))
   if (!target) return done(null)
