@@ -15,6 +15,7 @@ import pypdfium2
 import pytest
 import scenes
 from coloraide import Color
+from PIL import Image
 from svg_files import scene
 
 from viz_model.drawing import plot, theme
@@ -52,6 +53,15 @@ def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
 def test_a_png_has_two_pixels_for_one() -> None:
     data = written(picture(), "png", width=400)
     assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 800
+
+
+def test_letters_that_a_font_joins_leave_the_other_scripts_of_their_line_whole() -> None:
+    def ink(text: str) -> np.ndarray:
+        """What stands left of the dot, in pixels."""
+        drawn = written(scene(Text(id="t", text=text, y=20)), "png", width=400)
+        return np.asarray(Image.open(io.BytesIO(drawn)).convert("L"))[:, :100]
+
+    np.testing.assert_array_equal(ink("小猫 🐶 · ffn.act"), ink("小猫 🐶 · xxn.act"))
 
 
 def test_an_svg_names_its_size_in_millimetres_and_its_caption() -> None:

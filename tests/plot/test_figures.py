@@ -20,6 +20,8 @@ from bundled_models import NAMES, example
 from tiers import crossed, some
 
 import viz_model as vm
+from viz_model.app import ink
+from viz_model.checkpoints import examples
 from viz_model.drawing.scene import encode
 from viz_model.plot import Figure
 
@@ -239,6 +241,24 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
         sent = on_page[next(known for known in on_page if known.endswith(f".{key}"))]
         arrays, expected = plain(scenes.read(encode(figure.scene))), plain(sent)
         assert arrays == expected, name
+
+
+def test_a_run_of_a_picture_is_drawn_as_on_its_page() -> None:
+    lm, place = vm.load("digits-vit"), {"layer": "1", "head": "2", "token": "3"}
+    code = vm.images.encode(examples.read(lm.folder)[0].levels)
+    trace = lm.trace(ink.centred(vm.images.decode(code)))  # as the page hands on what is drawn
+    query = {"model": "digits-vit", "drawing": code, "lang": "zh", **place}
+    figure = vm.plot.overview(trace, layer=1, token=3, lang="zh")
+    assert plain(scenes.read(encode(figure.scene))) == plain(pictures(open_page("overview", query))["overview.drawn"])
+    assert figure.caption.startswith("digits-vit · 28 × 28 · embed.patch [17 × 64]") and trace.text
+    np.testing.assert_array_equal(figure.data.projected, trace["embed.patch"])
+    same(figure.data.classes.probs, trace["class.probs"])
+
+
+def test_no_share_above_the_whole_is_marked_on_an_axis() -> None:
+    sure = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
+    said = written(vm.plot.next_tokens(sure).svg())
+    assert "100%" in said and "120%" not in said
 
 
 def test_two_models_are_compared_as_on_their_page() -> None:

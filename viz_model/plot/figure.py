@@ -76,9 +76,11 @@ class Figure:
         trace = self._of.trace
         text = trace.tokenizer.decode(trace.ids) if trace.text is None else trace.text
         texts = [_short(text) for text in (text, trace.target) if text]
+        size = "" if trace.picture is None else " × ".join(map(str, trace.picture.shape[:2]))
         runs = [trace] if self._beside is None else [trace, self._beside]
         names = list(dict.fromkeys(_named(run) for run in runs))
-        said = [", ".join(names), " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
+        # Of a picture the text is how an address writes it.
+        said = [", ".join(names), size or " → ".join(f"“{text}”" for text in texts), ", ".join(self._sites())]
         return " · ".join(part for part in said if part)
 
     def _sites(self) -> list[str]:

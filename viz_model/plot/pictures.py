@@ -40,6 +40,7 @@ def overview(
 ) -> Figure:
     """The whole run in one picture: tokens, what enters the blocks, a head of each block, the next token.
 
+    Of a model that reads pictures: patches, vectors, where the chosen one looks in each block, the class.
     ``token`` is the position that is followed. Of more than 56 tokens several share a row; of more than six blocks
     some are left out, but not ``layer``.
 
@@ -47,7 +48,8 @@ def overview(
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
     of = subject(trace, "overview", stack=stack, layer=layer, token=token, lang=lang)
-    return Figure("overview", of, overviews.overview(of), theme)
+    draw = overviews.overview if of.trace.picture is None else overviews.drawn
+    return Figure("overview", of, draw(of), theme)
 
 
 def tokens(

@@ -42,6 +42,9 @@ _PAGE = b"""
 #image("picture.svg", alt: sys.inputs.alt)
 """
 
+_WRITING = re.compile(">[^<>]*[\u2e80-\U0010ffff][^<>]*<")
+_JOINED = re.compile("f(?=[fijlt])")
+
 _CHINESE = re.compile("[\u2e80-\u9fff\uf900-\ufaff]")
 _CHINESE_FONTS = re.compile(
     "CJK|Noto (Sans|Serif) (SC|TC|HK)|Source Han|PingFang|Heiti|Songti|STHeiti|Hiragino Sans GB|YaHei|SimSun|SimHei|"
@@ -100,7 +103,7 @@ def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: 
             "or save as SVG or HTML"
         )
     # Typst takes files by their names, which its type annotations do not say.
-    files: Any = {"main.typ": _PAGE, "picture.svg": picture}
+    files: Any = {"main.typ": _PAGE, "picture.svg": _WRITING.sub(_apart, picture.decode()).encode()}
     made = typst.compile(
         files,
         format=format,
@@ -109,6 +112,15 @@ def _typeset(picture: bytes, scene: Scene, format: Literal["pdf", "png"], lang: 
         sys_inputs={"title": scene.title, "alt": scene.description or scene.title, "lang": lang},
     )
     return bytes(made)
+
+
+def _apart(writing: re.Match[str]) -> str:
+    """Letters that a font may join, kept apart where other fonts must help out.
+
+    Typst counts the letters of a line in each of its fonts, and where one has an ff of its own, and so fewer, takes
+    nothing from another: Chinese beside an emoji would be boxes.
+    """
+    return _JOINED.sub("f\u200c", writing[0])
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,9 +150,9 @@ def draw_choice(view: ChoiceView, names: Mapping[str, str]) -> sheet.Sheet:
     axes.rows(figure, labels, edge=0.5, ticktext=ticks)
     written = ".0%" if top > 0.05 else ".1%" if top > 0.005 else ".2%"
     # Room at the right for what is written after the longest bar.
-    axes.across(
-        figure, grid=True, tickformat=written, nticks=6, range=[0, top * (1.2 if view.marked is None else 1.45)]
-    )
+    room = [0, top * (1.2 if view.marked is None else 1.45)]
+    ticks_at: dict[str, Any] = {"tickvals": [n / 5 for n in range(6)]} if room[1] > 1 else {"nticks": 6}  # none above 1
+    axes.across(figure, grid=True, tickformat=written, range=room, **ticks_at)
     figure.update_layout(barmode="overlay")
     return theme.finished(figure, height=70 + 24 * len(places), margin={"t": 30}, legend="above")
 

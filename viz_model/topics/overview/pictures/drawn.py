@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import Painted, across, ink, painted
@@ -17,6 +18,10 @@ TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 168.0, 112.0, 238.0, 22.0
 """Pixels above a panel's body, of the picture, of those in the blocks, of all rows of a strip, and of a bar."""
 
 
+WORDS = ("patches", "projected", "places", "block", "head", "classes", "length")
+"""What :func:`scene` is given words for."""
+
+
 class Looking(NamedTuple):
     """A head of a block, and its weights as they are painted."""
 
@@ -25,6 +30,7 @@ class Looking(NamedTuple):
     view: Painted
 
 
+@brief
 class DrawnView(NamedTuple):
     """The stages of a run; ``projected`` and ``places`` are [T, D], ``lengths`` of the stream behind each block [L]."""
 
@@ -40,7 +46,7 @@ class DrawnView(NamedTuple):
 
 
 def scene(view: DrawnView, id: str, title: str, words: Mapping[str, str]) -> Scene:
-    """``words`` are "patches", "projected", "places", "block", "head", "classes" and "length"."""
+    """``words`` are those of :data:`WORDS`."""
     panels = [_picture(view, words), _strip(view, "projected", view.projected, "embed.patch", "embedding", words)]
     if view.places is not None:
         panels.append(_strip(view, "places", view.places, "embed.position", "position", words))

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from viz_model.app import elements, frame, patches
+from viz_model.app import elements, frame
 from viz_model.app.elements import Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
-from viz_model.drawing.cells import COLUMN
-from viz_model.drawing.picture import Painted
-from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import classes
-from viz_model.topics.overview.numbers import evenly
-from viz_model.topics.overview.numbers.views import MAX_BLOCKS
-from viz_model.topics.overview.pictures.drawn import DrawnView, Looking, scene
+from viz_model.topics.overview import figures
 from viz_model.topics.overview.sections import taken_apart
 from viz_model.topics.overview.sections.run import Run
 
-WORDS = ("patches", "projected", "places", "block", "head", "classes", "length")
-
 
 def section(page: Page) -> None:
-    elements.picture(page, _drawn, "drawn", by=("token",), on_pick=_open)
+    elements.shown(page, lambda page: figures.drawn(page.subject), "drawn", by=("token",), on_pick=_open)
     if page.lm.config.classes:
         said = classes(page.trace)
         first, second = said.order[:2]
@@ -42,35 +33,6 @@ def section(page: Page) -> None:
 def _open(place: dict[str, Any]) -> None:
     """A click on a heading opens its stage, on the head that stands there."""
     frame.go(place.pop("page"), **place)
-
-
-def _drawn(page: Page) -> Scene:
-    words = {name: page.words(f"drawn_{name}") for name in WORDS}
-    return scene(_view(page), "overview.drawn", page.words("drawn_alt"), words)
-
-
-def _view(page: Page) -> DrawnView:
-    trace, config = page.trace, page.lm.config
-    pixels, grid, names = patches.pixels(trace), patches.grid(config), patches.names(trace, page.t)
-    blocks = []
-    for layer in evenly(trace.n_layers, page.view.layer, MAX_BLOCKS):
-        site = f"blocks.{layer}.attn.pattern"
-        rows = trace.row(site, page.token).numpy()
-        head = int(rows.max(-1).argmax())
-        view = Painted(pixels, rows[head], grid, names, trace.full_name(site), (head, page.token, COLUMN), page.token)
-        blocks.append(Looking(layer, head, view))
-    lengths = [float(trace.row(f"blocks.{one.layer}.resid.out", page.token).norm()) for one in blocks]
-    return DrawnView(
-        pixels,
-        grid,
-        names,
-        page.token,
-        trace["embed.patch"].numpy(),
-        trace["embed.position"].numpy() if "embed.position" in trace else None,
-        tuple(blocks),
-        np.array(lengths),
-        classes(trace) if config.classes else None,
-    )
 
 
 def formula(page: Page) -> None:
