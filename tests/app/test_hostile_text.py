@@ -115,7 +115,7 @@ def test_any_text_in_any_tokenizer(name: str, most: int, family: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    itertools.product([*STORY, *BROUGHT], ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "]),
+    list(itertools.product([*STORY, *BROUGHT], ["a", " ", "👩‍👩‍👧‍👦", "e\u0301", "\x00", "!", "word "])),
 )
 def test_a_long_paste(name: str, part: str, family: Path) -> None:
     """What the app lets through of a pasted megabyte, in every tokenizer."""
@@ -170,7 +170,9 @@ def written(node: Any) -> Iterator[str]:
             yield found
 
 
-@pytest.mark.parametrize(("page", "model"), itertools.product(PAGES, ["story-pre-ln", "tiny-bert", "tiny-translator"]))
+@pytest.mark.parametrize(
+    ("page", "model"), list(itertools.product(PAGES, ["story-pre-ln", "tiny-bert", "tiny-translator"]))
+)
 def test_what_was_typed_is_never_markup(page: str, model: str, family: Path) -> None:
     app = open_page(page, {"model": model, "text": TYPED, "layer": "1", "token": "3", "lang": "en"})
     told = list(written(app._tree))

@@ -59,7 +59,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.subheader))
 
 
-@pytest.mark.parametrize(("config", "lang"), itertools.product(SAMPLE, ["en", "zh"]), ids=name)
+@pytest.mark.parametrize(("config", "lang"), list(itertools.product(SAMPLE, ["en", "zh"])), ids=name)
 def test_the_page_says_what_is_true_of_the_model_and_its_code_agrees(
     config: ModelConfig, lang: str, opened: Opened
 ) -> None:

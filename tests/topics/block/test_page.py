@@ -105,7 +105,9 @@ def test_a_model_without_a_twin(config: ModelConfig, side: str, opened: Opened) 
     check_code(app)
 
 
-@pytest.mark.parametrize(("config", "page"), itertools.product(SAMPLE[::3], ["block", "norm_placement"]), ids=name)
+@pytest.mark.parametrize(
+    ("config", "page"), list(itertools.product(SAMPLE[::3], ["block", "norm_placement"])), ids=name
+)
 def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, opened: Opened) -> None:
     words = said(opened(page, config, lang="zh"))
     assert re.search("[\u4e00-\u9fff]", words)
@@ -114,8 +116,12 @@ def test_chinese_names_the_norm_that_there_is(config: ModelConfig, page: str, op
 
 @pytest.mark.parametrize(
     ("config", "text", "page"),
-    itertools.product(
-        [SAMPLE[1], SAMPLE[5], SAMPLE[10]], ["a", "<b>bold</b> $x$ `tick`", "long " * 300], ["block", "norm_placement"]
+    list(
+        itertools.product(
+            [SAMPLE[1], SAMPLE[5], SAMPLE[10]],
+            ["a", "<b>bold</b> $x$ `tick`", "long " * 300],
+            ["block", "norm_placement"],
+        )
     ),
     ids=name,
 )
@@ -202,7 +208,7 @@ def test_choices_stand_in_the_address(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "lang", "page"), itertools.product((0, 3, 4, 7), ["en", "zh"], ["block", "norm_placement"])
+    ("n", "lang", "page"), list(itertools.product((0, 3, 4, 7), ["en", "zh"], ["block", "norm_placement"]))
 )
 def test_variants_that_the_package_does_not_have(n: int, lang: str, page: str, opened: Opened) -> None:
     """A norm that measures nothing and a feed-forward of another activation: no words of another variant."""

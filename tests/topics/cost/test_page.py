@@ -53,7 +53,7 @@ def measure(app: AppTest) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize(("config", "lang"), itertools.product(CONFIGS, ["en", "zh"]), ids=name)
+@pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
 def test_any_model_is_counted_and_measured_and_its_code_agrees(config: ModelConfig, lang: str, opened: Open) -> None:
     lm = language_model(config)
     app = opened(lm, lang=lang, layer="1")

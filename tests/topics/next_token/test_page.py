@@ -225,7 +225,7 @@ HEADS = [
 TEXTS = ["a", "<b>x</b> $y^2$ `z`", "\u202e e\u0301 👩‍👩‍👧 \x00", "long " * 100]
 
 
-@pytest.mark.parametrize(("config", "text"), itertools.product(HEADS, TEXTS), ids=name)
+@pytest.mark.parametrize(("config", "text"), list(itertools.product(HEADS, TEXTS)), ids=name)
 def test_any_text_renders(config: ModelConfig, text: str, visit: Visit) -> None:
     lm = language_model(config)
     tokenizer = story_tokenizer()

@@ -49,7 +49,7 @@ def said(app: AppTest) -> str:
     return "\n".join(part.value for part in (*app.markdown, *app.subheader, *app.caption, *app.info))
 
 
-@pytest.mark.parametrize(("config", "lang"), itertools.product(KINDS, list(texts.LANGUAGES)), ids=name)
+@pytest.mark.parametrize(("config", "lang"), list(itertools.product(KINDS, list(texts.LANGUAGES))), ids=name)
 def test_the_cache_grows_with_every_drawn_token(
     config: ModelConfig, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,11 @@ def test_both_halves_of_an_encoder_decoder(position: config.Position, side: str,
 
 @pytest.mark.parametrize(
     ("position", "text"),
-    itertools.product([kind() for kind in SCHEMES], ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"]),
+    list(
+        itertools.product(
+            [kind() for kind in SCHEMES], ["a", "<b>a</b> $x$ `t` | \\", "long " * 40, "\u202e\x00 👩‍👩‍👧"]
+        )
+    ),
 )
 def test_any_text_in_any_scheme_and_in_chinese(position: config.Position, text: str, opened: Opened) -> None:
     app = opened(tiny_config(position=position, n_vocab=8192, n_context=48), text=text, lang="zh")
