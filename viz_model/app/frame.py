@@ -121,15 +121,14 @@ _LED, _UNTIL_HEARD = "frame.led", 3.0
 
 
 def lead(page: str, query: dict[str, str]) -> None:
-    """Open a page at an address at once.
+    """Open a page at an address on the next run: for callbacks, since a press that a run of the page itself must
+    answer is lost where another run comes between, such as that of a picture that rests.
 
-    What the browser says before it has heard of that, such as that a picture rests, still names the former
-    address and would lead back to it, or runs a part of the former page in place of the new one.
+    What the browser says before it has heard of that still names the former address and would lead back to it, or
+    runs a part of the former page in place of the new one.
     """
-    pages = navigation().pages
     left = (st.query_params.to_dict(), st.session_state.get("view.url", {}))
-    st.session_state[_LED] = _Lead(page, query, left, time.monotonic())
-    st.switch_page(pages[page], query_params=query)
+    st.session_state[_LED] = _Lead(page, query, tuple(each for each in left if each != query), time.monotonic())
 
 
 def follow(pages: dict[str, Any]) -> None:

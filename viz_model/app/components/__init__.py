@@ -29,7 +29,8 @@ def _module() -> Callable[..., Any]:
 
 def _callback(key: str, on_pick: Callable[[Any], object], trigger: str = "picked") -> Callable[[], None]:
     def changed() -> None:
-        picked = getattr(st.session_state[key], trigger)
+        told = st.session_state.get(key)  # None: of a page that was left
+        picked = getattr(told, trigger, None)
         if picked is not None:
             on_pick(picked)
 

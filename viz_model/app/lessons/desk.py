@@ -86,9 +86,8 @@ def _list(lessons: dict[str, Lesson], t: Texts) -> None:
             st.markdown(f"#### {lesson.title[t.language]}")
             st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
             st.markdown(lesson.about[t.language])
-            if st.button(t("lesson.start"), key=f"lesson.start.{name}"):
-                begun = Progress(name, on=t.language)
-                frame.lead(frame.DESK, {**begun.query(), "lang": t.language})
+            begun = {**Progress(name, on=t.language).query(), "lang": t.language}
+            st.button(t("lesson.start"), key=f"lesson.start.{name}", on_click=frame.lead, args=(frame.DESK, begun))
 
 
 def _opening(lesson: Lesson, progress: Progress, t: Texts) -> None:
@@ -96,25 +95,28 @@ def _opening(lesson: Lesson, progress: Progress, t: Texts) -> None:
     _heading(lesson.title[t.language], t)
     st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
     st.markdown(lesson.about[t.language])
-    own_sentence = ""
+    own_sentence = f"lesson.sentence.{lesson.name}"
     if lesson.takes_sentences:
-        own_sentence = st.text_input(
+        st.text_input(
             t("lesson.own_sentence"),
-            key=f"lesson.sentence.{lesson.name}",
+            key=own_sentence,
             max_chars=MOST_SENTENCE,
             placeholder=lesson.sentence[t.language],
             help=t("lesson.own_sentence_help"),
         )
+
+    def begin() -> None:
+        typed = st.session_state.get(own_sentence, "").strip()
+        step.go(lesson, Progress(lesson.name, 0, typed or t.language), 0, t.language)
+
     with st.container(horizontal=True, key="lesson_begin"):
-        if st.button(t("lesson.start"), key="lesson.start", type="primary"):
-            begun = Progress(lesson.name, 0, own_sentence.strip() or t.language)
-            step.go(lesson, begun, 0, t.language)
+        st.button(t("lesson.start"), key="lesson.start", type="primary", on_click=begin)
         _to_desk(t)
 
 
 def _to_desk(t: Texts) -> None:
-    if st.button(t("lesson.to_desk"), key="lesson.to_desk", type="tertiary"):
-        frame.lead(frame.DESK, {"lang": t.language})
+    to = (frame.DESK, {"lang": t.language})
+    st.button(t("lesson.to_desk"), key="lesson.to_desk", type="tertiary", on_click=frame.lead, args=to)
 
 
 def rows(lesson: Lesson, progress: Progress, language: str) -> tuple[Row, ...]:
@@ -171,11 +173,11 @@ def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:
             disabled=not name.strip(),
         )
     with st.container(horizontal=True, key="lesson_after"):
-        if st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:"):
-            step.go(lesson, progress, len(lesson.steps) - 1, t.language)
+        last = (lesson, progress, len(lesson.steps) - 1, t.language)
+        st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:", on_click=step.go, args=last)
         _to_desk(t)
-        if st.button(t("lesson.for_teacher"), key="lesson.for_teacher", type="tertiary"):
-            frame.lead(frame.DESK, {"lang": t.language, "desk": "results"})
+        to = (frame.DESK, {"lang": t.language, "desk": "results"})
+        st.button(t("lesson.for_teacher"), key="lesson.for_teacher", type="tertiary", on_click=frame.lead, args=to)
 
 
 _ICONS: dict[Outcome, str] = {

@@ -75,11 +75,12 @@ def address(lesson: Lesson, progress: Progress, language: str) -> dict[str, str]
 
 
 def go(lesson: Lesson, progress: Progress, step: int, language: str) -> None:
-    """Open another step, or beyond the last one the desk, where the lesson ends."""
+    """Open another step on the next run, or beyond the last one the desk, where the lesson ends."""
     there = progress.at(step)
     if 0 <= step < len(lesson.steps):
         frame.lead(lesson.view(step, progress.on, language).page, address(lesson, there, language))
-    frame.lead(frame.DESK, {**there.query(), "lang": language})
+    else:
+        frame.lead(frame.DESK, {**there.query(), "lang": language})
 
 
 def _pin(step: Step, shown: View) -> None:
@@ -129,8 +130,14 @@ def draw(taught: Taught, view: ViewState, lm: vm.LanguageModel, t: Texts) -> Slo
         with st.popover(t("lesson.more"), type="tertiary", icon=":material/more_horiz:", key="lesson_more"):
             sidebar.language(view, t)
         share.door(view, t)
-        if st.button(t("lesson.leave"), key="lesson.leave", type="tertiary", icon=":material/close:"):
-            frame.lead(frame.DESK, {"lang": lang})
+        st.button(
+            t("lesson.leave"),
+            key="lesson.leave",
+            type="tertiary",
+            icon=":material/close:",
+            on_click=frame.lead,
+            args=(frame.DESK, {"lang": lang}),
+        )
     return Slots(place, None)
 
 
@@ -188,21 +195,35 @@ def _onward(taught: Taught, t: Texts) -> None:
     """Back, and on when the question has come out."""
     lesson, progress = taught.lesson, taught.progress
     is_open = taught.step.question is not None and taught.outcome == "open"
+    here = progress.step
+    is_last = here + 1 == len(lesson.steps)
     with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_onward"):
-        if st.button(t("lesson.back"), key="lesson.back", icon=":material/arrow_back:", disabled=progress.step == 0):
-            go(lesson, progress, progress.step - 1, t.language)
-        is_last = progress.step + 1 == len(lesson.steps)
-        label = t("lesson.finish" if is_last else "lesson.next")
-        kind: Any = "secondary" if is_open else "primary"
-        if st.button(label, key="lesson.next", icon=":material/arrow_forward:", type=kind, disabled=is_open):
-            go(lesson, progress, progress.step + 1, t.language)
+        st.button(
+            t("lesson.back"),
+            key="lesson.back",
+            icon=":material/arrow_back:",
+            disabled=here == 0,
+            on_click=go,
+            args=(lesson, progress, here - 1, t.language),
+        )
+        st.button(
+            t("lesson.finish" if is_last else "lesson.next"),
+            key="lesson.next",
+            icon=":material/arrow_forward:",
+            type="secondary" if is_open else "primary",
+            disabled=is_open,
+            on_click=go,
+            args=(lesson, progress, here + 1, t.language),
+        )
 
 
 def _back_to_view(taught: Taught, t: Texts) -> None:
     """The way back to what the step shows, for who has looked elsewhere."""
     if taught.is_behind_curtain:
         return
-    if st.button(t("lesson.view_again"), key="lesson.again", type="tertiary", icon=":material/undo:"):
-        lesson, progress = taught.lesson, taught.progress
+
+    def again() -> None:
         state.put(layer=None, head=None, token=None, cell=None)
-        go(lesson, progress, progress.step, t.language)
+        go(taught.lesson, taught.progress, taught.progress.step, t.language)
+
+    st.button(t("lesson.view_again"), key="lesson.again", type="tertiary", icon=":material/undo:", on_click=again)
