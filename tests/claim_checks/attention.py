@@ -40,7 +40,7 @@ EXAMPLES = {
     "attention.head.broad": (NOWHERE._replace(even=0.95), NOWHERE._replace(even=0.5, entropy=0.95)),
     "attention.head.marks": (NOWHERE._replace(marks=0.6), NOWHERE),
     "attention.strongest.only": (ROW._replace(n_seen=1), ROW),
-    "attention.strongest.most": (ROW, ROW._replace(second=0.4)),
+    "attention.strongest.most": (ROW, ROW._replace(second=0.39999)),
     "attention.sight.alone": (SIGHT_OF._replace(n=1, hidden=0), SIGHT_OF._replace(hidden=0)),
     "attention.sight.everything": (SIGHT_OF._replace(hidden=0), SIGHT_OF),
     "attention.sight.causal": (SIGHT_OF._replace(is_causal=True, is_two_way=False), SIGHT_OF),
@@ -83,12 +83,17 @@ def head_does(trace: Trace, layer: int, head: int, claim: str) -> bool:
             return sum(weights[claim]) > 0.5 * len(weights[claim])
 
 
+def stands_out(row: list[float]) -> bool:
+    """One weight is the largest, by more than what another order of adding up would change."""
+    return sum(weight >= max(row) * (1 - 1e-4) for weight in row) == 1
+
+
 def _row(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
     row = trace[f"blocks.{layer}.attn.pattern"][head, query].tolist()
     seen = [key for key, added in enumerate(trace[f"blocks.{layer}.attn.mask"][head, query].tolist()) if added == 0]
     if claim == "only":
         return len(seen) == 1
-    return len(seen) > 1 and sum(weight == max(row) for weight in row) == 1
+    return len(seen) > 1 and stands_out(row)
 
 
 def _sight(trace: Trace, layer: int, claim: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import viz_model as vm
 from claim_checks import Shown
+from claim_checks.attention import stands_out
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.attention.claims import STRONGEST
@@ -40,7 +41,7 @@ ELSEWHERE = (
 
 def _strongest(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
     row = trace[f"blocks.{layer}.cross.pattern"][head, query].tolist()
-    return len(row) == 1 if claim == "only" else sum(weight == max(row) for weight in row) == 1
+    return len(row) == 1 if claim == "only" else stands_out(row)
 
 
 def _padding(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:

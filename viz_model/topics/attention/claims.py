@@ -15,6 +15,9 @@ MOST = 0.5
 EVEN_ROWS = 0.9
 """The share of rows that have to be even before a head is called so."""
 
+ROUNDING = 1e-4
+"""Of the largest number that is compared: what single precision, added up in another order, may differ by."""
+
 
 def _mostly(place: str) -> Claim[HeadSummary]:
     """The head gives the place more than half of its weight, and no other place more."""
@@ -121,7 +124,7 @@ STRONGEST: Verdict[Largest] = Verdict(
     ),
     Claim(
         "most",
-        lambda row: row.weight > row.second,
+        lambda row: row.weight - row.second > ROUNDING * row.weight,
         Text(
             "**{{token}}** reads **{{strongest}}** most: {{weight}} of the weight of {{of}}.",
             "**{{token}}** 读得最多的是 **{{strongest}}**：{{of}}把 {{weight}} 的权重给了它。",
@@ -187,9 +190,6 @@ SIGHT: Verdict[Sight] = Verdict(
         "每张图的每一行加起来等于 1。灰色是这次运行的掩码遮住的部分：{{cells}} 格中的 {{hidden}} 格。",
     ),
 )
-
-ROUNDING = 1e-4
-"""Of the largest number that is compared: what single precision, added up in another order, may differ by."""
 
 PRUNED: Verdict[Pruned] = Verdict(
     "attention.pruned",
