@@ -66,7 +66,7 @@ def _told(page: Page, stop: str) -> str:
     kind = {
         "look": config.kind if config.has_logits else "vectors",
         "places": _places(page),
-        "shares": "masked" if films.head_of(page).has_mask else "open",
+        "shares": ("masked" if films.head_of(page).has_mask else "open") + ("" if config.divides_by_root else "_whole"),
         "alone": trace.norm_at,
         "again": trace.norm_at,
         "out": "vectors" if not views.guesses(trace, page.token, 1) else config.kind,
