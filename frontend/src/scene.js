@@ -7,7 +7,7 @@ import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
-import { targets } from "./targets.js"
+import { seat, targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
 const MOVE = 250 // ms from the old values to the new, unless the picture says otherwise
@@ -101,8 +101,7 @@ function panelsOf(made) {
     panel.data = data
     return panel
   })
-  const boxes = panels.map(panel => panel.box)
-  if (made.flow.children.length !== boxes.length || boxes.some((box, i) => made.flow.children[i] !== box)) made.flow.replaceChildren(...boxes)
+  seat(made.flow, panels.map(panel => panel.box))
   for (const panel of panels) panel.targets = targets(made, panel)
   return panels
 }
