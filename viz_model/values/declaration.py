@@ -134,7 +134,7 @@ def inlined(last: Value, sites: Sequence[Site]) -> Expression:
             return Between(site.symbol, _read_at(made, dict(zip(site.index, part.index, strict=True))))
         if isinstance(part, tuple):
             return tuple(map(put, part))
-        if isinstance(part, Expression) and part.parts and not isinstance(part, (Element, Entry)):
+        if isinstance(part, (Expression, Condition)) and part.parts and not isinstance(part, (Element, Entry)):
             return replace(part, **{f.name: put(getattr(part, f.name)) for f in fields(part)})  # type: ignore
         return part
 

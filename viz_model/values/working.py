@@ -246,7 +246,9 @@ class Working:
         case = node.then if holds else node.otherwise
         if not isinstance(case, Number):
             return case.work(self, symbol)
-        seen = tuple(self.index(index) for index in sorted(node.condition.free, key=lambda index: index.name))
+        compared = (leaf for part in node.condition.parts for leaf in part.walk() if isinstance(leaf, (Element, Entry)))
+        seen = tuple(leaf.work(self) for leaf in compared if leaf.free <= self.where.keys())
+        seen = seen or tuple(self.index(index) for index in sorted(node.condition.free, key=lambda index: index.name))
         return self.sheet.write(
             node.what, symbol or self._fresh("y"), case.latex(self.names), seen, case.number, 0.0, visible=holds
         )
