@@ -84,8 +84,8 @@ class Asked(positions.Position):
         index: tuple[Index, ...],
         scaled: Callable[[Expression], Expression],
     ) -> Value:
-        (h, i, j), k, u = index, at.index("K"), at.weight("u", "u", "H", "K")
-        expression = -sigmoid(Sum(k, q[h, i, k] * u[h, k])) * absolute(j - i)
+        (h, i, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = -sigmoid(Sum(c, q[h, i, c] * u[h, c])) * absolute(j - i)
         return at.value(
             "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
         )  # fmt: skip
