@@ -7,12 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from viz_model.drawing.scene.writing import short
 from viz_model.runs.trace import Trace
+
+MOST_LETTERS = 18
+"""Of the name of a class; those of ImageNet are lists of synonyms."""
 
 
 class Classes(NamedTuple):
-    """The classes of a run: their names, logits and probabilities [Y], and their order, the most probable first."""
+    """The classes of a run: their names, logits and probabilities [Y], and their order, the most probable first.
 
+    ``labels`` are the names, short enough to stand beside a bar.
+    """
+
+    names: tuple[str, ...]
     labels: tuple[str, ...]
     logits: np.ndarray
     probs: np.ndarray
@@ -26,7 +34,9 @@ class Classes(NamedTuple):
 def classes(trace: Trace) -> Classes:
     logits, probs = trace["class.logits"], trace["class.probs"]
     order = logits.argsort(descending=True).tolist()
-    return Classes(trace.config.classes, logits.numpy(), probs.numpy(), tuple(order))
+    names = trace.config.classes
+    labels = tuple(short(name, MOST_LETTERS) for name in names)
+    return Classes(names, labels, logits.numpy(), probs.numpy(), tuple(order))
 
 
 class Depth(NamedTuple):

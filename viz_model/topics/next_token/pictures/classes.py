@@ -9,11 +9,12 @@ import numpy as np
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
-from viz_model.topics.next_token.numbers.classes import Classes, Depth
+from viz_model.topics.next_token.numbers.classes import Classes
 
 PICTURE, BAR, TOP = 196.0, 26.0, 24.0
 """Pixels of the picture, of a bar from one to the next, and above them."""
-MOST = 20
+MOST, COLUMNS = 20, 10
+"""Bars at the most, and columns."""
 
 
 def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scene:
@@ -23,7 +24,7 @@ def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[st
     tall = PICTURE * pixels.shape[0] / pixels.shape[1]
     picture: list[Mark] = [
         Text(id="name", text=words[0], y=12, bold=True),
-        ink("ink", pixels, 0, TOP, PICTURE, tall),
+        *ink("ink", pixels, 0, TOP, PICTURE, tall),
         Rect(id="frame", y=TOP, width=PICTURE, height=tall, stroke="grid"),
     ]
     marks: list[Mark] = [Text(id="name", text=words[1], y=12, bold=True)]
@@ -51,11 +52,11 @@ def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[st
     return Scene(id=id, panels=panels, title=title)
 
 
-def depth(view: Depth, labels: Sequence[str], rows: Sequence[str], id: str, title: str) -> Scene:
-    """A row for the stream before the first block and after each, a column a class."""
+def depth(each: np.ndarray, labels: Sequence[str], rows: Sequence[str], id: str, title: str) -> Scene:
+    """A row for the stream before the first block and after each, a column a class; ``each`` is [L + 1, Y]."""
     left, tall = 130.0, 34.0
     marks: list[Mark] = []
-    for n, (name, probs) in enumerate(zip(rows, view.probs, strict=True)):
+    for n, (name, probs) in enumerate(zip(rows, each, strict=True)):
         y = TOP + n * tall
         marks += [
             Text(id=f"row.{n}", text=name, x=left - 10, y=y + tall / 2, anchor="end"),

@@ -33,10 +33,10 @@ class Said:
         assert view is not None
         first, second = view.order[:2]
         return {
-            "class": view.labels[first],
+            "class": view.names[first],
             "share": percent(float(view.probs[first])),
             "logit": f"{view.logits[first]:+.3f}",
-            "second": view.labels[second],
+            "second": view.names[second],
             "second_share": percent(float(view.probs[second])),
             "second_logit": f"{view.logits[second]:+.3f}",
             "n": len(view.labels),
@@ -73,11 +73,15 @@ def depth(given: Said) -> None:
 
     def drawn(page: Page) -> Scene:
         rows = [page.words("depth_before"), *(page.words("depth_after", layer=n) for n in range(page.trace.n_layers))]
-        view = by_depth(page.trace)
-        return pictures.depth(view, classes(page.trace).labels, rows, "next_token.depth", page.words("depth_alt"))
+        said, view = classes(page.trace), by_depth(page.trace)
+        shown = said.order[: pictures.COLUMNS] if len(said.labels) > pictures.COLUMNS else range(len(said.labels))
+        labels = [said.labels[n] for n in shown]
+        return pictures.depth(view.probs[:, list(shown)], labels, rows, "next_token.depth", page.words("depth_alt"))
 
     elements.picture(page, drawn, "depth", by=())
     elements.see(page, "see_depth", **given.facts)
+    if len(given.view.labels) > pictures.COLUMNS:
+        elements.see(page, "see_depth_most", most=pictures.COLUMNS, **given.facts)
 
 
 def formula(given: Said) -> None:
@@ -106,7 +110,7 @@ def numbers(given: Said) -> None:
         return
     page, view = given.page, given.view
     columns = {
-        page.words("column_class"): list(view.labels),
+        page.words("column_class"): list(view.names),
         page.words("column_logit"): view.logits.tolist(),
         page.words("column_share"): view.probs.tolist(),
     }

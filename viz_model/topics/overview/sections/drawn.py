@@ -21,9 +21,9 @@ def section(page: Page) -> None:
         said = classes(page.trace)
         first, second = said.order[:2]
         facts = {
-            "class": said.labels[first],
+            "class": said.names[first],
             "share": percent(float(said.probs[first])),
-            "second": said.labels[second],
+            "second": said.names[second],
             "second_share": percent(float(said.probs[second])),
         }
         elements.see(page, "finding_class", **facts)
