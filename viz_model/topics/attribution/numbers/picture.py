@@ -39,7 +39,7 @@ def side_of(patches: Patches) -> int:
 
 
 def blanked(picture: Levels, patches: Patches, row: int, column: int, side: int = 1) -> Levels:
-    """A picture [H, W] or [H, W, 3] with ``side`` × ``side`` patches from a row and column on at the level of its edge: blank."""
+    """A picture [H, W] or [H, W, 3] with ``side`` × ``side`` patches blank: at the level of its edge."""
     patch, found = patches.patch, picture.copy()
     edge = np.concatenate([picture[0], picture[-1], picture[:, 0], picture[:, -1]])
     found[row * patch : (row + side) * patch, column * patch : (column + side) * patch] = np.median(edge, axis=0)
