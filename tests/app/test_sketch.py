@@ -194,7 +194,7 @@ def test_a_large_picture_in_colour_is_read_small_and_nothing_is_said_of_digits(
     assert f"{worth.side} × {worth.side}" in said["attribution"] and str(worth.n_runs) in said["attribution"]
     assert t.prose("next_token.see_depth_most", most=10, n=len(LABELS)) in said["next_token"]
     uploaded = open_page("overview", {"model": "large", "lang": language})
-    (help_,) = [each.label for each in uploaded.get("file_uploader")]
+    (help_,) = [each.label for each in uploaded.file_uploader]
     assert "43 × 64" in help_ and "96 × 144" in help_
 
 

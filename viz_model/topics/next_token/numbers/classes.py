@@ -1,4 +1,4 @@
-"""What a model says of a picture: a number for each class, and where one of them comes from."""
+"""What a model says of a picture or a text: a number for each class, and where one of them comes from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from viz_model.drawing.scene.writing import short
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
 
 MOST_LETTERS = 18
@@ -30,6 +31,17 @@ class Classes(NamedTuple):
     def top(self) -> int:
         return self.order[0]
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """The two most probable ones, for prose."""
+        first, second = self.order[:2]
+        return {
+            "class": self.names[first],
+            "share": percent(float(self.probs[first])),
+            "second": self.names[second],
+            "second_share": percent(float(self.probs[second])),
+        }
+
 
 def classes(trace: Trace) -> Classes:
     logits, probs = trace["class.logits"], trace["class.probs"]
@@ -40,7 +52,10 @@ def classes(trace: Trace) -> Classes:
 
 
 class Depth(NamedTuple):
-    """What the head says of [CLS] as it stands after each block, through the last norm: probabilities [L + 1, Y]."""
+    """What the head says of [CLS], the first position, as it stands after each block, through the last norm.
+
+    ``probs`` are [L + 1, Y].
+    """
 
     sites: tuple[str, ...]
     probs: np.ndarray

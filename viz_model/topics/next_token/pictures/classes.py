@@ -17,16 +17,14 @@ MOST, COLUMNS = 20, 10
 """Bars at the most, and columns."""
 
 
-def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scene:
-    """The picture, and beside it a bar for each class in its own order; of many classes the most probable ones."""
+def bars(view: Classes, pixels: np.ndarray | None, id: str, title: str, words: tuple[str, str]) -> Scene:
+    """The picture, where one was read, and beside it a bar for each class in its own order.
+
+    Of many classes the most probable ones have a bar.
+    """
     shown = range(len(view.labels)) if len(view.labels) <= MOST else view.order[:MOST]
-    height = max(TOP + PICTURE + 6, TOP + BAR * len(shown) + 6)
-    tall = PICTURE * pixels.shape[0] / pixels.shape[1]
-    picture: list[Mark] = [
-        Text(id="name", text=words[0], y=12, bold=True),
-        *ink("ink", pixels, 0, TOP, PICTURE, tall),
-        Rect(id="frame", y=TOP, width=PICTURE, height=tall, stroke="grid"),
-    ]
+    height = max(TOP + PICTURE + 6 if pixels is not None else 0, TOP + BAR * len(shown) + 6)
+    panels = [] if pixels is None else [_picture(pixels, words[0])]
     marks: list[Mark] = [Text(id="name", text=words[1], y=12, bold=True)]
     name = 12.0 + 8.0 * max(len(label) for label in view.labels)
     for row, n in enumerate(shown):
@@ -45,11 +43,18 @@ def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[st
                 rows=(label,), columns=("",), where=Where("class.probs", (n,)), name=label, digits=4,
             ),
         ]  # fmt: skip
-    panels = [
-        Panel(id="picture", marks=picture, height=height, min=int(PICTURE), most=int(PICTURE), grow=0),
-        Panel(id="classes", marks=marks, height=height, min=240, grow=2),
-    ]
+    panels.append(Panel(id="classes", marks=marks, height=height, min=240, grow=2))
     return Scene(id=id, panels=panels, title=title)
+
+
+def _picture(pixels: np.ndarray, name: str) -> Panel:
+    tall = PICTURE * pixels.shape[0] / pixels.shape[1]
+    marks: list[Mark] = [
+        Text(id="name", text=name, y=12, bold=True),
+        *ink("ink", pixels, 0, TOP, PICTURE, tall),
+        Rect(id="frame", y=TOP, width=PICTURE, height=tall, stroke="grid"),
+    ]
+    return Panel(id="picture", marks=marks, height=TOP + tall + 6, min=int(PICTURE), most=int(PICTURE), grow=0)
 
 
 def depth(each: np.ndarray, labels: Sequence[str], rows: Sequence[str], id: str, title: str) -> Scene:
