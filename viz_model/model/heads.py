@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, assert_never
 
 import torch
@@ -95,7 +96,7 @@ class MaskedHead(Head):
         _logits(model, at, normed, scale=False, bias=head.bias)
 
 
-CLASS_LAYER = {"tanh": torch.tanh, "relu": F.relu}
+CLASS_LAYER: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": F.relu}
 
 
 class ClassHead(Head):

@@ -108,7 +108,6 @@ def test_every_kind_has_its_page_and_code_that_agrees(config: ModelConfig, lang:
     run_snippet(app)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("lang", texts.LANGUAGES)
 def test_a_classifier_of_texts_shows_its_labels_on_every_page(lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = ids_model(of_classes()[0])
