@@ -76,9 +76,11 @@ export function chips(root, header, arrays, tell) {
     })
   }
   const focused = [...root.querySelectorAll(".chip")].indexOf(root.getRootNode().activeElement)
-  const [x, y] = [root.firstChild?.scrollLeft ?? 0, root.firstChild?.scrollTop ?? 0]
   root.replaceChildren(list)
-  Object.assign(list, { scrollLeft: x, scrollTop: y })
+  // Noted as it happens: asked for here, it would have the browser lay out the page while it is being made.
+  const { x, y } = root.scrolled ?? { x: 0, y: 0 }
+  if (x || y) Object.assign(list, { scrollLeft: x, scrollTop: y })
+  list.onscroll = () => { root.scrolled = { x: list.scrollLeft, y: list.scrollTop } }
   buttons[focused]?.focus()
   mark()
   return header.selects ? store.subscribe(changed => changed.includes("token") && mark()) : undefined

@@ -17,29 +17,29 @@ MOST, COLUMNS = 20, 10
 """Bars at the most, and columns."""
 
 
-def bars(view: Classes, pixels: np.ndarray | None, id: str, title: str, words: tuple[str, str]) -> Scene:
+def bars(view: Classes, picture: tuple[np.ndarray, str] | None, id: str, title: str, name: str) -> Scene:
     """The picture, where one was read, and beside it a bar for each class in its own order.
 
     Of many classes the most probable ones have a bar.
     """
     shown = range(len(view.labels)) if len(view.labels) <= MOST else view.order[:MOST]
-    height = max(TOP + PICTURE + 6 if pixels is not None else 0, TOP + BAR * len(shown) + 6)
-    panels = [] if pixels is None else [_picture(pixels, words[0])]
-    marks: list[Mark] = [Text(id="name", text=words[1], y=12, bold=True)]
-    name = 12.0 + 8.0 * max(len(label) for label in view.labels)
+    height = max(TOP + PICTURE + 6 if picture is not None else 0, TOP + BAR * len(shown) + 6)
+    panels = [] if picture is None else [_picture(*picture)]
+    marks: list[Mark] = [Text(id="name", text=name, y=12, bold=True)]
+    left = 12.0 + 8.0 * max(len(label) for label in view.labels)
     for row, n in enumerate(shown):
         y, share, label = TOP + row * BAR, float(view.probs[n]), view.labels[n]
         is_top = n == view.top
         marks += [
-            Text(id=f"label.{n}", text=label, x=name - 8, y=y + BAR / 2, anchor="end", size=15, bold=is_top),
-            Rect(id=f"room.{n}", x=name, y=y + 3, width=(1, -name), height=BAR - 6, fill="output", opacity=0.12),
+            Text(id=f"label.{n}", text=label, x=left - 8, y=y + BAR / 2, anchor="end", size=15, bold=is_top),
+            Rect(id=f"room.{n}", x=left, y=y + 3, width=(1, -left), height=BAR - 6, fill="output", opacity=0.12),
             Rect(
-                id=f"bar.{n}", x=name, y=y + 3, width=(share, -name * share), height=BAR - 6, fill="output",
+                id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=BAR - 6, fill="output",
                 opacity=0.85 if is_top else 0.5,
             ),
             Text(id=f"share.{n}", text=f"{share:.1%}", x=(1, -8), y=y + BAR / 2, anchor="end", bold=is_top),
             Cells(
-                id=f"cell.{n}", x=name, y=y, width=(1, -name), height=BAR, values=np.array([[share]]), look="blank",
+                id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
                 rows=(label,), columns=("",), where=Where("class.probs", (n,)), name=label, digits=4,
             ),
         ]  # fmt: skip

@@ -57,9 +57,11 @@ def section(given: Said) -> None:
 
 
 def _drawn(page: Page) -> Scene:
-    words = page.words("picture_name"), page.words("classes_name")
-    pixels = patches.pixels(page.trace) if page.lm.config.reads_pictures else None
-    return pictures.bars(classes(page.trace), pixels, "next_token.classes", page.words("classes_alt"), words)
+    picture = None
+    if page.lm.config.reads_pictures:
+        picture = patches.pixels(page.trace), page.words("picture_name")
+    alt, name = page.words("classes_alt"), page.words("classes_name")
+    return pictures.bars(classes(page.trace), picture, "next_token.classes", alt, name)
 
 
 def depth(given: Said) -> None:
