@@ -15,7 +15,7 @@ from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
 from viz_model.values.expression import Multiply, Point, Where
-from viz_model.values.leaves import Element
+from viz_model.values.leaves import Element, Weight
 
 CURVE_POINTS = 161
 
@@ -98,7 +98,8 @@ def positive(act: Tensor) -> np.ndarray:
 
 def gated(trace: Trace, at: str) -> bool:
     """Whether the values of the neurons at ``at``, like ``blocks.0.ffn.``, are ``gate_act`` · ``up``."""
-    if not {at + "gate_act", at + "up"} <= {*trace.sites}:
+    names = {at + name for name in ("gate", "gate_act", "up")}
+    if not names <= {*trace.sites} or not all(_weights(trace, trace.site(at + n), "F", "D") for n in ("gate", "up")):
         return False
     made = trace.site(at + "act").expression
     factors = made.factors if isinstance(made, Multiply) else ()
@@ -140,6 +141,12 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
         )
         for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, pushed, strict=True)
     )
+
+
+def writing(trace: Trace, layer: int) -> Weight:
+    """The matrix whose column n [D] neuron number n writes."""
+    name = f"{trace.stack.side}.blocks.{layer}.ffn.down.weight"
+    return next(weight for _, site in sites.rows(trace.config) for weight in site.weights if weight.name == name)
 
 
 def _alike(trace: Trace, site: Site) -> frozenset[str]:
