@@ -79,7 +79,7 @@ def navigation() -> Navigation:
         st.set_page_config(layout="wide", initial_sidebar_state="auto")
         dress("frame", "access")
     shown = _shown()
-    t = Texts(_language(), pictures=shown.reads_pictures)
+    t = Texts.of(_language(), shown)
     pages = {
         name: st.Page(
             f"pages/{name}.py",
