@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
-from viz_model.drawing.scene.writing import short
+from viz_model.drawing.scene.writing import short, width_of
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
@@ -134,7 +135,7 @@ def scene(view: OverviewView, kinds: Sequence[str], prefix: str, words: Mapping[
 
 def _heading(name: str, beside: str, **opens: object) -> list[Mark]:
     """Two lines over a panel; a click opens the page that they name."""
-    act, label = (Pick(opens), f"{name} · {beside}") if opens else (None, "")
+    act, label = (Pick(opens), " · ".join(filter(None, (name, beside)))) if opens else (None, "")
     return [
         Text(id="title", text=name, y=10, bold=True),
         Text(id="beside", text=beside, y=28, fill="muted"),
@@ -174,8 +175,10 @@ def _strip(view: OverviewView, strip: StripView, n: int, every: int, top: float,
         columns=[f"{room.words['dimension']} {d}" for d in dimensions], site=strip.site, where=where,
         name=room.words[strip.part],
     )  # fmt: skip
-    heading = _heading(("+ " if n else "") + room.words[strip.part], said, page=strip.page)
-    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=76)
+    # What is added has the dimensions of what it is added to.
+    heading = _heading(("+ " if n else "") + room.words[strip.part], "" if n else said, page=strip.page)
+    least = math.ceil(max(76.0, width_of("" if n else said)))
+    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=least)
 
 
 def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: float, room: _Room) -> Panel:
