@@ -18,6 +18,7 @@ from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, frame_of, roo
 from viz_model.drawing.plot.said import said_of
 from viz_model.drawing.plot.series import series_of
 from viz_model.drawing.plot.writing import SMALLEST, plain
+from viz_model.drawing.plot.writing import wide as plain_width
 from viz_model.drawing.plot.writing import words as written
 from viz_model.drawing.scene import Labels, Mark, Panel, Path, Scene, Text
 from viz_model.drawing.sheet import Sheet
@@ -152,7 +153,10 @@ def _names(axis: Axis, axes: Mapping[str, Axis], frame: Frame) -> list[Mark]:
                 )
             )  # fmt: skip
         if axis.title:
-            middle = frame.x((axis.start + axis.stop) / 2)
+            # A title that is longer than its axis stands under the middle of the picture.
+            inner = (NARROWEST - frame.left - frame.right) * (axis.stop - axis.start)
+            is_long = plain_width(axis.title) > inner and axis.stop - axis.start > 0.9
+            middle = (0.5, 0.0) if is_long else frame.x((axis.start + axis.stop) / 2)
             below = y + side.room - TITLE / 2 + 2
             made.append(
                 Text(

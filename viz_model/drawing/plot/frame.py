@@ -114,9 +114,10 @@ def roomy(frame: Frame, ends: Iterable[End], least: float) -> Frame:
     """The frame with a right margin that leaves room for what is written, in a picture of ``least`` pixels too."""
     if frame.fixed is not None:
         return frame
-    known = [end for end in ends if 0 < end.share <= 1]
+    # What begins near the left would not move much, whatever the margin.
+    known = [end for end in ends if 1 / 3 <= end.share <= 1]
     needed = ((end.pixels + EDGE - (1 - end.share) * (least - frame.left)) / end.share for end in known)
-    return frame._replace(right=max((frame.right, *needed)))
+    return frame._replace(right=max(frame.right, min(max(needed, default=0.0), 0.75 * (least - frame.left))))
 
 
 def _at_start(axis: Axis, axes: Mapping[str, Axis]) -> bool:
