@@ -223,4 +223,5 @@ def _next(view: OverviewView, body: float, room: _Room) -> Panel:
             Text(id=f"share.{n}", text=f"{probability:.1%}", x=(1, -6), y=y + step / 2, size=13, anchor="end"),
             Cells(id=f"cell.{n}", y=y, height=step, values=np.array([[probability]]), where=where, **cells),
         ]
-    return Panel(id="next", marks=marks, height=room.tall, min=140, most=260)
+    # In a row of its own it takes no more than its bars.
+    return Panel(id="next", marks=marks, height=_TOP + step * len(view.next_tokens) + 8, min=140, most=260)
