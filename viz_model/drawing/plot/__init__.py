@@ -14,7 +14,7 @@ from viz_model.drawing import cells as cells_of
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.plot import bars, curves, legend, matrix, notes
 from viz_model.drawing.plot.axes import Axis, axes_of
-from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, frame_of, roomy
+from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, ends, frame_of, roomy
 from viz_model.drawing.plot.said import said_of
 from viz_model.drawing.plot.series import series_of
 from viz_model.drawing.plot.writing import SMALLEST, plain
@@ -52,7 +52,8 @@ def scene(
     is_keyed = bool(sheet.layout.get("showlegend"))
     frame = frame_of(sheet, axes, has_keys=is_keyed, bars=(False in is_flat, True in is_flat))
     places = bars.places(sheet, axes)
-    frame = roomy(frame, (*bars.ends(sheet, places, axes), *notes.ends(sheet, axes)), NARROWEST)
+    written_to = (*bars.ends(sheet, places, axes), *notes.ends(sheet, axes), *ends(axes, frame))
+    frame = roomy(frame, written_to, NARROWEST)
     drawn = _traces(sheet, axes, frame, places, known, has_picks)
     shapes = [(said, notes.shape(n, said, axes, frame)) for n, said in enumerate(sheet.shapes)]
     marks: list[Mark] = [mark for axis in axes.values() for mark in _lines(axis, axes, frame)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +108,13 @@ def frame_of(sheet: Sheet, axes: Mapping[str, Axis], *, has_keys: bool, bars: tu
     below = max(edges[2], bottom + 2) if not bars[1] else max(edges[2], bottom + 34)
     found = Frame(edges[0] + left, edges[1] + 48 * bars[0], top, below, height, None, sides)
     return found._replace(fixed=_fixed(found, axes))
+
+
+def ends(axes: Mapping[str, Axis], frame: Frame) -> Iterator[End]:
+    """Where the names along the axes that run across end on the right."""
+    for name, side in frame.sides.items():
+        if name[0] == "x" and side.turn == "never" and axes[name].said.get("showticklabels") is not False:
+            yield from (End(float(axes[name].share(tick.place)), wide(tick.text) / 2) for tick in side.ticks)
 
 
 def roomy(frame: Frame, ends: Iterable[End], least: float) -> Frame:

@@ -42,7 +42,7 @@ def html(
 <style>
 :root {{ color-scheme: {_SCHEMES[theme]}; {_variables(light)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(dark)} }} }}
-body {{ margin: 16px; background: var(--st-background-color);{room} }}
+body {{ margin: 16px; background: var(--st-background-color); font-family: var(--st-font);{room} }}
 p {{ color: var(--st-text-color); font: 11px/1.4 {FONTS}; overflow-wrap: anywhere; }}
 {(_BROWSER / "viz.css").read_text(encoding="utf-8")}
 </style>

@@ -95,7 +95,8 @@ def painted(mark: Cells, ground: Ground) -> list[str]:
     else:
         shapes = [cell for box in matrix.boxes() for cell in _cell(matrix, box, ground)]
     # Without crisp edges seams show between cells.
-    return [element("g", "\n".join(["", *shapes, ""]), shape_rendering="crispEdges")]
+    opacity = None if mark.opacity == 1 else mark.opacity
+    return [element("g", "\n".join(["", *shapes, ""]), shape_rendering="crispEdges", opacity=opacity)]
 
 
 def _cell(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
@@ -144,6 +145,9 @@ def _image(matrix: Matrix, ground: Ground) -> str:
         pixels[matrix.roles == role, :3] = channels
     pixels[..., 3] = np.rint(255 * matrix.shares)
     rows, columns = matrix.values.shape
+    if not (is_large := matrix.width >= columns and matrix.height >= rows):
+        # What is averaged across would run into each other downwards too.
+        pixels = pixels.repeat(_times(matrix.height, rows), 0).repeat(_times(matrix.width, columns), 1)
     return element(
         "image",
         x=matrix.x,
@@ -151,9 +155,14 @@ def _image(matrix: Matrix, ground: Ground) -> str:
         width=matrix.width,
         height=matrix.height,
         preserveAspectRatio="none",
-        style="image-rendering:pixelated" if matrix.width >= columns and matrix.height >= rows else None,
+        style="image-rendering:pixelated" if is_large else None,
         href=png.data_uri(pixels),
     )
+
+
+def _times(pixels: float, cells: int) -> int:
+    """How often a cell is repeated, so that it has two for each pixel that it is long."""
+    return math.ceil(2 * pixels / cells) if pixels > cells else 1
 
 
 def numbers(mark: Cells, ground: Ground) -> list[str]:

@@ -205,7 +205,8 @@ def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: fl
     )  # fmt: skip
     title, beside = f"{room.words['block']} {block.layer}", f"{room.words['head']} {block.head} · {kind}"
     heading = _heading(title, beside, page="attention", layer=block.layer, head=block.head)
-    return Panel(id=f"block.{block.layer}", marks=[*heading, cells, *bars, lengths], height=room.tall, min=112, grow=2)
+    marks = [*heading, cells, *bars, lengths]
+    return Panel(id=f"block.{block.layer}", marks=marks, height=room.tall, min=112, most=300, grow=2)
 
 
 def _next(view: OverviewView, body: float, room: _Room) -> Panel:
