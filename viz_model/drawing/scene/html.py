@@ -48,6 +48,7 @@ p {{ color: var(--st-text-color); font: 11px/1.4 {FONTS}; overflow-wrap: anywher
 </style>
 <div class="viz"></div>
 {said}<script type="module">
+globalThis.vizSelection = {{ layer: -1, head: -1, token: -1 }}
 {_module()}
 const data = Uint8Array.from(atob("{data}"), letter => letter.charCodeAt(0))
 const draw = () => drawn({{ data, parentElement: document, setTriggerValue: () => {{}} }})

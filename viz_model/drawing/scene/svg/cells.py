@@ -138,16 +138,15 @@ def _hidden_runs(matrix: Matrix) -> Iterator[str]:
 
 
 def _image(matrix: Matrix, ground: Ground) -> str:
-    """A pixel a cell, stretched; cells smaller than pixels are averaged, not skipped."""
+    """A pixel a cell, stretched; a map smaller than its cells is averaged, not skipped."""
     colours = {role: theme.channels(ground.colour(role)) for role in map(str, np.unique(matrix.roles))}
     pixels = np.zeros((*matrix.values.shape, 4), np.uint8)
     for role, channels in colours.items():
         pixels[matrix.roles == role, :3] = channels
     pixels[..., 3] = np.rint(255 * matrix.shares)
     rows, columns = matrix.values.shape
-    if not (is_large := matrix.width >= columns and matrix.height >= rows):
-        # What is averaged across would run into each other downwards too.
-        pixels = pixels.repeat(_times(matrix.height, rows), 0).repeat(_times(matrix.width, columns), 1)
+    # A row of a vector would be averaged to a colour that no value has, and run into the next row.
+    is_large = matrix.width >= columns or matrix.height >= rows
     return element(
         "image",
         x=matrix.x,
@@ -158,11 +157,6 @@ def _image(matrix: Matrix, ground: Ground) -> str:
         style="image-rendering:pixelated" if is_large else None,
         href=png.data_uri(pixels),
     )
-
-
-def _times(pixels: float, cells: int) -> int:
-    """How often a cell is repeated, so that it has two for each pixel that it is long."""
-    return math.ceil(2 * pixels / cells) if pixels > cells else 1
 
 
 def numbers(mark: Cells, ground: Ground) -> list[str]:
