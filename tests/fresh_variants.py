@@ -70,21 +70,22 @@ class Asked(positions.Position):
         super().__init__(position, model, side)
         self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
 
-    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
         at = torch.arange(start, start + q.shape[-2])
         slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
-        return -slope[..., None] * (torch.arange(n_keys) - at[:, None]).abs()
+        return -slope[..., None] * (torch.arange(k.shape[-2]) - at[:, None]).abs()
 
     @staticmethod
-    def declare_query_bias(
+    def declare_content_bias(
         position: AskedConfig,
         at: Scope,
-        q: Value,
+        q: Vector,
+        k: Vector,
         index: tuple[Index, ...],
         scaled: Callable[[Expression], Expression],
     ) -> Value:
-        (h, i, j), k, u = index, at.index("K"), at.weight("u", "u", "H", "K")
-        expression = -sigmoid(Sum(k, q[h, i, k] * u[h, k])) * absolute(j - i)
+        (h, i, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = -sigmoid(Sum(c, q[h, i, c] * u[h, c])) * absolute(j - i)
         return at.value(
             "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
         )  # fmt: skip

@@ -9,7 +9,7 @@ from app_driver import open_page
 from socket_visitor import Visitor, server
 from tiers import some
 
-from viz_model.app.frame import FORMER, SECTIONS
+from viz_model.app.frame import FIRST, FORMER, SECTIONS
 
 QUERY = {
     "model": "story-pre-ln",
@@ -44,3 +44,12 @@ def test_a_former_address_on_a_fresh_server() -> None:
                 now.open()
                 assert not there.errors and there.pictures() == now.pictures()
                 assert parse_qs(there.query) == {name: [value] for name, value in QUERY.items()}
+
+
+@pytest.mark.server
+def test_the_first_page_is_found_by_its_name_too() -> None:
+    with server("app.py") as (url, _), Visitor(url, FIRST, {"lang": "zh", "text": "The cat"}) as visitor:
+        visitor.open()
+        assert not visitor.errors and visitor.pictures()
+        query = parse_qs(visitor.query)
+        assert query["text"] == ["The cat"] and query["stop"] == ["look"]

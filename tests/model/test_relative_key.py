@@ -54,7 +54,7 @@ def test_attention_is_that_of_transformers(kind: str) -> None:
         close(found, expected)
         q, k = (getattr(stack.block(0).attn, name)(x, given.position) for name in ("queries", "keys"))
         scale = stack.block(0).attn.scale
-        bias = given.position.query_bias(q, 0, LENGTH, scale)
+        bias = given.position.content_bias(q, k, 0, scale)
         assert bias is not None and (bias.abs() > 0.01).any()
         scores = ops.scores(q, k, scale) + bias
         close(ops.pattern(scores if mask is None else scores + mask), pattern)

@@ -324,7 +324,7 @@ def _terms(n: int, step: Step, here: Cell, trace: vm.Trace, t: Texts) -> None:
         st.caption(t("derivation.largest", shown=len(top.which), n=len(terms)))
     for i, value in zip(top.which, top.values, strict=True):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key=f"derivation_term_{n}_{i}"):
-            text = place_of(terms.factors[0], i, trace)
+            text = place_of(terms, i, trace)
             count = t("derivation.term", variable=f"${terms.variable}$", n=i)
             st.caption(count + (f" {literal(text)}" if text else ""), width="content")
             for k, operand in enumerate(terms.term(i)):

@@ -12,7 +12,7 @@ import viz_model as vm
 from viz_model.app.cell_names import place
 from viz_model.app.texts import Texts
 from viz_model.model import sites
-from viz_model.runs.derivation import Cell, Factor, Step, Terms
+from viz_model.runs.derivation import Cell, Step, Terms
 
 LARGEST = 4
 """Terms that are written out, in the drawer and on pages; the others are added up, and all listed for who asks."""
@@ -33,19 +33,19 @@ def every_term(where: str, n: int, step: Step, here: Cell, trace: vm.Trace, t: T
         _table(where, n, step.terms, here, trace, t)
 
 
-def place_of(factor: Factor, n: int, trace: vm.Trace) -> str:
+def place_of(terms: Terms, n: int, trace: vm.Trace) -> str:
     """The text behind term ``n``, where a sum runs over tokens or words; else nothing."""
-    line = factor.line
-    if line.kind is not Cell or line.index.count(None) != 1:
+    line = terms.factors[0].line if terms.factors else None
+    if line is None or line.kind is not Cell or len(line.along) != 1:
         return ""
-    along = line.index.index(None)
-    return place(trace, sites.find(line.name, trace.config).index[along], n)
+    (along,) = line.along
+    return place(trace, sites.find(line.name, trace.config).index[along], line.at(n).index[along])
 
 
 def _table(where: str, n: int, terms: Terms, here: Cell, trace: vm.Trace, t: Texts) -> None:
     def cells(count: int) -> pd.DataFrame:
         columns: dict[str, Any] = {t("derivation.table_term"): np.arange(count)}
-        places = [place_of(terms.factors[0], i, trace) for i in range(count)]
+        places = [place_of(terms, i, trace) for i in range(count)]
         columns |= {t("derivation.table_place"): places} if any(places) else {}
         columns |= {str(factor.line.at(0)): factor.values[:count] for factor in terms.factors}
         return pd.DataFrame({**columns, "=": terms.values[:count]})

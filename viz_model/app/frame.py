@@ -33,6 +33,8 @@ DESK, MODELS = "lessons", "models"
 """Pages of no run: where lessons begin and end, and which models there are."""
 FIRST = "walk"
 """What the bare address opens."""
+_BARE = "first"
+"""Streamlit reserves a path for the page at the bare address, by default the name that visitors may type for it."""
 FORMER = {
     "why": "attribution",
     "break_it": "ablations",
@@ -64,7 +66,7 @@ def navigation() -> Navigation:
         name: st.Page(
             f"pages/{name}.py",
             title=t(f"common.page_{name}"),
-            url_path=None if name == FIRST else name,
+            url_path=_BARE if name == FIRST else name,
             default=name == FIRST,
         )
         for names in SECTIONS.values()
@@ -78,6 +80,8 @@ def navigation() -> Navigation:
         st.Page(f"pages/{former}.py", title=pages[name].title, url_path=former, visibility="hidden")
         for former, name in FORMER.items()
     ]
+    # The first page stands at the bare address. Who types its name, as one may for any other page, means it too.
+    hidden.append(st.Page(f"pages/{FIRST}.py", title=pages[FIRST].title, url_path=FIRST, visibility="hidden"))
     sections[""] += hidden
     is_alone = is_bare() or "lesson" in st.query_params
     current = st.navigation(sections, position="hidden" if is_alone else "top")

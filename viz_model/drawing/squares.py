@@ -14,6 +14,9 @@ from viz_model.drawing.writing import clicked, hovered, letters, on_colour
 STRONG = 0.55
 """The share of the largest value from which on a cell is written on in white."""
 
+ROOM = 1.2
+"""What is written may be as wide as so many cells, and is left out where it is wider, as on a phone."""
+
 
 def squares(
     figure: Sheet,
@@ -50,7 +53,7 @@ def squares(
     figure.add_trace({**cells, **look})
     colours = on_colour(np.abs(values) > STRONG * top)
     if clicks is None:
-        letters(figure, column, row, texts or [], colours=colours)
+        letters(figure, column, row, texts or [], colours=colours, meta={"room": ROOM})
         return
     # A heatmap tells no click, points on it do.
     points = scatter(

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
-from viz_model.model.positions import Position, rotates
+from viz_model.model.positions import Position, reads_content, rotates
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
@@ -109,11 +109,12 @@ class Attention(nn.Module):
         v = self.values(x, tap)
         if cache is not None:
             k, v = cache.extend(k, v)  # [B, G, Tk, K]
-        attn_bias, own = given.attn_bias, given.position.query_bias(q, start, k.shape[-2], self.scale)
-        if own is not None:
+        attn_bias = given.attn_bias
+        if reads_content(given.position):
             if attn_bias is None:
                 attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
-            attn_bias = attn_bias + own
+            own = given.position.content_bias(q, ops.share_heads(k, self.n_heads), start, self.scale)
+            attn_bias = attn_bias if own is None else attn_bias + own
         return self.mix(q, k, v, attn_bias, tap)
 
     def queries(
@@ -210,7 +211,8 @@ def declare(config: ModelConfig, side: Side, layer: Layer, at: Scope, x: Vector,
     scores = _scores(config, at, q, k, (h, i, j))
     bias = kind.declare_bias(layer.position, of, (h, i, j), two_way=side == "encoder")
     if bias is None:
-        bias = kind.declare_query_bias(layer.position, of, q, (h, i, j), partial(_scaled, config))
+        keys = OfQueryHeads(config, k)
+        bias = kind.declare_content_bias(layer.position, of, q, keys, (h, i, j), partial(_scaled, config))
     mask, label = masks.declared(i, j, window=layer.window, two_way=side == "encoder")
     return _from_scores(config, at, scores, bias, mask, label, v, (h, i, j))
 
@@ -222,6 +224,18 @@ def declare_cross(config: ModelConfig, at: Scope, x: Vector, source: Vector) -> 
     scores = _scores(config, at, q, k, (h, i, j))
     mask, label = masks.declared(i, j, window=0, two_way=True)
     return _from_scores(config, at, scores, None, mask, label, v, (h, i, j))
+
+
+@dataclass(frozen=True)
+class OfQueryHeads:
+    """Keys that are read by query heads, each those of its group."""
+
+    config: ModelConfig
+    keys: Value
+
+    def __getitem__(self, index: tuple[Expression, ...]) -> Expression:
+        head, where, c = index
+        return self.keys[group(self.config, head), where, c]
 
 
 _PLURAL = {"q": "queries", "k": "keys", "v": "values"}
@@ -268,7 +282,7 @@ def _scores(config: ModelConfig, at: Scope, q: Value, k: Value, index: tuple[Ind
     h, i, j = index
     c = at.index("K")
     # Query head h reads the key–value head of its group (Ainslie et al. 2023, figure 2).
-    product = Sum(c, q[h, i, c] * k[group(config, h), j, c])
+    product = Sum(c, q[h, i, c] * OfQueryHeads(config, k)[h, j, c])
     return at.value(
         "scores", index, _scaled(config, product), symbol="S", label="attention scores", role="pattern", derived=True
     )  # fmt: skip

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from viz_model import config
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops
-from viz_model.values.declaration import Scope
+from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Names, Point, Sized, exact
 from viz_model.values.leaves import Index, Setting, Table, Value
 from viz_model.values.operations import Sum, absolute, cos, sin, where
@@ -52,10 +52,11 @@ class Position(nn.Module):
         """[H, Tq, Tk], to be added to the scores, or None for nothing. The queries are the last positions."""
         return None
 
-    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor | None:
-        """[.., H, Tq, Tk], to be added to the scores, where it depends on the queries too; None for nothing.
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor | None:
+        """[.., H, Tq, Tk], to be added to the scores, where it depends on queries or keys too; None for nothing.
 
-        The queries [.., H, Tq, K] are those of positions start …; ``scale`` is what the scores are multiplied by.
+        The queries [.., H, Tq, K] are those of positions start …, the keys [.., H, Tk, K] those of all, as the scores
+        read them; ``scale`` is what the scores are multiplied by.
         """
         return None
 
@@ -75,10 +76,18 @@ class Position(nn.Module):
         return None
 
     @staticmethod
-    def declare_query_bias(
-        position: Any, at: Scope, q: Value, index: tuple[Index, ...], scaled: Callable[[Expression], Expression]
+    def declare_content_bias(
+        position: Any,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
     ) -> Value | None:
-        """Declare ``bias`` where it depends on the queries ``q`` too; ``scaled`` is what becomes of a product."""
+        """Declare ``bias`` where it depends on the queries ``q[h, i, c]`` or the keys ``k[h, j, c]`` too.
+
+        ``scaled`` is what becomes of a product.
+        """
         return None
 
 
@@ -92,9 +101,9 @@ def biases(position: Position) -> bool:
     return type(position).bias is not Position.bias
 
 
-def asks(position: Position) -> bool:
-    """Whether what a scheme adds to the scores depends on the queries."""
-    return type(position).query_bias is not Position.query_bias
+def reads_content(position: Position) -> bool:
+    """Whether what a scheme adds to the scores depends on queries or keys."""
+    return type(position).content_bias is not Position.content_bias
 
 
 class Sinusoidal(Position):
@@ -405,16 +414,17 @@ class RelativeKey(Position):
     def initialise(self) -> None:
         nn.init.normal_(self.distances.weight, std=0.02)  # as BERT's
 
-    def query_bias(self, q: Tensor, start: int, n_keys: int, scale: float) -> Tensor:
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
         at = torch.arange(start, start + q.shape[-2], device=q.device)
-        away = torch.arange(n_keys, device=q.device) - at[:, None] + self.reach  # [Tq, Tk]
+        away = torch.arange(k.shape[-2], device=q.device) - at[:, None] + self.reach  # [Tq, Tk]
         return torch.einsum("...ik,ijk->...ij", q, self.distances(away)) * scale
 
     @staticmethod
-    def declare_query_bias(
+    def declare_content_bias(
         position: config.RelativeKey,
         at: Scope,
-        q: Value,
+        q: Vector,
+        k: Vector,
         index: tuple[Index, ...],
         scaled: Callable[[Expression], Expression],
     ) -> Value:

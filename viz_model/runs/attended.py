@@ -12,7 +12,7 @@ from torch import Tensor
 from viz_model.config import Side
 from viz_model.model import masks, ops, sites
 from viz_model.model.attention import Attention
-from viz_model.model.positions import Position, asks, biases
+from viz_model.model.positions import Position, biases, reads_content
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.recompute import Recomputed
 
@@ -97,8 +97,8 @@ class Attended:
         if which == "capped":
             return scores
         bias = None if self.bias is None else self.bias[heads, rows]
-        if bias is None and not self.is_cross and asks(self.scheme):
-            bias = self._asked(head, rows, k.shape[-2])
+        if bias is None and not self.is_cross and reads_content(self.scheme):
+            bias = self._of_content(head, rows, k.shape[-2])
         if which == "bias":
             assert bias is not None  # or the registry has no such site
             return bias
@@ -117,25 +117,26 @@ class Attended:
         """
         attention, stop, n_keys = self.attention, start + q.shape[-2], k.shape[-2]
         heads, rows = slice(None) if head is None else slice(head, head + 1), slice(start, stop)
-        adds, by_queries = not self.is_cross and biases(self.scheme), not self.is_cross and asks(self.scheme)
+        adds, by_content = not self.is_cross and biases(self.scheme), not self.is_cross and reads_content(self.scheme)
         if not self.looks_back:
             bias, visible = None if self.bias is None else self.bias[heads, rows], self.visible[rows]
-        elif not (adds or by_queries or self.stack.layers[self.layer].window or attention.cap is not None):
+        elif not (adds or by_content or self.stack.layers[self.layer].window or attention.cap is not None):
             return ops.causal_pattern(q, k, attention.scale, start=start)
         else:
             k = k[..., :stop, :]
             bias = self.scheme.bias(stop - start, stop) if adds else None
             bias, visible = None if bias is None else bias[heads], self.stack.visible(self.layer, stop - start, stop)
-        if bias is None and by_queries:
-            bias = self._asked(head, rows, k.shape[-2])
+        if bias is None and by_content:
+            bias = self._of_content(head, rows, k.shape[-2])
         scores = ops.cap(ops.scores(q, k, attention.scale), attention.cap)
         pattern = ops.pattern(ops.hide(scores if bias is None else scores + bias, visible))
         return torch.nn.functional.pad(pattern, (0, n_keys - k.shape[-2]))
 
-    def _asked(self, head: int | None, rows: slice, n_keys: int) -> Tensor | None:
-        """What a scheme adds that reads the queries of all heads."""
-        every, _ = self._scored(None, rows)
-        bias = self.scheme.query_bias(every, rows.indices(self.n_queries)[0], n_keys, self.attention.scale)
+    def _of_content(self, head: int | None, rows: slice, n_keys: int) -> Tensor | None:
+        """What a scheme adds that reads queries or keys, of all heads."""
+        q, k = self._scored(None, rows)
+        start = rows.indices(self.n_queries)[0]
+        bias = self.scheme.content_bias(q, k[..., :n_keys, :], start, self.attention.scale)
         return bias if bias is None or head is None else bias[head : head + 1]
 
     def _scored(self, head: int | None, rows: slice) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from viz_model.values.expression import LETTERS, Expression, Names
+from viz_model.values.expression import LETTERS, Condition, Expression, Names
 from viz_model.values.leaves import Element, Entry, Index, Setting, Value, Weight, indexed
 from viz_model.values.operations import Between
 
@@ -123,24 +123,43 @@ class Site:
 def inlined(last: Value, sites: Sequence[Site]) -> Expression:
     """The expression of the ``last`` of some values, with those of the others in their places.
 
-    For a part that is used where its results in between have no names of their own. They must be read at
-    the indices at which they were declared.
+    For a part that is used where its results in between have no names of their own.
     """
     known = {site.full: site for site in sites}
 
     def put(part: object) -> object:
         if isinstance(part, Element) and part.value.site in known:
             site = known[part.value.site]
-            if part.index != site.index:
-                raise ValueError(f"{site.full} is read at another index than it was declared with")
-            return Between(site.symbol, put(site.expression))  # type: ignore[arg-type]
+            made: Expression = put(site.expression)  # type: ignore[assignment]
+            return Between(site.symbol, _read_at(made, dict(zip(site.index, part.index, strict=True))))
         if isinstance(part, tuple):
             return tuple(map(put, part))
-        if isinstance(part, Expression) and part.parts and not isinstance(part, (Element, Entry)):
+        if isinstance(part, (Expression, Condition)) and part.parts and not isinstance(part, (Element, Entry)):
             return replace(part, **{f.name: put(getattr(part, f.name)) for f in fields(part)})  # type: ignore
         return part
 
     found = put(known[last.site].expression)
+    assert isinstance(found, Expression)
+    return found
+
+
+def _read_at(expression: Expression, places: Mapping[Index, Expression]) -> Expression:
+    """The expression at other places of its free indices: of the group of number k, ``k // width`` for its letter."""
+    other = {index: place for index, place in places.items() if index != place}
+    taken = frozenset(other).union(*(place.free for place in other.values()))
+
+    def put(part: object) -> object:
+        if isinstance(part, Index):
+            return other.get(part, part)
+        if isinstance(part, tuple):
+            return tuple(map(put, part))
+        if not isinstance(part, (Expression, Condition)):
+            return part
+        if getattr(part, "over", None) in taken:
+            raise ValueError(f"{part}: its letter is that of a place at which it is read")
+        return replace(part, **{f.name: put(getattr(part, f.name)) for f in fields(part)})  # type: ignore
+
+    found = put(expression) if other else expression
     assert isinstance(found, Expression)
     return found
 

@@ -494,6 +494,12 @@ class Condition:
         return Condition("or", self, other)
 
     @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The numbers that are compared."""
+        sides = (side.parts if isinstance(side, Condition) else (side,) for side in (self.left, self.right))
+        return tuple(part for side in sides for part in side)
+
+    @property
     def free(self) -> frozenset[Index]:
         return self.left.free | self.right.free
 

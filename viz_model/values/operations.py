@@ -342,11 +342,7 @@ class Cases(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        return (self.then, self.otherwise)
-
-    @property
-    def free(self) -> frozenset[Index]:
-        return self.then.free | self.otherwise.free | self.condition.free
+        return (self.then, self.otherwise, *self.condition.parts)
 
     def latex(self, names: Names) -> str:
         rows, rest = [], self

@@ -121,18 +121,22 @@ def operand(symbol: str, value: float, origin: Origin) -> Operand:
     return Operand(symbol, value, origin, abs(value))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
-    """Cells or weights side by side: ``index`` holds None where they are counted from ``start``."""
+    """Cells or weights in a row: ``index`` holds one place, or that of each, [N]."""
 
     kind: type[Cell] | type[Weight]
     name: str
-    index: tuple[int | None, ...]
-    start: int = 0
+    index: tuple[int | np.ndarray, ...]
 
     def at(self, n: int) -> Cell | Weight:
         """The origin of number ``n``."""
-        return self.kind(self.name, tuple(self.start + n if i is None else i for i in self.index))
+        return self.kind(self.name, tuple(i if isinstance(i, int) else int(i[n]) for i in self.index))
+
+    @property
+    def along(self) -> tuple[int, ...]:
+        """The axes on which its places differ."""
+        return tuple(axis for axis, i in enumerate(self.index) if not isinstance(i, int))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +242,7 @@ class Step:
         else:
             top = self.terms.largest(most)
             parts = [_number(value, digits) for value in top.values]
-            if factors:
+            if factors and self.terms.factors:
                 parts = [self._factors(n, digits) for n in top.which]
             if top.n_rest:
                 parts.append(rf"\underbrace{{{_number(top.rest, digits)}}}_{{{top.n_rest}}}")

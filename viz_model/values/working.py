@@ -56,6 +56,12 @@ class Working:
         n = self._used[letter] = self._used.get(letter, -1) + 1
         return letter + "'" * n
 
+    def _elsewhere(self, where: Mapping[Index, int]) -> Working:
+        """The same sheet and letters, for a cell of another place."""
+        there = Working(self.sheet, {**self.where, **where}, self.point.reader, self.given_facts)
+        there._used = self._used
+        return there
+
     # Leaves
 
     def index(self, index: Index) -> Operand:
@@ -143,6 +149,8 @@ class Working:
         alike: list[Operand] = []
 
         def text(part: Expression) -> str | None:
+            if not part.free <= {*self.where, node.over}:  # a term of a sum inside this one
+                return None
             if node.over in part.free:
                 if not isinstance(part, (Element, Entry)):
                     return None
@@ -176,9 +184,8 @@ class Working:
                 kind, name, at = WeightOrigin, leaf.weight.name, leaf.at(along)
             case _:
                 raise ValueError(f"{symbol}: only values and weights run along a sum")
-        start = next(int(i[0]) for i in at if not isinstance(i, int))
-        index = tuple(i if isinstance(i, int) else None for i in at)
-        return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index, start))
+        index = tuple(i if isinstance(i, int) else np.atleast_1d(i.numpy()) for i in at)
+        return Factor(symbol, np.atleast_1d(values.numpy()).copy(), Line(kind, name, index))
 
     def between(self, node: Between, symbol: str | None) -> Operand:
         """A result that is made once, and read again by its symbol."""
@@ -189,9 +196,7 @@ class Working:
     def largest(self, node: Largest, symbol: str | None) -> Operand:
         row = node.inner.evaluate(self.point.over(node.over)).value
         highest = int(row.argmax())
-        there = Working(self.sheet, {**self.where, node.over: highest}, self.point.reader, self.given_facts)
-        there._used = self._used
-        top = node.inner.work(there)
+        top = node.inner.work(self._elsewhere({node.over: highest}))
         return self.sheet.write(
             "maximum", symbol or self._fresh("m"), "@0", (top,), top.value, top.size, None, at=highest
         )
@@ -217,15 +222,21 @@ class Working:
 
     def softmax(self, node: Softmax, symbol: str | None) -> Operand:
         """exp(x − max) / Σ exp(x − max) of one entry of a row."""
-        row = self._factor(node.inner, node.over)
-        highest, chosen = int(row.values.argmax()), self.where[node.over]
-        top = self.sheet.read("maximum", self._fresh("m"), row.at(highest), at=highest)
-        own = row.at(chosen)
+        values = np.atleast_1d(node.inner.evaluate(self.point.over(node.over)).value.numpy())
+        highest, chosen = int(values.argmax()), self.where[node.over]
+        letter, factors = self._fresh("m"), tuple[Factor, ...]()
+        if isinstance(node.inner, (Element, Entry)):
+            factors = (self._factor(node.inner, node.over),)
+            own, largest = factors[0].at(chosen), factors[0].at(highest)
+        else:
+            own, largest = node.inner.work(self), node.inner.work(self._elsewhere({node.over: highest}))
+        top = self.sheet.read("maximum", letter, largest, at=highest)
         # An exponential's relative error is the absolute error of its exponent.
         growth = 1 + top.size + (own.size if np.isfinite(own.size) else 0.0)
         above = float(np.exp(own.value - top.value))
         power = self.sheet.write("exponential", self._fresh("w"), "e^{@0 - @1}", (own, top), above, above * growth)
-        terms = Terms(node.over.name, f"e^{{@0 - {top.symbol}}}", (row,), np.exp(row.values - top.value))
+        each = "@0" if factors else bracket(node.inner, self.names.inside(node.over), PRODUCT)
+        terms = Terms(node.over.name, f"e^{{{each} - {top.symbol}}}", factors, np.exp(values - top.value))
         total = self.sheet.sum("sum", self._fresh("s"), terms, top)
         return self.sheet.divide(symbol or self._fresh("y"), power, total)
 
@@ -235,7 +246,9 @@ class Working:
         case = node.then if holds else node.otherwise
         if not isinstance(case, Number):
             return case.work(self, symbol)
-        seen = tuple(self.index(index) for index in sorted(node.condition.free, key=lambda index: index.name))
+        compared = (leaf for part in node.condition.parts for leaf in part.walk() if isinstance(leaf, (Element, Entry)))
+        seen = tuple(leaf.work(self) for leaf in compared if leaf.free <= self.where.keys())
+        seen = seen or tuple(self.index(index) for index in sorted(node.condition.free, key=lambda index: index.name))
         return self.sheet.write(
             node.what, symbol or self._fresh("y"), case.latex(self.names), seen, case.number, 0.0, visible=holds
         )

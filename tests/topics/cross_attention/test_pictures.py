@@ -163,9 +163,11 @@ def test_decoding_shows_the_shift_by_one(trace: vm.Trace) -> None:
     drawn = decoding.draw_decoding(view, words(decoding.COLUMNS)).drawn()
     assert sum(shape.type == "line" for shape in drawn.layout.shapes) == 3
     assert len(drawn.data[0].x) == sum(2 + (step.came is not None) for step in view.steps) + sum(map(bool, view.own))
-    assert [round(p, 6) for _, p in steps[QUERY].guesses] == [
-        round(float(x), 6) for x in draw_guesses(steps[QUERY], QUERY).drawn().data[0].x
-    ]
+    guesses = draw_guesses(steps[QUERY], QUERY).drawn()
+    assert [round(p, 6) for _, p in steps[QUERY].guesses] == [round(float(x), 6) for x in guesses.data[0].x]
+    tokens, (bottom, top) = guesses.layout.yaxis, guesses.layout.yaxis.range
+    assert list(tokens.ticktext) == [theme.plain(token.label) for token, _ in steps[QUERY].guesses]
+    assert tokens.visible is not False and bottom > top, "named, the most probable one on top"
 
 
 @pytest.mark.parametrize("depth", [1, 4, 12])

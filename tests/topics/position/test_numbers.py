@@ -74,7 +74,7 @@ def test_each_scheme_acts_where_the_table_says(config_: ModelConfig) -> None:
     acts = {
         "embedding": position.add(0, 4) is not None,
         "queries": not torch.equal(position.rotate(q, 0), q),
-        "scores": position.bias(4, 4) is not None or position.query_bias(q, 0, 4, 1.0) is not None,
+        "scores": position.bias(4, 4) is not None or position.content_bias(q, q, 0, 1.0) is not None,
     }
     place = analysis.scheme_facts(config_.position, config_).acts_on
     assert [name for name, does in acts.items() if does] == ([] if place == "nothing" else [place])

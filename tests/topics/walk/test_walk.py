@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from typing import Any
+from typing import Any, get_args
 
+import fresh_variants
 import numpy as np
 import pytest
 import scenes
@@ -17,15 +19,18 @@ from streamlit.testing.v1 import AppTest
 from tiers import some
 
 import viz_model as vm
+from viz_model import config
 from viz_model.app import runs
 from viz_model.app.page import Page
 from viz_model.app.state import Shown
-from viz_model.app.texts import Texts
+from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.config import NormAt, Patches
 from viz_model.drawing.scene.film import MOST_BYTES
 from viz_model.topics.walk.choices import PARTS, STOPS
 from viz_model.topics.walk.numbers import views
+from viz_model.topics.walk.pictures import lines
+from viz_model.topics.walk.pictures.block import Does
 from viz_model.topics.walk.pictures.schema import one_block
 from viz_model.topics.walk.sections import films
 
@@ -204,7 +209,39 @@ def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(nor
     norms = [mark.id for mark in shot.marks if mark.id.startswith("box.norm.")]
     assert len(norms) == (4 if norm_at == "both" else 2)
     for stop in ("alone", "again"):
-        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", parts="x")
+        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", parts="x", norm="x")
+    assert found.norm_does == "sizes"
+    for language, does in itertools.product(LANGUAGES, get_args(Does)):
+        assert Texts(language).labels("walk").keys() >= {f"norm_{norm_at}_{does}", f"in_alone_norm_{does}"}
+
+
+def test_what_a_norm_does_to_a_line_is_measured() -> None:
+    with fresh_variants.installed():
+        norms = (config.RMSNorm(), config.NoNorm(), fresh_variants.SizedConfig(), fresh_variants.SquashConfig())
+        runs = [tiny_models.traced(tiny_models.tiny_config(norm=norm)) for norm in norms]
+        assert [views.norm_does(run, 3, 1) for run in runs] == ["sizes", "keeps", "sizes", "changes"]
+
+
+@pytest.mark.parametrize(
+    ("schemes", "shown"),
+    [
+        ((config.Learned(), config.Learned()), [("added", 0), ("added", 1)]),
+        ((config.Rope(), config.NoPosition()), [("turned", 0), ("turned", 0)]),
+        ((config.NoPosition(), config.Alibi()), [("biased", 1), ("biased", 1)]),
+        ((config.Rope(), config.Alibi()), [("turned", 0), ("biased", 1)]),
+    ],
+)
+def test_places_are_those_of_the_layer_or_of_the_first_that_tells_them(
+    schemes: tuple[config.Position, config.Position], shown: list[tuple[str, int]]
+) -> None:
+    lm = tiny_models.language_model(tiny_models.tiny_config(position=schemes[0], positions=schemes))
+    run = tiny_models.run_both(lm)
+    for layer in (0, 1):
+        assert views.scheme(run, layer) == shown[layer]
+        view = Shown(model="any", layer=layer, head=0, page="walk")
+        page = Page("walk", "walk", view, lm, run, Texts("en"), 3, {})
+        told = [shot.caption for shot in lines.places(films.stage(page), views.places(run, 3, layer, 0))]
+        assert told and not any("wave" in said.lower() for said in told)
 
 
 def test_softmax_is_worked_out_and_temperatures_are_of_all_logits() -> None:

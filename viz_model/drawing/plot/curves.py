@@ -48,7 +48,9 @@ def marks(n: int, trace: Trace, axes: Mapping[str, Axis], frame: Frame, said: Sa
     if "markers" in has or ("lines" in has and said.walk):
         made.append(_points(n, trace, has, frame.across(x), frame.down(y), said))
     if "text" in has:
-        made.append(_written(n, trace, frame.across(x), frame.down(y)))
+        room = (trace.get("meta") or {}).get("room")
+        rooms = None if room is None else _rooms(x_axis, float(room), len(x), frame)
+        made.append(_written(n, trace, frame.across(x), frame.down(y), rooms))
     return made
 
 
@@ -118,7 +120,13 @@ def _spread(n: int, trace: Trace, x: np.ndarray, y_axis: Axis, frame: Frame) -> 
     return Path(id=f"spread.{n}", x=across, y=up, stroke=stroke, thick=error.get("thickness", 1.5), opacity=opacity)
 
 
-def _written(n: int, trace: Trace, x: np.ndarray, y: np.ndarray) -> Texts:
+def _rooms(axis: Axis, room: float, n: int, frame: Frame) -> np.ndarray:
+    """The lengths [N, 2] that ``room`` of an axis has for each writing."""
+    start, end = axis.share(np.array([0.0, room]))
+    return frame.across(np.full(n, abs(end - start))) - frame.across(0.0)
+
+
+def _written(n: int, trace: Trace, x: np.ndarray, y: np.ndarray, rooms: np.ndarray | None) -> Texts:
     font, marker = trace.get("textfont") or {}, trace.get("marker") or {}
     size = max(SMALLEST, font.get("size") or SMALLEST)
     fill, _ = colours_of(font.get("color") or "ink", {}, {})
@@ -139,5 +147,13 @@ def _written(n: int, trace: Trace, x: np.ndarray, y: np.ndarray) -> Texts:
     family = str(font.get("family") or "")
     anchor = anchors if len(set(anchors)) > 1 else anchors[0]
     return Texts(
-        id=f"text.{n}", texts=texts, x=x, y=y, anchor=anchor, size=size, fill=fill, mono="mono" in family
-    )  # fmt: skip
+        id=f"text.{n}",
+        texts=texts,
+        x=x,
+        y=y,
+        anchor=anchor,
+        size=size,
+        fill=fill,
+        mono="mono" in family,
+        rooms=rooms,
+    )

@@ -16,6 +16,7 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import attention, block, norms, positions
 from viz_model.model.attention import Attention
+from viz_model.model.feedforward import FeedForward
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs.edits.base import Edit, Run
 
@@ -96,7 +97,8 @@ def _rebuilt(module: M, config_: ModelConfig, old: ModelConfig) -> M:
         if config_.norm == old.norm:
             return module
         return norms.build(config_.norm, 0).train(module.training)  # type: ignore[return-value]
-    if isinstance(module, positions.Position) or not module._modules:
+    # A feed-forward may have norms of its own, which are not those of the blocks.
+    if isinstance(module, positions.Position | FeedForward) or not module._modules:
         return module
     new = module.__new__(type(module))
     new.__dict__.update(module.__dict__)

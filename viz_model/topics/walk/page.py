@@ -21,10 +21,12 @@ TOPIC = Topic(
 
 def run() -> None:
     """Open the page; who comes with the address of something to look at, but of no stop, is shown that instead."""
-    is_new, query = "view" not in st.session_state, st.query_params
+    is_new, query, there = "view" not in st.session_state, st.query_params, frame.navigation()
+    if there.current.url_path == frame.FIRST:
+        st.switch_page(there.pages[frame.FIRST], query_params={STOP.name: STOPS[0], **query.to_dict()})
     if is_new and not {STOP.name, "lesson"}.intersection(query):
         if set(query) - {"lang"}:
-            st.switch_page(frame.navigation().pages["overview"], query_params=query.to_dict())
+            st.switch_page(there.pages["overview"], query_params=query.to_dict())
         query[STOP.name] = STOPS[0]
     elif not is_new and not query and state.current().chosen(TOPIC.name, STOP) is None:
         state.put(**state.choose(TOPIC.name, (STOP, STOPS[0])))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import torch
 
+from viz_model.config import Rope
 from viz_model.drawing import heatmap
 from viz_model.drawing.cells import COLUMN, ROW, Cells, Index, span_of
 from viz_model.drawing.spans import around
@@ -123,6 +124,7 @@ def forms_view(trace: Trace, layer: int, head: int, query: int, key: int) -> For
         products=np.stack([(k @ q).numpy() for q, k in every]),
         visible=masks.of_run(trace, layer)[query].numpy(),
         cells={letter: tuple(Cells(f"{at}{letter}{form}", index) for form in forms) for letter, index in rows.items()},
+        turns=isinstance(trace.config.layer(trace.stack.side, layer).position, Rope),
     )
 
 

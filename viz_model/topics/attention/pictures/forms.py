@@ -17,7 +17,7 @@ class FormsView(NamedTuple):
 
     ``queries`` and ``keys`` are [F, K]; ``products`` [F, T] are the dot products of the query with
     every key in the same form; ``visible`` [T] says which keys the query sees. ``cells`` by letter, "q" and "k",
-    say for each form which numbers of the run these are.
+    say for each form which numbers of the run these are. ``turns``: what position does to them is a rotation.
     """
 
     forms: tuple[str, ...]
@@ -28,6 +28,7 @@ class FormsView(NamedTuple):
     products: np.ndarray
     visible: np.ndarray
     cells: Mapping[str, tuple[Cells, ...]] = MappingProxyType({})
+    turns: bool = True
 
     def facts(self, form: str) -> dict[str, str]:
         """For prose: lengths, product and the spread of products, before a form was taken and in it."""
@@ -46,9 +47,9 @@ class FormsView(NamedTuple):
 
     @property
     def notes(self) -> dict[str, str]:
-        """What happened on the way to each form after the first: normed, rotated, or rotated and stretched.
+        """What happened on the way to each form after the first: normed, rotated, rotated and stretched, or placed.
 
-        Rotated by the same angle, where a token meets its own key.
+        Rotated by the same angle, where a token meets its own key; placed is changed by position in another way.
         """
         turned = "_rotated_itself" if self.query == self.key else "_rotated"
         notes = {}
@@ -57,7 +58,8 @@ class FormsView(NamedTuple):
                 np.linalg.norm([vectors[at] for vectors in (self.queries, self.keys)], axis=-1) for at in (n - 1, n)
             )
             kept = np.allclose(before, after, rtol=1e-3)
-            notes[form] = form if form != "_rotated" else turned if kept else "_stretched"
+            placed = "_placed" if not self.turns else turned if kept else "_stretched"
+            notes[form] = placed if form == "_rotated" else form
         return notes
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from viz_model.drawing import axes, boxes, sheet, theme
 from viz_model.drawing.writing import note
 
-HEIGHT = 210
+HEIGHT = 226
 SHIFT = (0.14, 0.11)
 """How far each sheet stands behind the one before it."""
 
@@ -18,7 +18,7 @@ class Stage(NamedTuple):
 
     Attributes:
         name: what it is.
-        shape: written under it, sizes with their letters.
+        shape: written under it, sizes below their letters.
         width: of a sheet, against others.
         role: the hue.
         step: over the arrow that leads to it.
@@ -47,7 +47,8 @@ def draw_shapes(stages: Sequence[Stage], n_rows: int) -> sheet.Sheet:
         middle = left + (stage.width + (n_rows - 1) * SHIFT[0]) / 2
         top = tall + (n_rows - 1) * SHIFT[1]
         note(figure, stage.name, middle, top, bold=True, yanchor="bottom", yshift=3)
-        note(figure, stage.shape, middle, 0, yanchor="top", yshift=-4)
+        for below, line in enumerate(stage.shape.split(" = ")):
+            note(figure, line, middle, 0, yanchor="top", yshift=-4 - 16 * below)
         left += stage.width + n_rows * SHIFT[0] + gap
-    axes.hidden(figure, [-0.3, left - gap + 0.3], [-0.28, tall + 4 * SHIFT[1] + 0.12])
+    axes.hidden(figure, [-0.3, left - gap + 0.3], [-0.42, tall + 4 * SHIFT[1] + 0.12])
     return theme.finished(figure, height=HEIGHT)

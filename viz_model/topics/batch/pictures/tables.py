@@ -14,6 +14,8 @@ from viz_model.drawing.writing import hover, note
 ROW_HEIGHT = 32
 LONGEST = 7
 """Letters of a token in its cell."""
+WRITTEN = 0.35
+"""How strongly a cell with a token is coloured: what is written on it can be read on both pages."""
 
 
 class TableView(NamedTuple):
@@ -40,13 +42,13 @@ def ids_view(
         tuple(f"{theme.shorten(names[n], LONGEST)}<br>{id}" if n < len(names) else str(id) for n, id in enumerate(line))
         for line, names in zip(ids.tolist(), labels, strict=True)
     )
-    return TableView(heading, tuple(rows), texts, np.where(padding, np.nan, 0.65))
+    return TableView(heading, tuple(rows), texts, np.where(padding, np.nan, WRITTEN))
 
 
 def mask_view(heading: str, rows: Sequence[str], padding: np.ndarray) -> TableView:
     """1 where a row has a token, 0 where it is filled up, [B, T]."""
     texts = tuple(tuple("0" if each else "1" for each in line) for line in padding)
-    return TableView(heading, tuple(rows), texts, np.where(padding, np.nan, 0.8))
+    return TableView(heading, tuple(rows), texts, np.where(padding, np.nan, WRITTEN))
 
 
 def loss_view(heading: str, rows: Sequence[str], losses: np.ndarray, ignored: str) -> TableView:
@@ -56,17 +58,17 @@ def loss_view(heading: str, rows: Sequence[str], losses: np.ndarray, ignored: st
     return TableView(heading, tuple(rows), texts, losses / top)
 
 
-def draw_tables(views: Sequence[TableView], *, positions: str, role: str = "token") -> sheet.Sheet:
+def draw_tables(views: Sequence[TableView], *, positions: str) -> sheet.Sheet:
     """Tables of the same columns below each other, each under its heading; ``positions`` names the columns."""
     figure = sheet.Sheet()
     n_columns = views[0].strength.shape[1]
     starts = np.cumsum([0, *(len(view.rows) + 1 for view in views)])
-    gap = np.full((1, n_columns), np.nan)
+    gap = np.zeros((1, n_columns))
     values = np.concatenate([part for view in views for part in (view.strength, gap)])[:-1]
     texts = [text for view in views for line in (*view.texts, ("",) * n_columns) for text in line]
     hovers = [hover(text.replace("<br>", " ")) for text in texts]
     _grey(figure, views, starts)
-    squares(figure, np.nan_to_num(values), texts[: values.size], hovers[: values.size], scale="share", role=role, top=1)
+    squares(figure, values, texts[: values.size], hovers[: values.size], scale="share", top=1)
     names = [name for view in views for name in (*view.rows, "")][:-1]
     axes.rows(figure, names, longest=18)
     axes.columns(figure, [str(n) for n in range(n_columns)], positions, tickangle=0)

@@ -24,7 +24,7 @@ def section(batched: Batched) -> None:
     with picture:
         heading = words("losses", shape=sizes("BT", run.losses.shape))
         view = loss_view(heading, batched.names, run.losses, str(IGNORED))
-        figure = draw_tables([view], positions=words("position"), role="output")
+        figure = draw_tables([view], positions=words("position"))
         elements.figure(page, figure, "losses", words("losses_alt"))
         st.caption(words("losses_note", ignored=IGNORED))
     with see:

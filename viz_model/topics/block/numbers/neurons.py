@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_model.model import sites
 from viz_model.model.heads import LanguageHead
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
 from viz_model.values.expression import Point, Where
+from viz_model.values.leaves import Element
 
 CURVE_POINTS = 161
 
@@ -100,14 +102,14 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     without the later blocks, any norm in between, or the bias of the logits.
     """
     at, chosen = f"blocks.{layer}.ffn.", list(numbers)
-    act = trace.row(at + "act", token)
+    act, own = trace.row(at + "act", token), _alike(trace, trace.site(at + "act"))
     values = trace.stack.block(layer).ffn.down.weight.detach().T[chosen]  # [N, D]
     pushed = promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
     gates = trace.row(at + "gate_act", token) if at + "gate_act" in trace else None
 
     def dots(name: str) -> list[Dot | None]:
         """What the neurons make of the stream at a site that is a sum of products with it."""
-        keys = _weights(trace, trace.site(at + name), "F", "D") if at + name in trace else []
+        keys = _weights(trace, trace.site(at + name), "F", "D") if trace.full_name(at + name) in own else []
         if not keys:
             return [None] * len(chosen)
         biases, row = _weights(trace, trace.site(at + name), "F"), trace.row(at + name, token)
@@ -125,6 +127,19 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
         )
         for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, pushed, strict=True)
     )
+
+
+def _alike(trace: Trace, site: Site) -> frozenset[str]:
+    """The full names of the values whose entry of the same indices makes that of a site, in one step or several."""
+    found, left = set[str](), [site]
+    while left:
+        at = left.pop()
+        read = {
+            part.value.site for part in at.expression.walk() if isinstance(part, Element) and part.index == at.index
+        }
+        left += [sites.find(name, trace.config) for name in read - found]
+        found |= read
+    return frozenset(found)
 
 
 def _weights(trace: Trace, site: Site, *axes: str) -> list[Tensor]:

@@ -122,10 +122,12 @@ def draw_neurons(view: NeuronsView, words: Mapping[str, str]) -> sheet.Sheet:
         hover=f"{names['neuron']} %{{customdata[0]}}<br><b>%{{x:.4f}}</b><br>"
         f"{names['writes']} %{{customdata[1]}}%{{customdata[2]}}",
     )
+    # Beside the line at 0 where that stands at the left; between bars of both signs names need the whole width.
+    side = {"x": 0, "xshift": 4} if min(acts, default=0) >= 0 else {"x": 0, "xref": "x domain"}
     for row, neuron in enumerate(view.strongest):
         said = promoted_text(neuron) or f"{names['writes']} {_writes(neuron):.2f}"
-        place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": row + 0.1, "yanchor": "bottom"}
         text = f"<b>{neuron.number}</b> → {said}"
+        place = {"xanchor": "left", "y": row + 0.1, "yanchor": "bottom", **side}
         figure.add_annotation(text=text, **place, showarrow=False, font={"size": theme.SMALL})
     bars.zero(figure)
     axes.across(figure, words["activation"], range=axes.reach(acts or [1.0], behind=0.02))

@@ -108,10 +108,10 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
         return attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
 
     q, k, v = heads()
-    own = scheme.query_bias(q, 0, length, attn.scale)
+    k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)
+    own = scheme.content_bias(q, k, 0, attn.scale)
     if own is not None:
         causal, added = False, added + own
-    k, v = ops.share_heads(k, attn.n_heads), ops.share_heads(v, attn.n_heads)
     return {
         "projections": lambda: (heads(), attn.o(ops.merge_heads(q))),  # z has the shape of q
         "ffn": lambda: block.ffn(x),

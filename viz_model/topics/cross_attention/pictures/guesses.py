@@ -19,5 +19,5 @@ def draw_guesses(step: cross.Step, position: int) -> sheet.Sheet:
     bars.across(figure, shares, {"color": theme.ROLES["output"], "line": outline}, cells=cells, hover=hovers)
     bars.ends(figure, shares, [percent(share) for share in shares])
     axes.rows(figure, labels)
-    axes.hidden(figure, x=(0, 1.28 * max(shares)))
+    axes.across(figure, visible=False, range=[0, 1.28 * max(shares)])
     return theme.finished(figure, height=24 + 27 * len(labels))

@@ -112,11 +112,11 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Cha
 
     def make(layer: int, value: Tensor, seen: Seen) -> Tensor:
         q, k = (seen[name] for name in sites.scored(run.full_name(f"blocks.{layer}.attn"), config))
-        scheme = run.stack.position_of(layer)
+        scheme, k = run.stack.position_of(layer), ops.share_heads(k, config.n_heads)
         bias = scheme.bias(length, length)
         if bias is None:
-            bias = scheme.query_bias(q, 0, length, scale(config))
-        given = attention_arguments(q, ops.share_heads(k, config.n_heads), bias, visible(run, layer), config)
+            bias = scheme.content_bias(q, k, 0, scale(config))
+        given = attention_arguments(q, k, bias, visible(run, layer), config)
         return call(function, given)
 
     return {run.full_name(f"blocks.{layer}.attn.pattern"): functools.partial(make, layer) for layer in layers}

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import NoNorm
+from viz_model.config import NoNorm, Rope, Sinusoidal
 from viz_model.model import ops
 from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
@@ -18,7 +18,7 @@ from viz_model.topics.attribution.numbers.attribution import predicts
 from viz_model.topics.block.numbers.neurons import strongest
 from viz_model.topics.next_token.numbers.output import read_site
 from viz_model.topics.walk.pictures.attention import Attention
-from viz_model.topics.walk.pictures.block import Alone, Ride
+from viz_model.topics.walk.pictures.block import Alone, Does, Ride
 from viz_model.topics.walk.pictures.ending import Answer
 from viz_model.topics.walk.pictures.heads import Heads, Source
 from viz_model.topics.walk.pictures.lines import Places, Scheme, Stream, Table
@@ -29,6 +29,8 @@ from viz_model.topics.walk.pictures.stage import MOST_ROWS, Guess
 RARE = " unbelievable"
 """A word that a small vocabulary cuts."""
 _AMONG = 12
+ALIKE = 0.05
+"""Lengths that differ by less are one size."""
 TEMPERATURES = (0.5, 2.0)
 N_GUESSES, N_SAMPLE, N_STRIP, MOST_DEPTHS, MOST_SOURCE = 5, 48, 24, 6, 12
 
@@ -39,13 +41,17 @@ def window(trace: Trace, token: int) -> range:
     return range(max(0, stop - MOST_ROWS), stop)
 
 
-def scheme(trace: Trace) -> Scheme:
-    """How this stack tells places apart."""
+def scheme(trace: Trace, layer: int) -> tuple[Scheme, int]:
+    """How this stack tells places apart, and in which layer: in this one, or else in the first that does."""
     if "embed.position" in trace:
-        return "added"
-    if "blocks.0.attn.q_rotated" in trace:
-        return "turned"
-    return "biased" if "blocks.0.attn.bias" in trace else "none"
+        return "waves" if isinstance(trace.config.position, Sinusoidal) else "added", layer
+    for n in (layer, *range(trace.n_layers)):
+        if f"blocks.{n}.attn.q_rotated" in trace:
+            turns = isinstance(trace.config.layer(trace.stack.side, n).position, Rope)
+            return "turned" if turns else "changed", n
+        if f"blocks.{n}.attn.bias" in trace:
+            return "biased", n
+    return "none", layer
 
 
 def guesses(trace: Trace, position: int, k: int = N_GUESSES) -> tuple[Guess, ...]:
@@ -108,19 +114,19 @@ def table(trace: Trace, token: int) -> Table:
 
 
 def places(trace: Trace, token: int, layer: int, head: int) -> Places:
-    shown, way = window(trace, token), scheme(trace)
+    shown, (way, layer) = window(trace, token), scheme(trace, layer)
     ids = [trace.own_ids[position] for position in shown]
     twins = next(((a, b) for b in range(len(ids)) for a in range(b) if ids[a] == ids[b]), None)
     rows, at = trace["embed.token"][list(shown)], f"blocks.{layer}.attn."
     sites = ("embed.token", "", "embed.token")
     scaled = trace.config.d_model if trace.config.scale_embedding else None
     match way:
-        case "added":
+        case "waves" | "added":
             waves = trace["embed.position"][list(shown)]
             total = trace["embed.out"][list(shown)] if "embed.norm.out" not in trace else rows + waves
             sites = ("embed.token", "embed.position", "embed.out" if "embed.norm.out" not in trace else "")
             return Places(way, rows.numpy(), waves.numpy(), total.numpy(), twins, sites, scaled=scaled)
-        case "turned":
+        case "turned" | "changed":
             plain = "k_normed" if f"{at}k_normed" in trace else "k"
             before, after = (trace.head(at + name, head)[list(shown)] for name in (plain, "k_rotated"))
             return Places(way, before.numpy(), None, after.numpy(), twins, sites, head)
@@ -238,6 +244,16 @@ def source(trace: Trace, token: int, layer: int) -> Source:
     return Source(tuple(read.tokens[n].label for n in shown), rows[head, list(shown)].numpy(), layer, head, len(read))
 
 
+@torch.inference_mode()
+def norm_does(trace: Trace, token: int, layer: int) -> Does:
+    """What the norm of the feed-forward does to a line, tried on the same line ten times as large."""
+    line, norm = trace.norm_input(f"blocks.{layer}.ffn.norm", token), trace.stack.block(layer).ffn_norm
+    once, larger = norm(line), norm(10 * line)
+    if torch.equal(once, line):
+        return "keeps"
+    return "sizes" if abs(float(larger.norm() / once.norm()) - 1) < ALIKE else "changes"
+
+
 def alone(trace: Trace, token: int, layer: int) -> Alone:
     at, place = f"blocks.{layer}.", trace.norm_at
     read = f"{at}resid.cross" if f"{at}resid.cross" in trace else f"{at}resid.mid"
@@ -262,6 +278,7 @@ def alone(trace: Trace, token: int, layer: int) -> Alone:
         finds,
         int((act > 0).sum()),
         read,
+        norm_does(trace, token, layer),
     )
 
 

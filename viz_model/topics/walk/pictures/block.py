@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from viz_model.topics.walk.pictures.stage import (
     wide,
 )
 
+Does = Literal["sizes", "changes", "keeps"]
+
 
 class Alone(NamedTuple):
     """The feed-forward half of a block on one token.
@@ -40,6 +42,7 @@ class Alone(NamedTuple):
         finds: of the strongest neurons: which one, and its value on each token of the stage, [n].
         n_active: how many of the F are above 0.
         read: the site of ``x``.
+        norm_does: to a line, whatever its length: brings it to one size, changes it in another way, or neither.
     """
 
     layer: int
@@ -53,6 +56,7 @@ class Alone(NamedTuple):
     finds: tuple[tuple[int, np.ndarray], ...]
     n_active: int
     read: str
+    norm_does: Does
 
 
 def alone(stage: Stage, view: Alone) -> list[Shot]:
@@ -94,7 +98,7 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
     before = norm if is_before else []
     shots = [Shot(say("alone_line", token=stage.name), [*still, *line])]
     if before:
-        shots.append(Shot(say("alone_norm"), [*still, *line, *norm], 2.4))
+        shots.append(Shot(say(f"alone_norm_{view.norm_does}"), [*still, *line, *norm], 2.4))
     shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
     if view.finds:
         shots.append(Shot(say("alone_find", token=stage.name), [*still, *_detectors(stage, view)], 3.2, 1.0))
@@ -102,10 +106,10 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
     if view.written is not None:
         values, site = view.written
         out = strip("out", 208, values, sized("normed", values), site, float(np.abs(values).max(initial=0)))
-        shots.append(Shot(say("alone_norm_written"), [*still, *line, *before, *lit, *out], 2.4))
+        shots.append(Shot(say(f"alone_norm_written_{view.norm_does}"), [*still, *line, *before, *lit, *out], 2.4))
     shots.append(Shot(say("alone_add"), [*still, *total, *before, *lit], 2, 1.2))
     if norm and view.norm_at == "post":
-        shots.append(Shot(say("alone_norm_after"), [*still, *total, *norm, *lit], 2.4))
+        shots.append(Shot(say(f"alone_norm_after_{view.norm_does}"), [*still, *total, *norm, *lit], 2.4))
     return shots
 
 

@@ -23,8 +23,9 @@ from viz_model.topics.walk.pictures.stage import (
     wide,
 )
 
-Scheme = Literal["added", "turned", "biased", "none"]
-"""How a model tells places apart: a wave that is added, queries and keys that are turned, scores that are pushed."""
+Scheme = Literal["waves", "added", "turned", "changed", "biased", "none"]
+"""How a model tells places apart: a wave or another vector that is added, queries and keys that are turned or changed
+in another way, scores that are pushed."""
 
 
 _ZOOMED = 8
@@ -171,7 +172,7 @@ def _near(stage: Stage, view: Table, top: float) -> list[Mark]:
 
 def places(stage: Stage, view: Places) -> list[Shot]:
     say, still = stage.say, chips(stage)
-    pair = _outlined(stage, view.twins, 0.5 if view.scheme == "added" else 1)
+    pair = _outlined(stage, view.twins, 0.5 if view.scheme in ("waves", "added") else 1)
     top = float(np.abs(view.before).max(initial=0))
     scaled: list[Shot] = []
     if view.scaled is not None and view.head is None:
@@ -186,27 +187,27 @@ def places(stage: Stage, view: Places) -> list[Shot]:
         return rows(stage, id, values, site if at_row else "", x=x, width=width, **more)  # type: ignore[arg-type]
 
     match view.scheme:
-        case "added":
+        case "waves" | "added":
             assert view.added is not None
             before = block("row", view.before, view.sites[0], LEFT, half, top=top)
             wave = block("wave", view.added, view.sites[1], at(0.52), half)
             over = block("wave", view.added, view.sites[1], LEFT, half, opacity=0.0)
             after = block("row", view.after, view.sites[2], LEFT, half, top=top)
-            names: list[Mark] = [heading("row", say("rows"), LEFT), heading("wave", say("waves"), at(0.52))]
-            summed: list[Mark] = [heading("row", say("sums"), LEFT)]
+            names: list[Mark] = [heading("row", say("rows"), LEFT), heading("wave", say(view.scheme), at(0.52))]
+            summed: list[Mark] = [heading("row", say(f"sums_{view.scheme}"), LEFT)]
             return [
                 *scaled,
                 Shot(same, [*still, *before, *pair, names[0]]),
-                Shot(say("places_wave"), [*still, *before, *wave, *pair, *names], 2),
-                Shot(say("places_add"), [*still, *after, *over, *pair, *summed], 2, 1.4),
+                Shot(say(f"places_{view.scheme}"), [*still, *before, *wave, *pair, *names], 2),
+                Shot(say(f"places_sum_{view.scheme}"), [*still, *after, *over, *pair, *summed], 2, 1.4),
             ]
-        case "turned":
+        case "turned" | "changed":
             keys = heading("row", say("keys_head"), LEFT)
             before = block("row", view.before, "", LEFT, (1, -LEFT), top=top)
             after = block("row", view.after, "", LEFT, (1, -LEFT), top=top)
             return [
                 Shot(say("places_keys"), [*still, *before, *pair, keys]),
-                Shot(say("places_turn"), [*still, *after, *pair, keys], 2, 1.6),
+                Shot(say(f"places_{view.scheme}"), [*still, *after, *pair, keys], 2, 1.6),
             ]
         case "biased":
             assert view.added is not None

@@ -130,7 +130,7 @@ def parts(page: Page) -> dict[str, Edit]:
         "attn": edits.Skip(layer=layer, part="attn", side=side),
         "ffn": edits.Skip(layer=layer, part="ffn", side=side),
     }
-    if views.scheme(page.trace) != "none":
+    if views.scheme(page.trace, layer)[0] != "none":
         found["position"] = edits.NoPosition()
     if head_of(page).has_mask:
         found["mask"] = edits.NoMask(side=side)

@@ -9,7 +9,6 @@ import streamlit as st
 from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
-from viz_model.config import Sinusoidal
 from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
@@ -65,7 +64,7 @@ def _told(page: Page, stop: str) -> str:
     trace, config = page.trace, page.lm.config
     kind = {
         "look": config.kind if config.has_logits else "vectors",
-        "places": _places(page),
+        "places": views.scheme(trace, page.view.layer)[0],
         "shares": "masked" if films.head_of(page).has_mask else "open",
         "alone": trace.norm_at,
         "again": trace.norm_at,
@@ -81,16 +80,13 @@ def _told(page: Page, stop: str) -> str:
     values |= {"n": len(trace), "model": literal(page.view.model)}
     if stop == "again":
         values["parts"] = page.words(f"one_after_another{'_three' if 'source' in films.stops(page) else ''}")
+    if stop == "alone":
+        does = views.norm_does(trace, page.token, page.view.layer)
+        values["norm"] = page.words(f"norm_{trace.norm_at}_{does}")
     if stop == "look":
         values["times"] = _rounded(GPT3 / sum(weight.numel() for weight in page.lm.model.parameters()))
         values["card"] = describe.model(page.view.model, page.lm, page.t)
     return page.t.prose(f"{page.text_key}.{stop}" if kind is None else f"{page.text_key}.{stop}_{kind}", **values)
-
-
-def _places(page: Page) -> str:
-    """How the places are told apart; of what is added, whether it is waves."""
-    scheme = views.scheme(page.trace)
-    return "waves" if scheme == "added" and isinstance(page.lm.config.position, Sinusoidal) else scheme
 
 
 def _rounded(n: float) -> str:
