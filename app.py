@@ -2,4 +2,4 @@
 
 from viz_model.app import frame
 
-frame.navigation().current.run()
+frame.run()

@@ -168,6 +168,19 @@ def _published(rope: config.Rope) -> list[ModelConfig]:
     ]
 
 
+def of_classes() -> list[ModelConfig]:
+    """Models that say to which class a text belongs, with and without a layer in front."""
+    labels = ("good", "bad", "不知道")
+    layers: tuple[Literal["tanh", "relu"] | None, ...] = ("tanh", "relu", None)
+    places: tuple[Literal["pre", "post"], ...] = ("post", "post", "pre")
+    return [
+        tiny_config(
+            place, kind="encoder", position=config.Learned(), head=config.ClassHead(labels=labels, activation=one)
+        )
+        for one, place in zip(layers, places, strict=True)
+    ]
+
+
 def of_pictures() -> list[ModelConfig]:
     """Models that read patches of a picture: grey and colour, and each sort of part."""
     grey = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,))

@@ -176,6 +176,12 @@ def _unpacked(packed: bytes, size: int) -> bytes:
 # Sizes
 
 
+def held(height: int, width: int) -> tuple[int, int]:
+    """The size at which a picture of that size can be written as text: at most :data:`MAX_SIDE` a side."""
+    share = min(1.0, MAX_SIDE / max(height, width))
+    return max(1, round(share * height)), max(1, round(share * width))
+
+
 def fit(levels: Levels, height: int, width: int, channels: int, resample: Resample = "bilinear") -> Levels:
     """The picture at a model's size and in its colours: uint8 [height, width, channels].
 

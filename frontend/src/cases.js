@@ -1,5 +1,5 @@
 // A picture holds several selections: what differs between them is { case: [a value for each] }.
-const isArray = value => value !== null && typeof value === "object" && "array" in value
+export const isArray = value => value !== null && typeof value === "object" && "array" in value
 
 // Which of its cases a picture shows for a selection; undefined where the server has yet to send it.
 export const caseOf = (header, selection) => header.cases[header.by.map(name => selection[name]).join(",")]

@@ -1,15 +1,15 @@
 // Tokens as chips. Those of the sentence select the page's token; others tell the server which was picked.
 import { store } from "./store.js"
 
-// A small grey picture, 0 to 1, in the ink of the page.
-function picture({ values, shape: [, height, width] }, n) {
+// A small grey picture, 0 to 255, in the ink of the page; or of light, white on black.
+function picture({ values, shape: [, height, width] }, n, light) {
   const canvas = document.createElement("canvas"), size = height * width
-  Object.assign(canvas, { width, height, className: "thumb" })
+  Object.assign(canvas, { width, height, className: light ? "thumb light" : "thumb" })
   canvas.setAttribute("aria-hidden", "true")
   requestAnimationFrame(() => {
     const pen = canvas.getContext("2d"), image = pen.createImageData(width, height)
     const ink = getComputedStyle(canvas).color.match(/[\d.]+/g).slice(0, 3).map(Number)
-    for (let i = 0; i < size; i++) image.data.set([...ink, 255 * values[n * size + i]], 4 * i)
+    for (let i = 0; i < size; i++) image.data.set([...ink, values[n * size + i]], 4 * i)
     pen.putImageData(image, 0, 0)
   })
   return canvas
@@ -39,7 +39,7 @@ export function chips(root, header, arrays, tell) {
     made.style.setProperty("--chip", chip.colour)
     made.title = chip.title ?? `${header.first + n}: ${chip.label} · ${chip.under} · ${chip.bytes}`
     if (chip.title) made.setAttribute("aria-label", chip.title)
-    if (chip.has_picture) made.append(picture(arrays[0], n))
+    if (chip.has_picture) made.append(picture(arrays[0], n, header.light))
     for (const [name, text] of [[chip.whole ? "text" : "text bytes", chip.label], ["id", chip.under]]) {
       const part = document.createElement("span")
       part.className = name
@@ -76,9 +76,11 @@ export function chips(root, header, arrays, tell) {
     })
   }
   const focused = [...root.querySelectorAll(".chip")].indexOf(root.getRootNode().activeElement)
-  const [x, y] = [root.firstChild?.scrollLeft ?? 0, root.firstChild?.scrollTop ?? 0]
   root.replaceChildren(list)
-  Object.assign(list, { scrollLeft: x, scrollTop: y })
+  // Noted as it happens: asked for here, it would have the browser lay out the page while it is being made.
+  const { x, y } = root.scrolled ?? { x: 0, y: 0 }
+  if (x || y) Object.assign(list, { scrollLeft: x, scrollTop: y })
+  list.onscroll = () => { root.scrolled = { x: list.scrollLeft, y: list.scrollTop } }
   buttons[focused]?.focus()
   mark()
   return header.selects ? store.subscribe(changed => changed.includes("token") && mark()) : undefined

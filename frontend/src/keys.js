@@ -2,7 +2,7 @@
 // it names.
 import { write } from "./marks.js"
 import { store } from "./store.js"
-import { measure } from "./cases.js"
+import { isArray, measure } from "./cases.js"
 import { linesOf } from "./writing.js"
 
 const [WIDE, HIGH] = [28, 14]
@@ -10,7 +10,8 @@ const [WIDE, HIGH] = [28, 14]
 export function keys(made, colours) {
   const { at, header, over, below } = made
   const entries = at(header.keys) ?? [], heading = at(header.heading), note = header.chooses ? chosen(made) : at(header.note)
-  const now = JSON.stringify([entries, heading, note])
+  // By the numbers themselves: sent with more selections, the same ones have another place.
+  const now = JSON.stringify([entries, heading, note], (_, value) => isArray(value) ? [...made.arrays[value.array].values] : value)
   if (now === made.keyed && colours === made.keyColours) return
   Object.assign(made, { keyed: now, keyColours: colours })
   const line = (className, text) => {

@@ -7,7 +7,7 @@ import { standing } from "./items.js"
 import { keys } from "./keys.js"
 import { write } from "./marks.js"
 import { store } from "./store.js"
-import { targets } from "./targets.js"
+import { seat, targets } from "./targets.js"
 import { palette, watched } from "./theme.js"
 
 const MOVE = 250 // ms from the old values to the new, unless the picture says otherwise
@@ -24,12 +24,14 @@ export function scene(root, header, arrays, tell) {
   arrange(made)
   // Numbers that are the same picture, only for other selections, are no new values: nothing moves.
   const moves = !!known && made.shown === store.selection && !still()
-  draw(made, moves)
+  // What stands there is as wide as it was, or the observer tells before anything is seen; so it does of what is new.
+  if (known) draw(made, moves, false)
 
   // A selection leaves pictures as wide as they are: asking how wide would lay out the page once for each of them.
   const unsubscribe = store.subscribe(() => draw(made, false, false))
   const unwatch = watched(() => draw(made, false))
   const observer = new ResizeObserver(() => {
+    made.wide = made.flow.clientWidth
     arrange(made)
     if (made.panels.every(panel => panel.box.clientWidth === panel.width)) return
     draw(made, false)
@@ -47,11 +49,11 @@ export function scene(root, header, arrays, tell) {
 }
 
 // Panels that are alike stand in columns: as many as fit, but rather full rows than one left over.
-function arrange({ flow, header, panels }) {
+function arrange({ flow, header, panels, wide }) {
   flow.classList.toggle("even", !!header.even)
-  if (!header.even || !flow.clientWidth) return
+  if (!header.even || !wide) return
   const { min, max } = panels[0].data.width
-  const fit = Math.max(1, Math.min(panels.length, Math.floor((flow.clientWidth + 8) / (min + 8))))
+  const fit = Math.max(1, Math.min(panels.length, Math.floor((wide + 8) / (min + 8))))
   const columns = Math.ceil(panels.length / Math.ceil(panels.length / fit))
   flow.style.gridTemplateColumns = `repeat(${columns}, minmax(0, ${max ? `${max}px` : "1fr"}))`
 }
@@ -101,8 +103,7 @@ function panelsOf(made) {
     panel.data = data
     return panel
   })
-  const boxes = panels.map(panel => panel.box)
-  if (made.flow.children.length !== boxes.length || boxes.some((box, i) => made.flow.children[i] !== box)) made.flow.replaceChildren(...boxes)
+  seat(made.flow, panels.map(panel => panel.box))
   for (const panel of panels) panel.targets = targets(made, panel)
   return panels
 }

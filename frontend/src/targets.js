@@ -20,8 +20,7 @@ export function targets(made, panel) {
     return Object.assign(target, { mark, selects: !!(mark.act?.case?.find(Boolean) ?? mark.act)?.select })
   })
   for (const target of found) (target.mark.act ? button : grid)(made, panel, target)
-  const elements = found.map(target => target.element)
-  if (over.children.length !== elements.length || elements.some((element, i) => over.children[i] !== element)) over.replaceChildren(...elements)
+  seat(over, found.map(target => target.element))
 
   // Put them where their marks are now.
   panel.place = () => {
@@ -52,6 +51,13 @@ export function targets(made, panel) {
   box.onclick = event => click(made, panel, event)
   box.onkeydown = event => key(made, panel, event)
   return found
+}
+
+// These elements in this order and no others. What stays is not touched: an element that is moved loses the focus.
+export function seat(box, elements) {
+  const kept = new Set(elements)
+  for (const gone of [...box.children]) if (!kept.has(gone)) gone.remove()
+  elements.forEach((element, n) => box.children[n] === element || box.insertBefore(element, box.children[n] ?? null))
 }
 
 const target_of = panel => panel.looked && panel.targets?.find(target => target.id === panel.looked.id)

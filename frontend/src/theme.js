@@ -4,6 +4,7 @@ const listeners = new Set()
 let seen = null
 
 const channels = colour => {
+  if (/^#[0-9a-f]{6}$/i.test(colour)) return Uint8ClampedArray.from([1, 3, 5], at => parseInt(colour.slice(at, at + 2), 16))
   const pen = document.createElement("canvas").getContext("2d")
   pen.fillStyle = colour
   pen.fillRect(0, 0, 1, 1)
@@ -21,11 +22,16 @@ export function isDark() {
   return seen.dark
 }
 
-// { role: "#rrggbb" } of the scene, and the same as bytes for canvases.
+// { role: "#rrggbb" } of the scene, and the same as bytes for canvases. One object for as long as the colours are the
+// same: what was painted in them stands, whatever else a picture is sent.
+const palettes = new Map()
 export function palette(header) {
-  const known = header.palette[isDark() ? "dark" : "light"]
-  if (!known.bytes) Object.defineProperty(known, "bytes", { value: Object.fromEntries(Object.entries(known).map(([role, colour]) => [role, channels(colour)])) })
-  return known
+  const said = header.palette[isDark() ? "dark" : "light"], name = JSON.stringify(said)
+  if (!palettes.has(name)) {
+    Object.defineProperty(said, "bytes", { value: Object.fromEntries(Object.entries(said).map(([role, colour]) => [role, channels(colour)])) })
+    palettes.set(name, said)
+  }
+  return palettes.get(name)
 }
 
 // The same of a colour that is no role.

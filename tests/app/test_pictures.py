@@ -18,7 +18,7 @@ from viz_model.app import pictures, state
 from viz_model.app.page import Page
 from viz_model.app.pictures import Dimension
 from viz_model.app.texts import Texts
-from viz_model.drawing.scene import Panel, Scene, Text
+from viz_model.drawing.scene import Panel, Scene, Text, merged
 
 HERE: dict[Dimension, int] = {"layer": 1, "head": 2, "token": 3}
 ALL: tuple[Dimension, ...] = ("layer", "head", "token")
@@ -58,6 +58,7 @@ class Drawing:
 
 def ahead(page: Page, draw: Any, by: tuple[Dimension, ...] = ALL, key: str = "picture") -> scenes.Sent:
     pictures.draw_ahead()
+    pictures.begin()
     return scenes.read(pictures.of(page, draw, key, by))
 
 
@@ -142,6 +143,43 @@ def test_what_the_browser_has_is_not_drawn_again(page: Page) -> None:
     assert pictures.end(), "of the neighbour's neighbours some are missing"
     moved = ahead(at(page, head=0), draw)
     assert moved.cases[(1, 0, 3)] == 0 and moved.cases.keys() >= {(1, 0, token) for token in range(6)}
+
+
+@pytest.mark.parametrize("by", [("token",), ("layer", "head")])
+def test_a_click_on_what_is_held_leads_nowhere_that_is_not(by: tuple[Dimension, ...], page: Page) -> None:
+    draw = Drawing()
+    ahead(page, draw, by)
+    count, there = len(draw.drawn), at(page, **{name: 0 for name in by})
+    pictures.begin()
+    pictures.of(there, draw, "picture", by)
+    assert not pictures.end() and len(draw.drawn) == count
+
+
+def test_of_rounded_neighbours_the_exact_one_is_wanted(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "merged", lambda *args: merged(*args)._replace(is_exact=False))
+    draw = Drawing()
+    ahead(page, draw, ("token",))
+    pictures.begin()
+    pictures.of(at(page, token=4), draw, "picture", ("token",))
+    assert pictures.end()
+
+
+def test_where_a_picture_has_no_place_it_is_not_asked_for_again(page: Page) -> None:
+    def draw(page: Page) -> Scene | None:
+        return Drawing()(page) if page.token else None
+
+    ahead(page, draw, ("token",))
+    pictures.begin()
+    pictures.of(at(page, token=1), draw, "picture", ("token",))
+    assert not pictures.end()
+
+
+def test_a_run_that_was_ended_early_is_not_made_up_for_by_the_next(page: Page) -> None:
+    pictures.draw_ahead()
+    pictures.begin()
+    assert pictures.is_ahead()
+    pictures.begin()  # a click has come between: its texts do not wait for neighbours
+    assert not pictures.is_ahead()
 
 
 def test_a_selection_that_is_not_held_is_drawn(page: Page) -> None:

@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import functools
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,16 @@ from tiers import crossed
 
 import viz_model as vm
 from viz_model import images
-from viz_model.app import examples, ink
+from viz_model.app import examples, patches
+from viz_model.app import ink as centring
 from viz_model.app.frame import SECTIONS, section_name
 from viz_model.app.texts import LANGUAGES, Texts
-from viz_model.config import NoHead, Patches
+from viz_model.config import ClassHead, ModelConfig, NoHead, Patches
+from viz_model.drawing.picture import ink
+from viz_model.drawing.scene import Cells
+from viz_model.topics.attribution.numbers import picture
+from viz_model.topics.walk.choices import OF_PAGE
+from viz_model.topics.walk.sections import stop as stop_section
 from viz_model.topics.walk.sections.picture import DOORS
 
 MODEL = "digits-vit"
@@ -48,7 +55,7 @@ def seven() -> np.ndarray:
 def shown() -> vm.Trace:
     """The run that stands there unasked: of the first example, in the middle."""
     lm = vm.load(MODEL)
-    return lm.trace(images.encode(ink.centred(images.decode(examples.of(lm, "en")[0]))))
+    return lm.trace(images.encode(centring.centred(images.decode(examples.of(lm, "en")[0]))))
 
 
 def prose(app: AppTest) -> str:
@@ -85,6 +92,14 @@ def test_every_stop_of_the_walk_has_words_and_a_film(language: str) -> None:
         assert b'"kind":"film"' in films[0].bytes[:100_000]
 
 
+def test_the_name_of_a_page_stands_for_the_stop_of_its_stage() -> None:
+    firsts = {page: stop for stop, page in reversed(list(stop_section.DOORS.items()))}
+    assert firsts == OF_PAGE
+    app = open_page("walk", {"model": MODEL, "lang": "en", "stop": "attention"})
+    assert not app.warning
+    assert [header.value for header in app.header] == [Texts("en", pictures=True)("walk.stop_question")]
+
+
 def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
     app = open_page("next_token", {"model": MODEL, "lang": "en"})
     pixels = base64.b64encode(seven().tobytes()).decode()
@@ -117,14 +132,14 @@ def test_an_address_with_another_drawing_says_so_and_shows_an_example() -> None:
 
 
 def test_ink_is_brought_to_the_size_and_the_middle_of_the_digits_of_training() -> None:
-    found = ink.centred(seven())
+    found = centring.centred(seven())
     rows, columns = np.nonzero(found > 40)
     assert 18 <= max(np.ptp(rows), np.ptp(columns)) + 1 <= 21
     weights = found / found.sum()
     middle = [(weights.sum(1 - axis) * (np.arange(28) + 0.5)).sum() for axis in (0, 1)]
     assert all(abs(at - 14) <= 1 for at in middle)
-    assert np.abs(ink.centred(found).astype(int) - found).mean() < 12  # once is enough
-    assert not ink.centred(np.zeros((28, 28), np.uint8)).any()
+    assert np.abs(centring.centred(found).astype(int) - found).mean() < 12  # once is enough
+    assert not centring.centred(np.zeros((28, 28), np.uint8)).any()
 
 
 def test_models_that_read_texts_keep_their_words_and_their_company() -> None:
@@ -149,12 +164,66 @@ def test_the_navigation_says_what_the_model_reads_and_gives() -> None:
         assert section_name(ends[1], encoder, Texts(language)) == Texts(language)("common.section_output_vectors")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_pictures_that_no_address_holds_are_told_of(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    side = images.MAX_SIDE + 8
+LABELS = ("tench, Tinca tinca", *(f"class {n}, a thing of that name" for n in range(30)))
+DIGITS = {"en": re.compile(r"\bdigits?\b|\bdrawings?\b|\bink\b", re.I), "zh": re.compile("手写|墨迹|画板")}
+
+
+def large(**changes: Any) -> ModelConfig:
+    """A model of pictures in colour that are larger than a text holds: 96 × 144 pixels in 216 patches."""
+    patches = Patches(height=96, width=144, patch=8)
     digits = vm.load(MODEL).config
-    wide = dataclasses.replace(digits, inputs=Patches(height=64, width=side, patch=8), n_context=8 * side // 8 + 1)
-    offer(monkeypatch, {"wide": tiny_models.language_model(wide)})
-    for page in ("overview", "attribution"):
-        said = prose(open_page(page, {"model": "wide", "lang": language}))
-        assert Texts(language)("common.picture_too_large", height=64, width=side, most=images.MAX_SIDE) in said
+    return dataclasses.replace(digits, inputs=patches, n_context=217, head=ClassHead(labels=LABELS), **changes)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_large_picture_in_colour_is_read_small_and_nothing_is_said_of_digits(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = tiny_models.language_model(large())
+    offer(monkeypatch, {"large": lm})
+    ring = images.fit(images.decode(examples.of(lm, language)[0]), *images.held(96, 144), 3)
+    run, said = lm.trace(images.encode(ring)), {}
+    for page in ("walk", "overview", "attention", "embedding", "next_token", "attribution", "ablations"):
+        app = open_page(page, {"model": "large", "lang": language})
+        check_cells(app, run)
+        said[page] = prose(app)
+        assert not DIGITS[language].search(said[page]), page
+    t = Texts.of(language, lm.config)
+    worth = picture.without_patches(run, lm.trace)
+    assert (worth.side, worth.n_runs) == (4, 3 * 5)
+    assert f"{worth.side} × {worth.side}" in said["attribution"] and str(worth.n_runs) in said["attribution"]
+    assert t.prose("next_token.see_depth_most", most=10, n=len(LABELS)) in said["next_token"]
+    uploaded = open_page("overview", {"model": "large", "lang": language})
+    (help_,) = [each.label for each in uploaded.file_uploader]
+    assert "43 × 64" in help_ and "96 × 144" in help_
+
+
+def test_what_a_square_of_patches_is_worth_is_what_the_logits_lose_without_it() -> None:
+    lm = tiny_models.language_model(large())
+    levels = np.random.default_rng(3).integers(0, 256, (96, 144, 3)).astype(np.uint8)
+    trace = lm.trace(levels)
+    worth, side = picture.without_patches(trace, lm.trace), 4
+    lost = worth.lost.reshape(12, 18, -1)
+    blank = levels.copy()
+    edge = np.concatenate([levels[0], levels[-1], levels[:, 0], levels[:, -1]])
+    blank[32:64, 128:] = np.median(edge, axis=0)
+    expected = trace["class.logits"] - lm.trace(blank)["class.logits"]
+    np.testing.assert_allclose(lost[4 : 4 + side, 16:], np.broadcast_to(expected, (4, 2, len(LABELS))), atol=1e-5)
+    assert picture.layers_of(trace, 1) == tuple(range(lm.config.n_layers))
+    deep = tiny_models.language_model(large(n_layers=7))
+    assert picture.layers_of(deep.trace(levels), 5) == (5,)
+
+
+def test_a_picture_that_is_drawn_is_small_and_light_where_nobody_draws() -> None:
+    lm = tiny_models.language_model(large())
+    levels = np.random.default_rng(4).integers(0, 256, (96, 144, 3)).astype(np.uint8)
+    seen = patches.pixels(lm.trace(levels))
+    assert seen.shape == (24, 36, 1)
+    expected = levels.reshape(24, 4, 36, 4, 3).mean((1, 3, 4)) / 255
+    np.testing.assert_allclose(seen[..., 0], expected, atol=1e-5)
+    ground, light = ink("ink", seen, 0, 0, 90, 60)
+    assert isinstance(ground, Cells) and isinstance(light, Cells)
+    assert (ground.role, light.role) == ("black", "white") and np.array_equal(light.values, seen[..., 0])
+    assert [mark.role for mark in ink("ink", patches.pixels(shown()), 0, 0, 90, 90) if isinstance(mark, Cells)] == [
+        "ink"
+    ]

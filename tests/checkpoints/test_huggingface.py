@@ -880,11 +880,11 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "left_out"),
     [
-        ("BertForSequenceClassification", ("classifier",)),
+        ("BertForTokenClassification", ("classifier",)),
+        ("BertForMultipleChoice", ("classifier",)),
         ("BertForQuestionAnswering", ("qa_outputs",)),
-        ("RobertaForSequenceClassification", ("classifier",)),
         ("RobertaForTokenClassification", ("classifier",)),
-        ("DistilBertForSequenceClassification", ("classifier", "pre_classifier")),
+        ("DistilBertForMultipleChoice", ("classifier", "pre_classifier")),
         ("DistilBertForQuestionAnswering", ("qa_outputs",)),
         ("ModernBertForSequenceClassification", ("classifier", "head")),
         ("BertForMaskedLM", ()),

@@ -181,6 +181,7 @@ def test_beyond_the_budget_others_are_rounded_within_half_a_step_and_the_present
     monkeypatch.setattr(module, "MOST_BYTES", len(exact.data) // 2)
     found, sent = of(drawn, (2,))
     assert found.cases == exact.cases and len(found.data) <= module.MOST_BYTES
+    assert exact.is_exact and not found.is_exact
     for (head,), case in sent.cases.items():
         values, shown = drawn[(head,)].panels[0].marks[0].values, sent.mark("cells", case)["values"]  # type: ignore[union-attr]
         np.testing.assert_array_equal(np.isnan(shown), np.isnan(values))

@@ -13,6 +13,7 @@ from tiny_models import (
     describe,
     language_model,
     mixed_norms,
+    of_classes,
     of_pictures,
     other_blocks,
     run_both,
@@ -82,7 +83,7 @@ def run(config_: ModelConfig) -> Trace:
     return run_both(language_model(config_), segments=segments)
 
 
-EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *of_pictures()]
+EVERY = [*variants(), *without_a_part(), *mixed_norms(), *other_blocks(), *of_pictures(), *of_classes()]
 
 
 @pytest.mark.parametrize("config_", EVERY, ids=describe)
@@ -106,7 +107,7 @@ def per_layer() -> list[ModelConfig]:
     ]
 
 
-@pytest.mark.parametrize("config_", [*other_blocks(), *of_pictures()], ids=describe)
+@pytest.mark.parametrize("config_", [*other_blocks(), *of_pictures(), *of_classes()], ids=describe)
 def test_blocks_may_be_put_together_otherwise(config_: ModelConfig) -> None:
     trace = run(config_)
     check_code(trace)

@@ -81,10 +81,26 @@ class Store:
                 self.nbytes -= self._values.pop(key)[1]
 
 
-# Kept as a resource of Streamlit's, so that clearing its caches clears these too.
-@st.cache_resource(show_spinner=False)
 def store(name: str, most: int) -> Store:
     """The store of that name, shared by all that keep their values in it."""
+    # Looked up at every call of what is kept: Streamlit would hash the arguments each time.
+    known = _STORES.get((name, most))
+    if known is None:
+        known = _STORES[name, most] = _resource(name, most)
+    return known
+
+
+_STORES: dict[tuple[str, int], Store] = {}
+
+
+def _released(gone: Store) -> None:
+    for key in [key for key, known in _STORES.items() if known is gone]:
+        _STORES.pop(key, None)
+
+
+# Kept as a resource of Streamlit's, so that clearing its caches clears these too.
+@st.cache_resource(show_spinner=False, on_release=_released)
+def _resource(name: str, most: int) -> Store:
     return Store(most)
 
 

@@ -52,6 +52,8 @@ def _does(lm: vm.LanguageModel, t: Texts) -> str:
         return t("models.does_translate", into=into)
     if lm.config.reads_pictures:
         return t("models.does_classes" if lm.config.classes else "models.does_picture_vectors")
+    if lm.config.classes:
+        return t("models.does_text_classes")
     return t(f"models.does_{lm.config.kind if lm.config.has_logits else 'vectors'}")
 
 

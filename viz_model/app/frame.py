@@ -1,8 +1,7 @@
 """What every page shares around its own content: navigation on top, and where its parts stand.
 
-Every page opens the frame itself. On a fresh server Streamlit may run a file of ``pages/``
-directly, without ``app.py``; opening the frame twice in one run, as happens otherwise, changes
-nothing.
+Every page opens the frame itself: on a fresh server Streamlit may run a file of ``pages/``
+directly, without ``app.py``. Where that ran before, the page finds the frame dressed.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from contextlib import nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -56,12 +56,30 @@ class Navigation(NamedTuple):
     current: Any
 
 
+_IS_OPEN: ContextVar[bool] = ContextVar("is_open", default=False)
+
+
+def run() -> None:
+    """Open the frame, and the page that this run is for."""
+    page = navigation().current
+    before = _IS_OPEN.set(True)
+    try:
+        page.run()
+    finally:
+        _IS_OPEN.reset(before)
+
+
 def navigation() -> Navigation:
-    """Declare the pages and the layout. Within a page of somebody else's there is no navigation."""
-    st.set_page_config(layout="wide", initial_sidebar_state="auto")
-    dress("frame", "access")
+    """Declare the pages and the layout. Within a page of somebody else's there is no navigation.
+
+    A page declares them again, or what it draws would be that page's alone for Streamlit, and what stands on every
+    page would be made anew with each.
+    """
+    if not _IS_OPEN.get():  # or every rule would stand there twice, and be asked of every element
+        st.set_page_config(layout="wide", initial_sidebar_state="auto")
+        dress("frame", "access")
     shown = _shown()
-    t = Texts(_language(), pictures=shown.reads_pictures)
+    t = Texts.of(_language(), shown)
     pages = {
         name: st.Page(
             f"pages/{name}.py",

@@ -8,6 +8,9 @@ import viz_model as vm
 from viz_model.app.texts import Texts
 from viz_model.config import ModelConfig, Patches
 
+DRAWN = 64
+"""Pixels a side of a picture as it is drawn, at the most; but one for each patch."""
+
 
 def grid(config: ModelConfig) -> tuple[int, int]:
     """Rows and columns of patches."""
@@ -16,9 +19,9 @@ def grid(config: ModelConfig) -> tuple[int, int]:
 
 
 def is_drawn(config: ModelConfig) -> bool:
-    """Whether a model reads what one draws: small grey pictures."""
+    """Whether a model reads what one draws: square grey pictures."""
     inputs = config.inputs
-    return isinstance(inputs, Patches) and inputs.channels == 1 and inputs.height == inputs.width <= 32
+    return isinstance(inputs, Patches) and inputs.channels == 1 and inputs.height == inputs.width
 
 
 def of(trace: vm.Trace) -> np.ndarray:
@@ -29,13 +32,25 @@ def of(trace: vm.Trace) -> np.ndarray:
     return (trace.patches.float().mean(-1) / 255).numpy()
 
 
-def pixels(trace: vm.Trace) -> np.ndarray:
-    """The picture that was read, put together from its patches: float32 [H, W], 0 to 1."""
-    rows, columns = grid(trace.config)
+def drawn(trace: vm.Trace) -> np.ndarray:
+    """The same to be looked at: of a large picture, squares of pixels are one each, of their mean.
+
+    Of a model that reads no drawings it is light and no ink, [N, h, w, 1] (:func:`viz_model.drawing.picture.ink`).
+    """
     cut = of(trace)
-    _, height, width = cut.shape
-    whole = cut.reshape(rows, columns, height, width).swapaxes(1, 2)
-    return np.ascontiguousarray(whole.reshape(rows * height, columns * width))
+    side, longest = cut.shape[-1], max(grid(trace.config))
+    step = min(n for n in range(1, side + 1) if side % n == 0 and (n == side or longest * side // n <= DRAWN))
+    means = cut.reshape(len(cut), side // step, step, side // step, step).mean((2, 4))
+    return means if is_drawn(trace.config) else means[..., None]
+
+
+def pixels(trace: vm.Trace) -> np.ndarray:
+    """The picture that was read, put together from its patches as :func:`drawn` has them: [h, w] or [h, w, 1]."""
+    rows, columns = grid(trace.config)
+    cut = drawn(trace)
+    _, height, width, *light = cut.shape
+    whole = cut.reshape(rows, columns, height, width, *light).swapaxes(1, 2)
+    return np.ascontiguousarray(whole.reshape(rows * height, columns * width, *light))
 
 
 def thumbnails(trace: vm.Trace) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import streamlit as st
 
-from viz_model.app import state
+from viz_model.app import run_lock, state
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Case, Merged, Scene, merged
 
@@ -29,16 +29,30 @@ MOST_HEADS, MOST_TOKENS = 64, 48
 MOST_SECONDS = 1.0
 """That a picture's neighbours take on the server at the most: what is left out is drawn when it is asked for."""
 
-_KEPT, _AHEAD, _WANTED = "pictures.kept", "pictures.ahead", "pictures.wanted"
+_KEPT, _AHEAD, _IS_AHEAD, _WANTED = "pictures.kept", "pictures.ahead", "pictures.is_ahead", "pictures.wanted"
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A picture that the browser has: what it is of besides the selection, and whose neighbours it holds."""
+    """A picture that the browser has.
+
+    Attributes:
+        of: what it is of besides the selection.
+        around: the selection whose neighbours it holds.
+        nowhere: selections that it has no place at.
+    """
 
     of: tuple[Any, ...]
     merged: Merged
     around: Case | None
+    nowhere: frozenset[Case]
+
+    def is_whole(self, page: Page, by: tuple[Dimension, ...], here: Case) -> bool:
+        """Whether the next click from a selection finds all that it may lead to."""
+        if self.around == here:
+            return True
+        held = self.merged.cases | self.nowhere
+        return self.merged.is_exact and all(case in held for case in _neighbours(page, by, here))
 
 
 def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dimension, ...]) -> bytes:
@@ -57,33 +71,41 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
         del kept[stale]  # of another page, or another run
     known = kept.get(key)
     ahead = bool(by) and is_ahead()
-    is_known = known is not None and known.of == same and bool(by) and here in known.merged.cases
-    if known is not None and is_known and not (ahead and known.around != here):
-        _want(bool(by) and known.around != here)
-        return known.merged.data
+    if known is not None and known.of == same and by and here in known.merged.cases:
+        is_whole = known.is_whole(page, by, here)
+        if is_whole or not ahead:
+            _want(not is_whole)
+            return known.merged.data
     own = draw(page)
     assert own is not None
-    scenes = {here: own}
+    scenes, nowhere = {here: own}, set[Case]()
     if ahead:
         end = time.monotonic() + MOST_SECONDS
         for case in _neighbours(page, by, here):
             if time.monotonic() > end:
                 break
-            if (scene := draw(_at(page, by, case))) is not None:
+            run_lock.check()  # who clicks in the meantime waits for none of the rest
+            scene = draw(_at(page, by, case))
+            if scene is None:
+                nowhere.add(case)
+            else:
                 scenes[case] = scene
-    kept[key] = _Kept(same, merged(by, scenes, here), here if ahead else None)
+    kept[key] = _Kept(same, merged(by, scenes, here), here if ahead else None, frozenset(nowhere))
     _want(bool(by) and not ahead)
     return kept[key].merged.data
 
 
 def begin() -> None:
-    """Before the pictures of a page are drawn."""
-    st.session_state[_WANTED] = False
+    """Before the pictures of a page are drawn.
+
+    Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
+    """
+    st.session_state.update({_WANTED: False, _IS_AHEAD: st.session_state.pop(_AHEAD, False)})
 
 
 def end() -> bool:
     """After them: whether some lack neighbours."""
-    st.session_state[_AHEAD] = False
+    st.session_state[_IS_AHEAD] = False
     return bool(st.session_state.get(_WANTED))
 
 
@@ -94,7 +116,7 @@ def draw_ahead() -> None:
 
 def is_ahead() -> bool:
     """Whether this run draws them."""
-    return bool(st.session_state.get(_AHEAD))
+    return bool(st.session_state.get(_IS_AHEAD))
 
 
 def _want(more: bool) -> None:

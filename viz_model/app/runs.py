@@ -15,6 +15,7 @@ import streamlit as st
 import torch
 
 import viz_model as vm
+from viz_model import images
 from viz_model.app import run_lock
 from viz_model.app.cache import MOST_KEPT, Call, cached, store
 from viz_model.checkpoints import registry
@@ -235,12 +236,14 @@ def _traced(asked: RunKey) -> vm.Trace:
     return run(asked)
 
 
-def run(asked: RunKey, mask: Mapping[Side, torch.Tensor] | None = None) -> vm.Trace:
-    """Run a text, under another mask where one is given; what comes out is not kept here."""
+def run(
+    asked: RunKey, mask: Mapping[Side, torch.Tensor] | None = None, picture: images.Levels | None = None
+) -> vm.Trace:
+    """Run a text, under another mask or on another picture where one is given; what comes out is not kept here."""
     lm = model(asked.model)
     with run_lock.RUNNING:
         return lm.trace(
-            asked.text,
+            asked.text if picture is None else picture,
             asked.target,
             mask=mask,
             edits=vm.edits.parse(asked.edits),

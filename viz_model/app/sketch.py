@@ -27,29 +27,26 @@ _READ = "sketch.read"
 def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:
     """The field with its examples, and the trace of what is drawn in it.
 
-    None where it is blank, and of a model whose pictures are larger than an address holds.
+    None where it is blank. Of a model whose pictures are larger than an address holds it is a small one, which the run
+    enlarges.
 
     A picture that ``is_fixed`` is shown and cannot be changed.
     """
     wanted = lm.config.inputs
     assert isinstance(wanted, Patches)
-    if max(wanted.height, wanted.width) > images.MAX_SIDE:
-        size = {"height": wanted.height, "width": wanted.width, "most": images.MAX_SIDE}
-        st.info(t("common.picture_too_large", **size), icon=":material/image:")
-        return None
     shown = examples.of(lm, t.language)
     try:
         drawn = _fitting(images.decode(view.drawing or shown[0]), wanted)
     except PictureError as error:
         st.warning(t("common.unknown_drawing", why=t.error(error)))
         drawn = images.decode(shown[0])
-    reads = ink.centred(drawn) if patches.is_drawn(lm.config) else drawn
+    reads = ink.centred(drawn) if lm.config.reads_digits else drawn
     with places.line:
         if is_fixed:
             _shown(255 - reads if patches.is_drawn(lm.config) else reads)
         else:
             _field(lm, drawn, reads, shown, t)
-    if not drawn.any():
+    if patches.is_drawn(lm.config) and not drawn.any():
         st.info(t("common.empty"), icon=":material/draw:")
         return None
     try:
@@ -60,8 +57,8 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
 
 
 def _fitting(levels: Levels, wanted: Patches) -> Levels:
-    """A picture at the size and in the colours of the model."""
-    fitted = images.fit(levels, wanted.height, wanted.width, wanted.channels, wanted.resample)
+    """A picture in the colours of the model, and at its size or at the largest that an address holds."""
+    fitted = images.fit(levels, *images.held(wanted.height, wanted.width), wanted.channels, wanted.resample)
     return fitted[:, :, 0] if wanted.channels == 1 else fitted
 
 
@@ -94,12 +91,22 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
             _shown(reads)
         with st.popover(t("common.upload"), icon=":material/upload:", key="frame_upload"):
             st.file_uploader(
-                t("common.upload_help", size=images.MAX_BYTES // 2**20),
+                _help(lm, t),
                 type=["png", "jpg", "jpeg", "webp"],
                 key="frame.upload",
                 on_change=_uploaded,
                 args=(lm.config.inputs, patches.is_drawn(lm.config), t),
             )
+
+
+def _help(lm: vm.LanguageModel, t: Texts) -> str:
+    """What may be uploaded, and what becomes of it."""
+    own = lm.config.patches
+    small = images.held(own.height, own.width)
+    is_small = small == (own.height, own.width)
+    sizes = {"held": "{} × {}".format(*small), "own": f"{own.height} × {own.width}"}
+    key = "upload_help" if is_small else "upload_help_small"
+    return t(f"common.{key}", size=images.MAX_BYTES // 2**20, **sizes)
 
 
 def _shown(levels: Levels) -> None:
@@ -160,4 +167,5 @@ def tokens(trace: vm.Trace, t: Texts) -> None:
             on_pick=None,
             many=False,
             thumbnails=cut,
+            light=not patches.is_drawn(trace.config),
         )

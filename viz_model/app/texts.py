@@ -4,12 +4,14 @@ Labels stand in ``texts/<language>/<group>.toml``, prose in ``texts/<language>/<
 ``## section`` headings, of this folder or of a topic's. Both are addressed as ``group.key``, so no two
 folders have a group of the same name. ``{{name}}`` is filled in from the caller's values; braces of
 LaTeX are left alone. A model that reads pictures has no sentence: what must be said of it in other words stands under
-the same key in the group ``<group>_pictures``. The library speaks English: ``texts/<language>/errors.toml`` has its
-messages as keys, ``{name}`` where a value stands.
+the same key in the group ``<group>_pictures``; and where those speak of digits that one draws, in
+``<group>_any_picture`` for models that read other pictures. The library speaks English:
+``texts/<language>/errors.toml`` has its messages as keys, ``{name}`` where a value stands.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import tomllib
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from viz_model.claims import fill
+from viz_model.config import ModelConfig
 from viz_model.model.sites import Site
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -26,10 +29,19 @@ SNIPPETS = tuple(sorted(TOPICS.glob("*/snippets")))
 
 
 class Texts:
-    """The texts of one language, in the words for a model that reads ``pictures`` where it is one."""
+    """The texts of one language, in the words for a model that reads ``pictures`` where it is one.
 
-    def __init__(self, language: str, pictures: bool = False) -> None:
+    Those are of ``digits`` that one draws, unless it reads others.
+    """
+
+    def __init__(self, language: str, pictures: bool = False, digits: bool = True) -> None:
         self.language, self.pictures = language, pictures
+        self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits)
+
+    @classmethod
+    def of(cls, language: str, config: ModelConfig) -> Texts:
+        """In the words for a model."""
+        return cls(language, config.reads_pictures, config.reads_digits)
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The label ``group.key`` with its placeholders filled.
@@ -56,11 +68,11 @@ class Texts:
 
     def labels(self, group: str) -> dict[str, str]:
         """The labels of a group."""
-        return _worded(labels, self.language, group, self.pictures)
+        return _worded(labels, self.language, group, self._kinds)
 
     def sections(self, group: str) -> dict[str, str]:
         """The prose of a group."""
-        return _worded(sections, self.language, group, self.pictures)
+        return _worded(sections, self.language, group, self._kinds)
 
     def error(self, error: BaseException | str) -> str:
         """What is wrong, for Markdown: a message of the library, in English where nobody has translated it."""
@@ -91,13 +103,15 @@ def sections(language: str, group: str) -> dict[str, str]:
 
 
 @functools.cache
-def _worded(read: Callable[[str, str], dict[str, str]], language: str, group: str, pictures: bool) -> dict[str, str]:
-    """A group, of a model that reads pictures with what is said of those in other words."""
+def _worded(
+    read: Callable[[str, str], dict[str, str]], language: str, group: str, kinds: tuple[str, ...]
+) -> dict[str, str]:
+    """A group, with what is said in other words of models of some kinds."""
     own = read(language, group)
-    try:
-        return own | read(language, f"{group}_pictures") if pictures else own
-    except KeyError:
-        return own
+    for kind in kinds:
+        with contextlib.suppress(KeyError):
+            own = own | read(language, f"{group}_{kind}")
+    return own
 
 
 _VALUE = re.compile(r"\{(\w+)\}")

@@ -252,7 +252,7 @@ def show(topic: Topic) -> None:
     state.has_parts(None)
     view = state.begin(runs.names(), runs.offered(), topic.name, topic.all_choices, topic.opened_by)
     view = lent.fitted(view, topic.name, topic.needs)
-    t = Texts(view.lang, pictures=isinstance(runs.offered()[view.model].inputs, Patches))
+    t = Texts.of(view.lang, runs.offered()[view.model])
     frame.arrived()
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()

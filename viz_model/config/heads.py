@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from viz_model.config.feedforward import Activation
 from viz_model.config.variant import ConfigError, Variant
@@ -44,10 +44,15 @@ class MaskedHead(Variant):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassHead(Variant):
-    """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4)."""
+    """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4).
+
+    Classifiers of texts have a layer of their own in front (Devlin et al. 2019, section 4.1, as released).
+    """
 
     labels: tuple[str, ...] = ("0", "1")
     """What the classes are called, in the order of the logits."""
+    activation: Literal["tanh", "relu"] | None = None
+    """Of the layer in front; None has no such layer."""
 
     def check(self, model: ModelConfig) -> None:
         if not 1 <= len(self.labels) <= MAX_CLASSES:

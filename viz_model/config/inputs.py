@@ -20,12 +20,6 @@ MAX_PICTURE_SIDE = 2**12
 class Tokens(Variant):
     """What enters is a text: ids of a vocabulary, each with a trained row."""
 
-    def check(self, model: ModelConfig) -> None:
-        if isinstance(model.head, ClassHead):
-            raise ConfigError(
-                "head: ClassHead reads the vector in front of a picture's patches, and there is no picture"
-            )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Patches(Variant):

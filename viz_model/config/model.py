@@ -278,6 +278,11 @@ class ModelConfig:
         return self.head.labels if isinstance(self.head, ClassHead) else ()
 
     @property
+    def reads_digits(self) -> bool:
+        """Whether it says which digit a grey picture shows."""
+        return self.reads_pictures and self.patches.channels == 1 and self.classes == tuple("0123456789")
+
+    @property
     def n_ids(self) -> int:
         """Ids of a run lie below this: of a text the tokens of the vocabulary, of a picture [CLS] and its patches."""
         return self.n_context if self.reads_pictures else self.n_vocab

@@ -29,8 +29,11 @@ _ON_PAPER = {
     f"token{len(theme.TOKEN_ROLES)}": _LAST,
 }
 
+_LIGHT = {"black": "#000000", "white": "#ffffff"}
+
 PALETTES: dict[str, dict[str, str]] = {
     "light": {
+        **_LIGHT,
         **_HUES,
         "ink": "#1e1f26",
         "muted": "#5d606b",
@@ -38,8 +41,17 @@ PALETTES: dict[str, dict[str, str]] = {
         "paper": "#ffffff",
         "accent": "#6b4fa0",
     },
-    "dark": {**_HUES, "ink": "#e8e8ee", "muted": "#a6a9b5", "grid": "#3a3c47", "paper": "#14151a", "accent": "#b79cea"},
+    "dark": {
+        **_LIGHT,
+        **_HUES,
+        "ink": "#e8e8ee",
+        "muted": "#a6a9b5",
+        "grid": "#3a3c47",
+        "paper": "#14151a",
+        "accent": "#b79cea",
+    },
     "paper": {
+        **_LIGHT,
         **_ON_PAPER,
         "ink": "#000000",
         "muted": "#4a4a4a",
@@ -49,7 +61,8 @@ PALETTES: dict[str, dict[str, str]] = {
     },
 }
 """Hues by role; ``ink`` is for writing, ``muted`` for what is beside the point, ``grid`` for thin lines, ``paper`` the
-page, ``accent`` what is selected. ``token0`` … are the marks of positions (:func:`token`)."""
+page, ``accent`` what is selected, ``black`` and ``white`` the light of a picture, whatever the page.
+``token0`` … are the marks of positions (:func:`token`)."""
 
 
 def token(position: int) -> str:

@@ -23,7 +23,8 @@ class Painted(NamedTuple):
     """Numbers of the positions, of which the first is [CLS] and the others are patches, row after row.
 
     Attributes:
-        pixels: the ink, float32 [height, width] in 0 to 1.
+        pixels: the ink, float32 [height, width] in 0 to 1; or the light of a picture that nobody draws,
+            [height, width, 1].
         values: float32 [T]; NaN where there is none.
         grid: rows and columns of patches.
         names: of the positions, for what is said of them.
@@ -41,12 +42,18 @@ class Painted(NamedTuple):
     chosen: int | None = None
 
 
-def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> Cells:
-    """The ink of a picture, or of a patch."""
-    return Cells(
-        id=id, x=x, y=y, width=width, height=height, values=pixels, look="share", role="ink", top=1.0,
-        walk=False, coarse=True, opacity=opacity,
-    )  # fmt: skip
+def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: float, opacity: float = 1) -> list[Mark]:
+    """The ink of a picture, or of a patch; where it is light, [h, w, 1], it is white on black whatever the page."""
+
+    def cells(id: str, values: np.ndarray, role: str) -> Mark:
+        return Cells(
+            id=id, x=x, y=y, width=width, height=height, values=values, look="share", role=role, top=1.0,
+            walk=False, coarse=True, opacity=opacity,
+        )  # fmt: skip
+
+    if pixels.ndim == 2:
+        return [cells(id, pixels, "ink")]
+    return [cells(f"{id}.ground", np.ones((1, 1)), "black"), cells(id, pixels[..., 0], "white")]
 
 
 def painted(
@@ -67,7 +74,7 @@ def painted(
     """
     rows, columns = view.grid
     left, tall = x + CLASS + PITCH, size / columns
-    marks: list[Mark] = [ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)]
+    marks: list[Mark] = ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)
 
     def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
         names = [view.names[n] for n in positions]
@@ -143,7 +150,7 @@ def tiles(
         x, y = (n % columns) * (size + 14), (n // columns) * (tall + 30)
         marks += [
             Text(id=f"{tile.id}.name", text=tile.name, x=x, y=y + 12, bold=tile.is_chosen),
-            ink(f"{tile.id}.ink", view.pixels, x, y + TILE, size, tall, FAINT),
+            *ink(f"{tile.id}.ink", view.pixels, x, y + TILE, size, tall, FAINT),
             Cells(
                 id=tile.id, x=x, y=y + TILE, width=size, height=tall, values=tile.values[1:].reshape(rows, wide),
                 look=look, role="pattern", top=tile.top, opacity=0.8, coarse=True, walk=False, act=tile.act,

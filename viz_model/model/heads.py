@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, assert_never
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from viz_model import config
 from viz_model.config import ModelConfig
@@ -15,7 +18,7 @@ from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Setting
-from viz_model.values.operations import Between, Softmax, Sum, within
+from viz_model.values.operations import Between, Softmax, Sum, relu, tanh, within
 
 
 class Head(nn.Module, ABC):
@@ -93,26 +96,51 @@ class MaskedHead(Head):
         _logits(model, at, normed, scale=False, bias=head.bias)
 
 
+CLASS_LAYER: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": F.relu}
+
+
 class ClassHead(Head):
-    """A number for each class, from the vector at position 0: [B, T, D] -> [B, Y] (Dosovitskiy et al. 2021, 3.1)."""
+    """A number for each class, from the vector at position 0: [B, T, D] -> [B, Y] (Dosovitskiy et al. 2021, 3.1).
+
+    Where it has a layer of its own in front, that is ``dense``.
+    """
 
     def __init__(self, head: config.ClassHead, model: ModelConfig) -> None:
         super().__init__()
         self.unembedding = None
+        self.activation = head.activation
+        self.dense = nn.Linear(model.d_model, model.d_model) if head.activation is not None else None
         self.classes = nn.Linear(model.d_model, len(head.labels))
 
     def before(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return x
 
+    def act(self, x: Tensor) -> Tensor:
+        """What the classes read: [B, T, D] -> [B, D]."""
+        first = x[..., 0, :]
+        return (
+            first if self.dense is None or self.activation is None else CLASS_LAYER[self.activation](self.dense(first))
+        )
+
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        return self.classes(x[..., 0, :])
+        return self.classes(self.act(x))
 
     @staticmethod
     def declare(head: config.ClassHead, model: ModelConfig, at: Scope, x: Vector) -> None:
         at = at.with_axis("Y", len(head.labels))
         d, y = at.index("D"), at.index("Y", "y")
         to, of = at.at("class"), at.of("head.classes")
-        total = Sum(d, x[Number(0), d] * of.weight("weight", "W^{Y}", "Y", "D")[y, d]) + of.weight("bias", "b", "Y")[y]
+        read: Expression = x[Number(0), d]
+        if head.activation is not None:
+            inner, dense = at.index("D", f"{d.name}'"), at.of("head.dense")
+            matrix, bias = dense.weight("weight", "W^{H}", "D", "D"), dense.weight("bias", "b^{H}", "D")
+            before = Sum(inner, x[Number(0), inner] * matrix[d, inner]) + bias[d]
+            kind = {"tanh": tanh, "relu": relu}[head.activation]
+            read = to.value(
+                "act", (d,), kind(Between("u", before)),
+                symbol="y", label="the head's own layer", role="output", derived=True,
+            )[d]  # fmt: skip
+        total = Sum(d, read * of.weight("weight", "W^{Y}", "Y", "D")[y, d]) + of.weight("bias", "b", "Y")[y]
         logits = to.value(
             "logits", (y,), total, symbol=r"\ell", label="logits of the classes", role="output", derived=True
         )

@@ -45,7 +45,7 @@ def subject(
         "head": _counted("head", head, seen.config.n_heads),
         "token": _counted("token", token, len(seen)),
     }
-    return Subject(seen, t=Texts(lang, pictures=seen.config.reads_pictures), text_key=group, **places)
+    return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
 
 
 def from_stack(trace: Trace, stack: Side | None) -> Trace:

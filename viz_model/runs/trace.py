@@ -19,6 +19,7 @@ from torch import Tensor
 
 from viz_model.config import ModelConfig, NormAt, Side
 from viz_model.model import ops, sites
+from viz_model.model.heads import ClassHead
 from viz_model.model.sites import Site
 from viz_model.model.transformer import Stack, Transformer
 from viz_model.runs import display, recompute
@@ -184,7 +185,7 @@ class Trace:
         return cut.transpose(1, 2).flatten(0, 1)[order]
 
     def classes(self, k: int = 10) -> list[tuple[str, float]]:
-        """The k most probable classes of a picture, with their probabilities.
+        """The k most probable classes of a picture or a text, with their probabilities.
 
         Raises:
             ValueError: k is not positive, or the model has no classes.
@@ -359,7 +360,7 @@ class Trace:
             IndexError: no such position. ValueError: k is not positive, or the model has no logits.
         """
         if self.config.classes:
-            raise ValueError("next_tokens: this model predicts no tokens but the class of a picture: ask classes()")
+            raise ValueError("next_tokens: this model predicts no tokens but a class: ask classes()")
         if not self.config.has_logits:
             raise ValueError("this model predicts no tokens: it has no head, its output is its vectors")
         if k < 1:
@@ -416,6 +417,10 @@ class Trace:
         if full == "logits":
             leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
             return self.model.head(leaving[None, rows])[0].detach()
+        if full == "class.act":
+            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
+            assert isinstance(self.model.head, ClassHead)
+            return self.model.head.act(leaving[None])[0, rows].detach()
         if full == "class.logits":
             leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
             return self.model.head(leaving[None])[0, rows].detach()

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from app_driver import figures, open_page, run_code
+from app_driver import check_cells, figures, offer, open_page, run_code
 from streamlit.testing.v1 import AppTest
 from tiers import name
-from tiny_models import describe, language_model, random_model, tiny_config, variants
+from tiny_models import describe, language_model, of_classes, random_model, tiny_config, variants
 
 import viz_model as vm
 from viz_model.app import runs, texts
@@ -106,6 +106,25 @@ def test_every_kind_has_its_page_and_code_that_agrees(config: ModelConfig, lang:
     assert app.header[0].value == heading
     assert len(figures(app)) >= 2
     run_snippet(app)
+
+
+@pytest.mark.parametrize("lang", texts.LANGUAGES)
+def test_a_classifier_of_texts_shows_its_labels_on_every_page(lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = ids_model(of_classes()[0])
+    offer(monkeypatch, {"classifier": lm})
+    best, share = lm.trace(TEXT).classes(k=1)[0]
+    told = f"{best}: {share:.1%}" if lang == "en" else f"{best}：{share:.1%}"
+    for page in ("next_token", "overview", "walk", "attribution", "batch", "architectures"):
+        app = open_page(page, {"model": "classifier", "text": TEXT, "lang": lang})
+        if page == "next_token":
+            assert app.header[0].value == texts.Texts(lang)("text_classes.heading")
+            assert told in said(app)
+            check_cells(app, lm.trace(TEXT))
+            run_snippet(app)
+        if page == "overview":
+            assert f"**{best}" in said(app).replace("The model says ", "").replace(
+                "模型说 ", ""
+            ) and f"{share:.1%}" in said(app)
 
 
 @pytest.mark.parametrize("config", [c for c in KINDS if c.kind != "encoder"], ids=describe)

@@ -13,6 +13,7 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import ModelConfig
+from viz_model.drawing.writing import percent
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import numbers as story
 from viz_model.topics.overview.claims import NEXT, Next
@@ -133,7 +134,7 @@ def test_the_selected_row_and_the_guesses_are_those_of_the_token(config: ModelCo
     assert all(mark["act"] == {"select": {"token": row}} for row, mark in rows.items())
     for n, (label, probability) in enumerate(view.next_tokens):
         assert found.mark(f"bar.{n}")["width"] == [pytest.approx(probability), 0]
-        assert found.mark(f"share.{n}")["text"] == f"{probability:.1%}"
+        assert found.mark(f"share.{n}")["text"] == percent(probability)
         assert found.mark(f"cell.{n}")["values"] == np.float32(probability)
         assert found.mark(f"cell.{n}")["names_of_rows"] == [label]
 

@@ -88,17 +88,18 @@ def ribbon(
     many: bool = True,
     flat: bool = False,
     thumbnails: np.ndarray | None = None,
+    light: bool = False,
 ) -> None:
     """Tokens as chips. Without ``on_pick`` they are those of the page, of which the browser itself selects one.
 
     Chips are those of :func:`viz_model.topics.tokens.pictures.tokens.chip`. Where they are part of a
     long text, they count from ``first``; ``ends`` are ``position`` and ``label`` of the tokens just
     beyond, which lead on. ``many`` may take several lines; ``flat`` ones are one line of text high, and tell
-    their ids at hover. ``thumbnails`` uint8 [N, h, w] are drawn on those that have a picture.
+    their ids at hover. ``thumbnails`` uint8 [N, h, w] are drawn on those that have a picture: ink, or ``light``.
     """
     chosen = -1 if selected is None else selected
     header = {"kind": "chips", "chips": list(chips), "selected": chosen, "label": label, "first": first}
-    header |= {"ends": list(ends), "selects": on_pick is None, "many": many, "flat": flat}
+    header |= {"ends": list(ends), "selects": on_pick is None, "many": many, "flat": flat, "light": light}
     heard = {} if on_pick is None else {"on_picked_change": _callback(key, on_pick)}
     _module()(key=key, data=with_bytes(header, [] if thumbnails is None else [thumbnails]), **heard)
 

@@ -1,7 +1,8 @@
 """BERT (Devlin et al. 2019): an encoder, LayerNorm after each addition, learned positions and segments.
 
-Files of sentence encoders hold no head; those trained to fill masks hold one under ``cls``. The heads of other tasks
-(classifiers of texts, tokens, spans) are left out, and the model says so.
+Files of sentence encoders hold no head; those trained to fill masks hold one under ``cls``; classifiers of texts read
+the vector of [CLS] through a layer, the ``pooler``. The heads of other tasks (of tokens, spans, pairs) are left out,
+and the model says so.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
     "n_vocab": "vocab_size",
@@ -33,6 +35,8 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
     activation = a.choice("hidden_act", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
+    labels = classes.labels(a, tensors)
+    has_head = MaskedHead(activation=activation) if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 30522),
@@ -47,7 +51,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         n_segments=a.size("type_vocab_size", 2),
         embedding_norm=True,
         ffn=Dense(activation=activation),
-        head=MaskedHead(activation=activation) if fills_masks else NoHead(),
+        head=ClassHead(labels=labels, activation="tanh") if labels else has_head,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
@@ -56,7 +60,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
 def renames(config: ModelConfig) -> list[Rename]:
     """The stack, and the head under ``cls``."""
     rows = [
-        *stack("bert"),
+        *stack("bert", pools=bool(config.classes)),
         rename("cls.predictions.transform.dense.*", "head.dense.*"),
         rename("cls.predictions.transform.LayerNorm.*", "head.norm.*"),
         rename("cls.predictions.bias", "head.unembedding.bias"),
@@ -65,7 +69,8 @@ def renames(config: ModelConfig) -> list[Rename]:
             "cls.predictions.decoder.weight",
             "embedding.weight" if config.tie_embeddings else "head.unembedding.weight",
         ),
-        *map(task_head, ("[cls.]seq_relationship.*", "classifier.*", "qa_outputs.*")),
+        rename("classifier.*", "head.classes.*") if config.classes else task_head("classifier.*"),
+        *map(task_head, ("[cls.]seq_relationship.*", "qa_outputs.*")),
     ]
     return rows + [old for row in rows if ".LayerNorm." in row.theirs for old in _old_names(row)]
 
@@ -73,8 +78,11 @@ def renames(config: ModelConfig) -> list[Rename]:
 _NEXT_SENTENCE = "the classifier of sentence pairs, which no value here depends on"
 
 
-def stack(prefix: str, skip: int = 0) -> list[Rename]:
-    """Embedding and blocks; the prefix is absent where there is no head. ``skip`` rows of positions are not read."""
+def stack(prefix: str, skip: int = 0, pools: bool = False) -> list[Rename]:
+    """Embedding and blocks; the prefix is absent where there is no head. ``skip`` rows of positions are not read.
+
+    ``pools`` says whether the layer behind the stack, of a classifier of sentences, is that of the head here.
+    """
     theirs, ours = f"[{prefix}.]encoder.layer.{{layer}}.", "encoder.blocks.{layer}."
     return [
         rename(f"[{prefix}.]embeddings.word_embeddings.weight", "embedding.weight"),
@@ -90,7 +98,9 @@ def stack(prefix: str, skip: int = 0) -> list[Rename]:
         rename(f"{theirs}output.dense.*", f"{ours}ffn.down.*"),
         rename(f"{theirs}output.LayerNorm.*", f"{ours}ffn_norm.*"),
         ignored(f"[{prefix}.]embeddings.position_ids", "the numbers 0, 1, 2, …"),
-        ignored(f"[{prefix}.]pooler.dense.*", _NEXT_SENTENCE),
+        rename(f"[{prefix}.]pooler.dense.*", "head.dense.*")
+        if pools
+        else ignored(f"[{prefix}.]pooler.dense.*", _NEXT_SENTENCE),
     ]
 
 

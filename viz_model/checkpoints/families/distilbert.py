@@ -1,16 +1,17 @@
 """DistilBERT (Sanh et al. 2019): BERT with half of the blocks, and without kinds of token.
 
 The traps: ε is 1e-12, and no attribute says so; positions that began as waves (``sinusoidal_pos_embds``) are stored as
-a table like all others; a classifier has a layer of its own before it, which is no part of the stack.
+a table like all others; a classifier of texts has a layer of its own before it, with ReLU where BERT has tanh.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, rename, task_head
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
     "n_vocab": "vocab_size",
@@ -29,6 +30,8 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(["sinusoidal_pos_embds", "tie_weights_"])
     activation = a.choice("activation", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("vocab_transform.") for name in tensors)
+    labels = classes.labels(a, tensors)
+    has_head = MaskedHead(activation=activation) if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 30522),
@@ -42,7 +45,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=activation),
-        head=MaskedHead(activation=activation) if fills_masks else NoHead(),
+        head=ClassHead(labels=labels, activation="relu") if labels else has_head,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
@@ -66,5 +69,12 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("vocab_layer_norm.*", "head.norm.*"),
         rename("vocab_projector.weight", table),
         rename("vocab_projector.bias", "head.unembedding.bias"),
-        *map(task_head, ("pre_classifier.*", "classifier.*", "qa_outputs.*")),
+        *_classifier(config),
+        task_head("qa_outputs.*"),
     ]
+
+
+def _classifier(config: ModelConfig) -> list[Rename]:
+    if config.classes:
+        return [rename("pre_classifier.*", "head.dense.*"), rename("classifier.*", "head.classes.*")]
+    return [*map(task_head, ("pre_classifier.*", "classifier.*"))]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families import bert
+from viz_model.checkpoints.families import bert, classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, rename, task_head
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = bert.NAMES
 
@@ -31,6 +31,8 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     if n_context < 1:
         raise ModelError(f"{a.path}: max_position_embeddings: expected more than the {PADDING + 1} that are not read")
     fills_masks = any(name.startswith("lm_head.") for name in tensors)
+    labels = classes.labels(a, tensors)
+    has_head = MaskedHead() if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 50265),
@@ -45,7 +47,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         n_segments=a.size("type_vocab_size", 2),
         embedding_norm=True,
         ffn=Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu")),
-        head=MaskedHead() if fills_masks else NoHead(),
+        head=ClassHead(labels=labels, activation="tanh") if labels else has_head,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
@@ -61,5 +63,16 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("lm_head.bias", "head.unembedding.bias"),
         rename("lm_head.decoder.bias", "head.unembedding.bias"),
         rename("lm_head.decoder.weight", table),
-        *map(task_head, ("classifier.*", "classifier.dense.*", "classifier.out_proj.*", "qa_outputs.*")),
+        *_classifier(config),
+        task_head("qa_outputs.*"),
     ]
+
+
+def _classifier(config: ModelConfig) -> list[Rename]:
+    """Of texts; that of tokens has no layer in front, and is left out."""
+    if config.classes:
+        return [
+            rename("classifier.dense.*", "head.dense.*"),
+            rename("classifier.out_proj.*", "head.classes.*"),
+        ]
+    return [*map(task_head, ("classifier.*", "classifier.dense.*", "classifier.out_proj.*"))]

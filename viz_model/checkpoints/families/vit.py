@@ -1,8 +1,8 @@
 """The Vision Transformer (Dosovitskiy et al. 2021): an encoder over patches, LayerNorm before each sub-layer.
 
 Beside the weights lies what the image processor does before, ``preprocessor_config.json``: to which size, by which mean
-and deviation. Files of classifiers hold a head under ``classifier``; the pooler of others is left out, and the model
-says so.
+and deviation. Files of classifiers hold a head under ``classifier``; one of a single number, which is no class, and the
+pooler of others are left out, and the model says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(["hidden_dropout_prob", "attention_probs_dropout_prob", "encoder_stride"])
     a.no_effect(["pooler_output_size", "pooler_act"])
     inputs = _patches(a)
-    is_classifier = any(name.startswith("classifier.") for name in tensors)
+    has_classifier = any(name.startswith("classifier.") for name in tensors)
     labels = a.by_number("id2label") or tuple(f"LABEL_{n}" for n in range(a.size("num_labels", 2)))
     return ModelConfig(
         kind="encoder",
@@ -55,7 +55,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         norm_at="pre",
         position=Learned(),
         ffn=Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu")),
-        head=ClassHead(labels=labels) if is_classifier else NoHead(),
+        head=ClassHead(labels=labels) if has_classifier and len(labels) > 1 else NoHead(),
         attention_bias=a.flag("qkv_bias", True),
         attention_out_bias=True,
         tie_embeddings=False,
@@ -128,7 +128,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}intermediate.dense.*", f"{ours}ffn.up.*"),
         rename(f"{theirs}output.dense.*", f"{ours}ffn.down.*"),
         rename("[vit.]layernorm.*", "encoder.final_norm.*"),
-        rename("classifier.*", "head.classes.*"),
+        rename("classifier.*", "head.classes.*") if config.classes else task_head("classifier.*"),
         ignored(f"{embeddings}mask_token", "it stands for patches that are hidden while training"),
         task_head("[vit.]pooler.dense.*"),
         task_head("decoder.0.*"),

@@ -53,10 +53,11 @@ Case = tuple[int, ...]
 
 
 class Merged(NamedTuple):
-    """What the browser is sent, and the selections that it holds."""
+    """What the browser is sent, and the selections that it holds; exact, or all but the present one rounded."""
 
     data: bytes
     cases: frozenset[Case]
+    is_exact: bool
 
 
 class _Arrays:
@@ -116,13 +117,14 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
     """
     cases = [present, *(case for case in scenes if case != present)]
     data = encoded(by, scenes, cases, is_coarse=False)
-    if len(data) > MOST_BYTES and len(cases) > 1:
+    is_exact = len(data) <= MOST_BYTES or len(cases) == 1
+    if not is_exact:
         data = encoded(by, scenes, cases, is_coarse=True)
     while len(data) > MOST_BYTES and len(cases) > 1:
         kept = max(1, min(len(cases) - 1, int(len(cases) * MOST_BYTES / len(data))))
         cases = cases[:kept]
         data = encoded(by, scenes, cases, is_coarse=True)
-    return Merged(data, frozenset(cases))
+    return Merged(data, frozenset(cases), is_exact)
 
 
 def encoded(

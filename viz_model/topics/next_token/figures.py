@@ -20,6 +20,8 @@ def text_key(config: ModelConfig) -> str:
     """The group of texts, which names the snippet too."""
     if config.reads_pictures:
         return SHARED
+    if config.classes:
+        return "text_classes"
     if not config.has_logits:
         return "sentence_vectors"
     return "masked_token" if config.kind == "encoder" else SHARED

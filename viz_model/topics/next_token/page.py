@@ -1,4 +1,4 @@
-"""What comes out at the end, by what a model puts out: a next token, a covered token, or vectors alone."""
+"""What comes out at the end, by what a model puts out: a next token, a covered token, a class, or vectors alone."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ VECTORS = Layout(
 
 
 def layout(page: Page) -> Layout[Any]:
+    if page.text_key == "text_classes":
+        return classes.OF_TEXT
     if page.text_key == "sentence_vectors":
         return VECTORS
     return MASKED if page.text_key == "masked_token" else NEXT
@@ -50,7 +52,7 @@ def layout(page: Page) -> Layout[Any]:
 TOPIC = Topic(
     name="next_token",
     layout=layout,
-    layouts=(NEXT, MASKED, VECTORS),
+    layouts=(NEXT, MASKED, VECTORS, classes.OF_TEXT),
     choices=choices.ALL,
     without=frozenset({"head"}),
     text_key=figures.text_key,

@@ -1,5 +1,6 @@
 """What a visitor chooses on this page: the stop, and what they guess before it is shown."""
 
+from dataclasses import replace
 from typing import Any
 
 from viz_model.app.choices import Choice, maybe, one_of, whole
@@ -24,7 +25,23 @@ STOPS = (
 )
 """In the order in which one walks; a model has those of its own stages."""
 
-STOP = maybe(one_of("stop", STOPS))
+OF_PAGE = {
+    "overview": "look",
+    "tokens": "pieces",
+    "embedding": "vectors",
+    "position": "places",
+    "attention": "question",
+    "cross_attention": "source",
+    "block": "alone",
+    "attribution": "again",
+    "next_token": "out",
+    "ablations": "break",
+    "training_lab": "learnt",
+}
+"""The first stop at the stage that a page is about: an address may name that page in the place of the stop."""
+
+_STOP = one_of("stop", STOPS)
+STOP = maybe(replace(_STOP, read=lambda text: _STOP.read(OF_PAGE.get(text, text))))
 """In every address of the walk, so that one that has none asks for something else."""
 
 _MOST = 99_999

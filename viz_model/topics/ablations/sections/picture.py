@@ -54,9 +54,9 @@ class Tried:
         return {
             "layer": self.page.view.layer,
             "head": self.page.view.head,
-            "before": before.labels[before.top],
+            "before": before.names[before.top],
             "share_before": percent(float(before.probs[before.top])),
-            "after": after.labels[after.top],
+            "after": after.names[after.top],
             "share_after": percent(float(after.probs[after.top])),
             "kept": percent(float(after.probs[before.top])),
         }
@@ -202,7 +202,7 @@ def code(tried: Tried) -> None:
 def numbers(tried: Tried) -> None:
     page, (before, after) = tried.page, tried.classes
     columns = {
-        page.words("column_class"): list(before.labels),
+        page.words("column_class"): list(before.names),
         page.words("column_before"): before.probs.tolist(),
         page.words("column_after"): after.probs.tolist(),
     }

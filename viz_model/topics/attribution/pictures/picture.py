@@ -8,6 +8,7 @@ import numpy as np
 
 from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Scene, Select, Text
+from viz_model.drawing.scene.writing import short
 
 LARGE, SMALL, TOP, CELL = 250.0, 78.0, 24.0, 62.0
 """Pixels of the picture of the class that is asked about, of those of all classes, above them, and of a head's cell."""
@@ -29,25 +30,29 @@ def patches(
     large = Panel(id="large", marks=marks, height=height, min=width, most=width)
     shown = range(len(labels)) if len(labels) <= MOST else np.argsort(-np.nanmax(np.abs(every), 1))[:MOST].tolist()
     each = [
-        Tile(f"class.{n}", labels[n], every[n], top, Pick(n), said.replace("#", labels[n]), n == asked) for n in shown
+        Tile(f"class.{n}", short(labels[n], 10), every[n], top, Pick(n), said.replace("#", labels[n]), n == asked)
+        for n in shown
     ]
     every_class = tiles(view, each, "classes", SMALL, 3, look="signed", beside=False)
     return Scene(id=id, panels=[large, every_class], title=title)
 
 
-def heads(lost: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scene:
-    """A row a layer, a column a head; a click looks at one. ``words`` are "layer" and "head". ``lost`` is [L, H]."""
-    n_layers, n_heads = lost.shape
+def heads(lost: np.ndarray, layers: Sequence[int], id: str, title: str, words: tuple[str, str]) -> Scene:
+    """A row for each of ``layers``, a column a head; a click looks at one. ``words`` are "layer" and "head".
+
+    ``lost`` is [L, H].
+    """
+    n_heads = lost.shape[1]
     top, left = float(np.abs(lost).max()) or 1.0, 70.0
     marks: list[Mark] = []
     for head in range(n_heads):
         x = left + (head + 0.5) * CELL
         marks.append(Text(id=f"head.{head}", text=f"{words[1]} {head}", x=x, y=12, anchor="middle"))
-    for layer in range(n_layers):
-        y = TOP + layer * CELL / 2
+    for row, layer in enumerate(layers):
+        y = TOP + row * CELL / 2
         marks.append(Text(id=f"layer.{layer}", text=f"{words[0]} {layer}", x=left - 8, y=y + CELL / 4, anchor="end"))
         for head in range(n_heads):
-            value = float(lost[layer, head])
+            value = float(lost[row, head])
             name = f"{words[0]} {layer}, {words[1]} {head}: {value:+.3f}"
             marks += [
                 Cells(
@@ -60,5 +65,5 @@ def heads(lost: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scen
                 ),
             ]  # fmt: skip
     width = int(left + n_heads * CELL)
-    height = TOP + n_layers * CELL / 2 + 4
+    height = TOP + len(layers) * CELL / 2 + 4
     return Scene(id=id, panels=[Panel(id="heads", marks=marks, height=height, min=width, most=width)], title=title)

@@ -26,17 +26,17 @@ from viz_model.topics.next_token.numbers.classes import Classes, classes
 
 @cached()
 def _patches(run: runs.RunKey) -> picture.Worth:
-    return picture.without_patches(runs.trace(run), lambda text: runs.run(run._replace(text=text)))
+    return picture.without_patches(runs.trace(run), lambda levels: runs.run(run, picture=levels))
 
 
 @cached()
-def _heads(run: runs.RunKey) -> np.ndarray:
+def _heads(run: runs.RunKey, layers: tuple[int, ...]) -> np.ndarray:
     trace = runs.trace(run)
 
     def without(edit: edits.Edit) -> vm.Trace:
         return runs.run(run._replace(edits=edits.write((*trace.edits, edit))))
 
-    return picture.without_heads(trace, without)
+    return picture.without_heads(trace, layers, without)
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,23 @@ class Asked:
         lost, names = self.worth.lost[:, self.asked], patches.names(self.page.trace, self.page.t)
         most, least = int(lost.argmax()), int(lost.argmin())
         return {
-            "class": self.view.labels[self.asked],
+            "class": self.view.names[self.asked],
             "logit": signed(float(self.view.logits[self.asked])),
             "most": names[1 + most],
             "most_lost": signed(float(lost[most])),
             "least": names[1 + least],
             "least_lost": signed(float(lost[least])),
             "n": len(lost),
+            "n_runs": self.worth.n_runs,
+            "side": self.worth.side,
         }
+
+    @property
+    def offered(self) -> list[int]:
+        """The classes that are offered, in their own order: all, or of many the most probable ones and the asked."""
+        view = self.view
+        shown = view.order[: pictures.MOST] if len(view.labels) > pictures.MOST else view.order
+        return sorted({*shown, self.asked})
 
 
 def section(given: Asked) -> None:
@@ -75,7 +84,7 @@ def section(given: Asked) -> None:
         page,
         CLASS,
         st.segmented_control,
-        list(range(len(view.labels))),
+        given.offered,
         value=given.asked,
         format_func=lambda n: view.labels[n],
         required=True,
@@ -90,7 +99,7 @@ def section(given: Asked) -> None:
     with picture:
         elements.picture(page, _drawn, "patches", by=("token",), on_pick=pick)
     with see:
-        elements.see(page, "see_patches", **given.facts)
+        elements.see(page, "see_patches" if given.worth.side == 1 else "see_squares", **given.facts)
 
 
 def _drawn(page: Page) -> Scene:
@@ -106,15 +115,17 @@ def _drawn(page: Page) -> Scene:
 def heads(given: Asked) -> None:
     page = given.page
 
+    layers = picture.layers_of(page.trace, page.view.layer)
+    lost = _heads(page.run_key, layers)[:, :, given.asked]
+
     def drawn(page: Page) -> Scene:
-        lost = _heads(page.run_key)[:, :, Asked.of(page).asked]
         words = page.t("common.axis_layer"), page.t("common.axis_head")
-        return pictures.heads(lost, "attribution.heads", page.words("heads_alt", **given.facts), words)
+        return pictures.heads(lost, layers, "attribution.heads", page.words("heads_alt", **given.facts), words)
 
     elements.picture(page, drawn, "heads", by=())
-    lost = _heads(page.run_key)[:, :, given.asked]
-    layer, head = np.unravel_index(int(lost.argmax()), lost.shape)
-    elements.see(page, "see_heads", layer=layer, head=head, lost=signed(float(lost.max())), **given.facts)
+    row, head = np.unravel_index(int(lost.argmax()), lost.shape)
+    facts = {"layer": layers[row], "head": head, "lost": signed(float(lost.max())), **given.facts}
+    elements.see(page, "see_heads" if len(layers) == page.trace.n_layers else "see_heads_layer", **facts)
 
 
 def formula(given: Asked) -> None:
@@ -127,8 +138,9 @@ def hand(given: Asked) -> None:
     elements.worked(given.page, [Worked(("attribution.hand_class",), "class.logits", at)], **given.facts)
     n = int(given.worth.lost[:, given.asked].argmax())
     lost, logit = given.worth.lost[n, given.asked], given.view.logits[given.asked]
+    key = "hand_without" if given.worth.side == 1 else "hand_without_square"
     elements.see(
-        given.page, "hand_without", logit_exact=f"{logit:.4f}", without=f"{logit - lost:.4f}", lost=f"{lost:.4f}",
+        given.page, key, logit_exact=f"{logit:.4f}", without=f"{logit - lost:.4f}", lost=f"{lost:.4f}",
         **given.facts,
     )  # fmt: skip
 

@@ -147,8 +147,9 @@ def _mean(losses: np.ndarray | None) -> float | None:
 def together(model: Transformer, rows: Sequence[Row]) -> Together:
     """Run the rows as one tensor, as training does: the padding is hidden from everybody."""
     batch = collate(rows)
-    output = model(batch.ids, batch.target_ids, padding=batch.padding)
-    seen = model(batch.ids, batch.target_ids)
+    through = model if model.config.has_logits else model.vectors  # a class is said of a text, not of a position
+    output = through(batch.ids, batch.target_ids, padding=batch.padding)
+    seen = through(batch.ids, batch.target_ids)
     alone = [row.output() for row in rows]
     gaps, open_gaps = (
         np.array([(made[b, : len(own)] - own).abs().max().item() for b, own in enumerate(alone)])

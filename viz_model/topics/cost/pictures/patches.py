@@ -16,18 +16,24 @@ PARTS = ("projections", "pairs", "ffn")
 ROLES = {"projections": "query", "pairs": "pattern", "ffn": "ffn"}
 
 
-def scene(cuts: Sequence[Cut], pixels: np.ndarray, own: int, id: str, title: str, words: Mapping[str, str]) -> Scene:
-    """A panel for each side of a patch; the bars show shares of all multiplications. ``words`` has the parts."""
+def scene(
+    cuts: Sequence[Cut], pixels: np.ndarray, size: tuple[int, int], id: str, title: str, words: Mapping[str, str]
+) -> Scene:
+    """A panel for each side of a patch; the bars show shares of all multiplications. ``words`` has the parts.
+
+    ``size`` is the width of the picture as the model reads it, and that of its own patches.
+    """
+    width, own = size
     panels = []
     for cut in cuts:
         total = cut.counted.total
-        cells = round(SIZE * cut.side / max(pixels.shape), 3)
+        cells = round(SIZE * cut.side / width, 3)
         marks: list[Mark] = [
             Text(
                 id="name", text=f"{cut.side} × {cut.side}", y=12, bold=True, fill="accent" if cut.side == own else "ink"
             ),
             Text(id="n", text=f"T = {cut.n_positions:,}", y=30, fill="muted"),
-            ink("ink", pixels, 0, TOP, SIZE, SIZE),
+            *ink("ink", pixels, 0, TOP, SIZE, SIZE),
         ]
         steps = round(SIZE / cells)
         for n in range(1, steps):

@@ -45,7 +45,7 @@ def section(page: Page) -> None:
 
 def _drawn(page: Page) -> Scene:
     words = {part: page.words(f"cut_{part}") for part in PARTS}
-    own, title = _own(page).side, page.words("cut_alt")
+    own, title = (page.lm.config.patches.width, _own(page).side), page.words("cut_alt")
     return scene(cuts(page.lm.config), patches.pixels(page.trace), own, "cost.cuts", title, words)
 
 

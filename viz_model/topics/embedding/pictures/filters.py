@@ -48,7 +48,7 @@ def worked(
     wide, tall = PICTURE / columns, PICTURE / rows
     marks: list[Mark] = [
         Text(id="name", text=labels["picture"], y=12, bold=True),
-        ink("ink", pixels, 0, TOP, PICTURE, PICTURE),
+        *ink("ink", pixels, 0, TOP, PICTURE, PICTURE),
         Rect(id="frame", y=TOP, width=PICTURE, height=PICTURE, stroke="grid"),
         Rect(id="ring", x=column * wide, y=TOP + row * tall, width=wide, height=tall, stroke="accent", thick=3),
     ]

@@ -1,4 +1,4 @@
-"""What a model says of a picture: a number for each class, and where one of them comes from."""
+"""What a model says of a picture or a text: a number for each class, and where one of them comes from."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from viz_model.drawing.scene.writing import short
+from viz_model.drawing.writing import percent
 from viz_model.runs.trace import Trace
+
+MOST_LETTERS = 18
+"""Of the name of a class; those of ImageNet are lists of synonyms."""
 
 
 class Classes(NamedTuple):
-    """The classes of a run: their names, logits and probabilities [Y], and their order, the most probable first."""
+    """The classes of a run: their names, logits and probabilities [Y], and their order, the most probable first.
 
+    ``labels`` are the names, short enough to stand beside a bar.
+    """
+
+    names: tuple[str, ...]
     labels: tuple[str, ...]
     logits: np.ndarray
     probs: np.ndarray
@@ -22,15 +31,31 @@ class Classes(NamedTuple):
     def top(self) -> int:
         return self.order[0]
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """The two most probable ones, for prose."""
+        first, second = self.order[:2]
+        return {
+            "class": self.names[first],
+            "share": percent(float(self.probs[first])),
+            "second": self.names[second],
+            "second_share": percent(float(self.probs[second])),
+        }
+
 
 def classes(trace: Trace) -> Classes:
     logits, probs = trace["class.logits"], trace["class.probs"]
     order = logits.argsort(descending=True).tolist()
-    return Classes(trace.config.classes, logits.numpy(), probs.numpy(), tuple(order))
+    names = trace.config.classes
+    labels = tuple(short(name, MOST_LETTERS) for name in names)
+    return Classes(names, labels, logits.numpy(), probs.numpy(), tuple(order))
 
 
 class Depth(NamedTuple):
-    """What the head says of [CLS] as it stands after each block, through the last norm: probabilities [L + 1, Y]."""
+    """What the head says of [CLS], the first position, as it stands after each block, through the last norm.
+
+    ``probs`` are [L + 1, Y].
+    """
 
     sites: tuple[str, ...]
     probs: np.ndarray

@@ -9,53 +9,59 @@ import numpy as np
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
-from viz_model.topics.next_token.numbers.classes import Classes, Depth
+from viz_model.topics.next_token.numbers.classes import Classes
 
 PICTURE, BAR, TOP = 196.0, 26.0, 24.0
 """Pixels of the picture, of a bar from one to the next, and above them."""
-MOST = 20
+MOST, COLUMNS = 20, 10
+"""Bars at the most, and columns."""
 
 
-def bars(view: Classes, pixels: np.ndarray, id: str, title: str, words: tuple[str, str]) -> Scene:
-    """The picture, and beside it a bar for each class in its own order; of many classes the most probable ones."""
+def bars(view: Classes, picture: tuple[np.ndarray, str] | None, id: str, title: str, name: str) -> Scene:
+    """The picture, where one was read, and beside it a bar for each class in its own order.
+
+    Of many classes the most probable ones have a bar.
+    """
     shown = range(len(view.labels)) if len(view.labels) <= MOST else view.order[:MOST]
-    height = max(TOP + PICTURE + 6, TOP + BAR * len(shown) + 6)
-    tall = PICTURE * pixels.shape[0] / pixels.shape[1]
-    picture: list[Mark] = [
-        Text(id="name", text=words[0], y=12, bold=True),
-        ink("ink", pixels, 0, TOP, PICTURE, tall),
-        Rect(id="frame", y=TOP, width=PICTURE, height=tall, stroke="grid"),
-    ]
-    marks: list[Mark] = [Text(id="name", text=words[1], y=12, bold=True)]
-    name = 12.0 + 8.0 * max(len(label) for label in view.labels)
+    height = max(TOP + PICTURE + 6 if picture is not None else 0, TOP + BAR * len(shown) + 6)
+    panels = [] if picture is None else [_picture(*picture)]
+    marks: list[Mark] = [Text(id="name", text=name, y=12, bold=True)]
+    left = 12.0 + 8.0 * max(len(label) for label in view.labels)
     for row, n in enumerate(shown):
         y, share, label = TOP + row * BAR, float(view.probs[n]), view.labels[n]
         is_top = n == view.top
         marks += [
-            Text(id=f"label.{n}", text=label, x=name - 8, y=y + BAR / 2, anchor="end", size=15, bold=is_top),
-            Rect(id=f"room.{n}", x=name, y=y + 3, width=(1, -name), height=BAR - 6, fill="output", opacity=0.12),
+            Text(id=f"label.{n}", text=label, x=left - 8, y=y + BAR / 2, anchor="end", size=15, bold=is_top),
+            Rect(id=f"room.{n}", x=left, y=y + 3, width=(1, -left), height=BAR - 6, fill="output", opacity=0.12),
             Rect(
-                id=f"bar.{n}", x=name, y=y + 3, width=(share, -name * share), height=BAR - 6, fill="output",
+                id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=BAR - 6, fill="output",
                 opacity=0.85 if is_top else 0.5,
             ),
             Text(id=f"share.{n}", text=f"{share:.1%}", x=(1, -8), y=y + BAR / 2, anchor="end", bold=is_top),
             Cells(
-                id=f"cell.{n}", x=name, y=y, width=(1, -name), height=BAR, values=np.array([[share]]), look="blank",
+                id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
                 rows=(label,), columns=("",), where=Where("class.probs", (n,)), name=label, digits=4,
             ),
         ]  # fmt: skip
-    panels = [
-        Panel(id="picture", marks=picture, height=height, min=int(PICTURE), most=int(PICTURE), grow=0),
-        Panel(id="classes", marks=marks, height=height, min=240, grow=2),
-    ]
+    panels.append(Panel(id="classes", marks=marks, height=height, min=240, grow=2))
     return Scene(id=id, panels=panels, title=title)
 
 
-def depth(view: Depth, labels: Sequence[str], rows: Sequence[str], id: str, title: str) -> Scene:
-    """A row for the stream before the first block and after each, a column a class."""
+def _picture(pixels: np.ndarray, name: str) -> Panel:
+    tall = PICTURE * pixels.shape[0] / pixels.shape[1]
+    marks: list[Mark] = [
+        Text(id="name", text=name, y=12, bold=True),
+        *ink("ink", pixels, 0, TOP, PICTURE, tall),
+        Rect(id="frame", y=TOP, width=PICTURE, height=tall, stroke="grid"),
+    ]
+    return Panel(id="picture", marks=marks, height=TOP + tall + 6, min=int(PICTURE), most=int(PICTURE), grow=0)
+
+
+def depth(each: np.ndarray, labels: Sequence[str], rows: Sequence[str], id: str, title: str) -> Scene:
+    """A row for the stream before the first block and after each, a column a class; ``each`` is [L + 1, Y]."""
     left, tall = 130.0, 34.0
     marks: list[Mark] = []
-    for n, (name, probs) in enumerate(zip(rows, view.probs, strict=True)):
+    for n, (name, probs) in enumerate(zip(rows, each, strict=True)):
         y = TOP + n * tall
         marks += [
             Text(id=f"row.{n}", text=name, x=left - 10, y=y + tall / 2, anchor="end"),

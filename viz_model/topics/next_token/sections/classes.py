@@ -1,8 +1,8 @@
-"""What a model that reads pictures says at its end: a class."""
+"""What a classifier of pictures or of texts says at its end: a class."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -11,9 +11,10 @@ from viz_model.app.elements import Answer, Guess, Worked
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
 from viz_model.topics.next_token.pictures import classes as pictures
+
+SITES = ("class.logits", "class.probs")
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,8 @@ class Said:
         assert view is not None
         first, second = view.order[:2]
         return {
-            "class": view.labels[first],
-            "share": percent(float(view.probs[first])),
+            **view.facts,
             "logit": f"{view.logits[first]:+.3f}",
-            "second": view.labels[second],
-            "second_share": percent(float(view.probs[second])),
             "second_logit": f"{view.logits[second]:+.3f}",
             "n": len(view.labels),
             "d_model": self.page.lm.config.d_model,
@@ -53,16 +51,17 @@ def section(given: Said) -> None:
     picture, see = elements.split()
     with picture:
         elements.picture(page, _drawn, "classes", by=())
-        elements.source(page, "class.logits", "class.probs")
+        elements.source(page, *SITES)
     with see:
         elements.see(page, "see_classes", **given.facts)
 
 
 def _drawn(page: Page) -> Scene:
-    words = page.words("picture_name"), page.words("classes_name")
-    return pictures.bars(
-        classes(page.trace), patches.pixels(page.trace), "next_token.classes", page.words("classes_alt"), words
-    )
+    picture = None
+    if page.lm.config.reads_pictures:
+        picture = patches.pixels(page.trace), page.words("picture_name")
+    alt, name = page.words("classes_alt"), page.words("classes_name")
+    return pictures.bars(classes(page.trace), picture, "next_token.classes", alt, name)
 
 
 def depth(given: Said) -> None:
@@ -73,16 +72,25 @@ def depth(given: Said) -> None:
 
     def drawn(page: Page) -> Scene:
         rows = [page.words("depth_before"), *(page.words("depth_after", layer=n) for n in range(page.trace.n_layers))]
-        view = by_depth(page.trace)
-        return pictures.depth(view, classes(page.trace).labels, rows, "next_token.depth", page.words("depth_alt"))
+        said, view = classes(page.trace), by_depth(page.trace)
+        shown = said.order[: pictures.COLUMNS] if len(said.labels) > pictures.COLUMNS else range(len(said.labels))
+        labels = [said.labels[n] for n in shown]
+        return pictures.depth(view.probs[:, list(shown)], labels, rows, "next_token.depth", page.words("depth_alt"))
 
     elements.picture(page, drawn, "depth", by=())
     elements.see(page, "see_depth", **given.facts)
+    if len(given.view.labels) > pictures.COLUMNS:
+        elements.see(page, "see_depth_most", most=pictures.COLUMNS, **given.facts)
+
+
+def _sites(given: Said) -> tuple[str, ...]:
+    """What is taken apart; a classifier of texts has a layer of its own in front."""
+    return ("class.act", *SITES) if "class.act" in given.page.trace else SITES
 
 
 def formula(given: Said) -> None:
     if given.view is not None:
-        elements.formula(given.page, "class.logits", "class.probs")
+        elements.formula(given.page, *_sites(given))
 
 
 def hand(given: Said) -> None:
@@ -90,15 +98,15 @@ def hand(given: Said) -> None:
         return
     at = (given.view.top,)
     numbers = [
-        Worked(("next_token.hand_class",), "class.logits", at),
-        Worked(("next_token.hand_class_share",), "class.probs", at),
+        Worked((f"{given.page.text_key}.hand_class",), "class.logits", at),
+        Worked((f"{given.page.text_key}.hand_class_share",), "class.probs", at),
     ]
     elements.worked(given.page, numbers, **given.facts)
 
 
 def code(given: Said) -> None:
-    sites = ("class.probs", "class.logits") if given.view is not None else (given.page.trace.leaving,)
-    elements.code(given.page, sites=sites)
+    sites = _sites(given) if given.view is not None else (given.page.trace.leaving,)
+    elements.code(given.page, sites=sites[::-1])
 
 
 def numbers(given: Said) -> None:
@@ -106,7 +114,7 @@ def numbers(given: Said) -> None:
         return
     page, view = given.page, given.view
     columns = {
-        page.words("column_class"): list(view.labels),
+        page.words("column_class"): list(view.names),
         page.words("column_logit"): view.logits.tolist(),
         page.words("column_share"): view.probs.tolist(),
     }
@@ -135,3 +143,6 @@ LAYOUT = Layout(
     tabs=Tabs(formula, hand, code, numbers),
     question=question,
 )
+
+OF_TEXT = replace(LAYOUT, sections=(section, depth))
+"""Without a door: what is behind it is as short as what is in front of it."""

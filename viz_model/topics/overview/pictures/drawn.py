@@ -69,7 +69,7 @@ def _picture(view: DrawnView, words: Mapping[str, str]) -> Panel:
     rows, columns = view.grid
     wide, tall = PICTURE / columns, PICTURE / rows
     marks = _heading(words["patches"], f"{rows} × {columns} + [CLS]", page="embedding")
-    marks.append(ink("ink", view.pixels, 0, TOP, PICTURE, PICTURE))
+    marks += ink("ink", view.pixels, 0, TOP, PICTURE, PICTURE)
     for n in range(rows * columns):
         row, column = divmod(n, columns)
         is_chosen = n + 1 == view.token

@@ -14,6 +14,7 @@ from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.writing import percent
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
 
@@ -221,7 +222,7 @@ def _next(view: OverviewView, body: float, room: _Room) -> Panel:
             Rect(id=f"room.{n}", y=y + 2, width=(1, 0), height=step - 5, fill="output", opacity=0.2),
             Rect(id=f"bar.{n}", y=y + 2, width=(probability, 0), height=step - 5, fill="output", opacity=0.6),
             Text(id=f"guess.{n}", text=short(label), x=7, y=y + step / 2, size=13),
-            Text(id=f"share.{n}", text=f"{probability:.1%}", x=(1, -6), y=y + step / 2, size=13, anchor="end"),
+            Text(id=f"share.{n}", text=percent(probability), x=(1, -6), y=y + step / 2, size=13, anchor="end"),
             Cells(id=f"cell.{n}", y=y, height=step, values=np.array([[probability]]), where=where, **cells),
         ]
     # In a row of its own it takes no more than its bars.

@@ -8,7 +8,6 @@ from viz_model.app import elements, frame
 from viz_model.app.elements import Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
-from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import classes
 from viz_model.topics.overview import figures
 from viz_model.topics.overview.sections import taken_apart
@@ -18,15 +17,7 @@ from viz_model.topics.overview.sections.run import Run
 def section(page: Page) -> None:
     elements.shown(page, lambda page: figures.drawn(page.subject), "drawn", by=("token",), on_pick=_open)
     if page.lm.config.classes:
-        said = classes(page.trace)
-        first, second = said.order[:2]
-        facts = {
-            "class": said.labels[first],
-            "share": percent(float(said.probs[first])),
-            "second": said.labels[second],
-            "second_share": percent(float(said.probs[second])),
-        }
-        elements.see(page, "finding_class", **facts)
+        elements.see(page, "finding_class", **classes(page.trace).facts)
     elements.see(page, "see_drawn", token=page.token_name(), n=len(page.trace) - 1)
 
 

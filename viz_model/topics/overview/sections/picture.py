@@ -11,6 +11,7 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
+from viz_model.topics.next_token.numbers.classes import classes
 from viz_model.topics.overview import figures
 from viz_model.topics.overview.claims import LOOK, NEXT, Next, Seen
 from viz_model.topics.overview.numbers import Look
@@ -40,6 +41,8 @@ def _tell(run: Run) -> None:
     if which == "next":
         guess = Next(run.view.next_tokens[0][1], run.view.next_ids[0] == trace.tokenizer.end_of_text)
         elements.say(page, NEXT, guess, **run.facts)
+    elif page.lm.config.classes:
+        elements.see(page, "finding_class", **classes(trace).facts)
     else:
         elements.see(page, f"finding_{'covered' if is_covered(trace, page.token) else which}", **run.facts)
     elements.say(page, LOOK, Seen(page.token, look), **_seen(page, look))

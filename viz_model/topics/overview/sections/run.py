@@ -10,6 +10,7 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.writing import percent
 from viz_model.topics.overview import numbers
 from viz_model.topics.overview.numbers import views
 from viz_model.topics.overview.pictures.overview import BlockView, OverviewView
@@ -48,7 +49,7 @@ class Run(NamedTuple):
         facts = {"token": page.token_name(), "guess": "", "chance": ""}
         if view.next_tokens:
             best, probability = view.next_tokens[0]
-            facts |= {"guess": literal(best), "chance": f"{probability:.0%}"}
+            facts |= {"guess": literal(best), "chance": percent(probability)}
         return cls(page, view, facts)
 
     @property

@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements, runs, state
 from viz_model.app.texts import literal
+from viz_model.drawing.writing import percent
 from viz_model.topics.overview.numbers.things_to_try import things_to_try
 from viz_model.topics.overview.sections.run import Run
 
@@ -38,4 +39,4 @@ def _twin(run: Run) -> list[Card]:
     if twin not in runs.names() or text is None:
         return []
     guess, chance = runs.trace(runs.RunKey(twin, text)).next_tokens(page.token, 1)[0]
-    return [Card("twin", {"twin": twin, "guess": literal(guess.label), "chance": f"{chance:.0%}"}, {"model": twin})]
+    return [Card("twin", {"twin": twin, "guess": literal(guess.label), "chance": percent(chance)}, {"model": twin})]

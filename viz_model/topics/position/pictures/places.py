@@ -10,8 +10,8 @@ from viz_model.drawing.picture import Painted, across, painted
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Select, Text
 from viz_model.topics.position.numbers.places import Places
 
-LARGE, SMALL, GAP, TOP = 260.0, 70.0, 10.0, 24.0
-"""Pixels of the map of one place, of those of all, between these, and above them."""
+LARGE, SMALL, GAP, TOP, MOST = 260.0, 70.0, 10.0, 24.0, 640.0
+"""Pixels of the map of one place, of those of all, between these, and above them; and of all together at the most."""
 
 
 def scene(
@@ -31,23 +31,24 @@ def scene(
         ),
     ]  # fmt: skip
     marks: list[Mark] = [Text(id="name", text=every, y=12, bold=True)]
-    step = SMALL + GAP
+    small = min(SMALL, MOST / max(rows, columns) - GAP)
+    step = small + GAP
     for n in range(rows * columns):
         row, column = divmod(n, columns)
         x, y = column * step, TOP + row * step
         cosines = view.cosines[1 + n, 1:].reshape(rows, columns)
         marks += [
             Cells(
-                id=f"map.{n}", x=x, y=y, width=SMALL, height=SMALL, values=cosines, top=1.0, coarse=True,
+                id=f"map.{n}", x=x, y=y, width=small, height=small, values=cosines, top=1.0, coarse=True,
                 act=Select(token=1 + n), label=names[1 + n],
             ),
-            Rect(id=f"own.{n}", x=x + column * SMALL / columns, y=y + row * SMALL / rows, width=SMALL / columns,
-                 height=SMALL / rows, stroke="ink", thick=1.5),
+            Rect(id=f"own.{n}", x=x + column * small / columns, y=y + row * small / rows, width=small / columns,
+                 height=small / rows, stroke="ink", thick=1.5),
         ]  # fmt: skip
     height = max(TOP + LARGE + 6, TOP + rows * step)
-    wide, small = int(across(LARGE)), int(columns * step)
+    wide, every_wide = int(across(LARGE)), int(columns * step)
     panels = [
         Panel(id="large", marks=large, height=height, min=wide, most=wide),
-        Panel(id="every", marks=marks, height=height, min=small, most=small),
+        Panel(id="every", marks=marks, height=height, min=every_wide, most=every_wide),
     ]
     return Scene(id=id, panels=panels, title=title)

@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.scene import Cells, Mark, Path, Rect, Text, points
+from viz_model.drawing.writing import percent
 from viz_model.topics.walk.pictures.lines import Stream, outline, strips
 from viz_model.topics.walk.pictures.stage import (
     LEFT,
@@ -227,6 +228,6 @@ def end(stage: Stage, stream: Stream, embedded: np.ndarray, guesses: tuple[Guess
     marks = [*chips(stage), *start, *outline(stage, stream), *strips(stage, stream, len(stream.values))]
     if guesses:
         y = stage.y(stage.n) + 14
-        told = f"{guesses[0].label} {guesses[0].chance:.0%}"
+        told = f"{guesses[0].label} {percent(guesses[0].chance)}"
         marks.append(Text(id="lens.last", text=told, x=at(1, -2), y=y, anchor="end", size=14, bold=True))
     return [Shot(stage.say("end_whole"), marks)]

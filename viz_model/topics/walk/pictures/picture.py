@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viz_model.drawing.picture import FAINT, ink
 from viz_model.drawing.scene import Cells, Mark, Panel, Path, Rect, Scene, Text, points
 from viz_model.topics.embedding.numbers.filters import Filtered
 from viz_model.topics.next_token.numbers.classes import Classes
@@ -18,7 +19,10 @@ STEP, MOST_ROWS, BARS = 21.0, 17, 10
 
 
 class Patched(NamedTuple):
-    """What all frames are drawn of: the patches [N, h, w] in a grid, and the names of all positions."""
+    """What all frames are drawn of: the patches [N, h, w] in a grid, and the names of all positions.
+
+    Where they are light and no ink, [N, h, w, 1] (:func:`viz_model.drawing.picture.ink`).
+    """
 
     patches: np.ndarray
     grid: tuple[int, int]
@@ -27,7 +31,7 @@ class Patched(NamedTuple):
     @property
     def rows(self) -> tuple[int, ...]:
         """The positions that have a row where vectors stand below each other: [CLS] and the patches with most ink."""
-        inked = np.argsort(-self.patches.sum((1, 2)), kind="stable")[: MOST_ROWS - 1]
+        inked = np.argsort(-self.patches.reshape(len(self.patches), -1).sum(1), kind="stable")[: MOST_ROWS - 1]
         return (0, *sorted(int(n) + 1 for n in inked))
 
 
@@ -53,7 +57,7 @@ def whole(view: Patched, apart: float = 0, values: np.ndarray | None = None, rin
     for n, patch in enumerate(view.patches):
         row, column = divmod(n, columns)
         x, y = column * (side + apart), TOP + row * (side + apart)
-        marks.append(_patch(n, patch, x, y, side, 1.0 if values is None else 0.45))
+        marks += _patch(n, patch, x, y, side, 1.0 if values is None else 0.45)
         if values is not None and top is not None:
             marks.append(_weight(n + 1, float(values[n + 1]), top, x, y, side, side, view.names[n + 1]))
         marks.append(Rect(id=f"frame.{n}", x=x, y=y, width=side, height=side, stroke="grid"))
@@ -91,11 +95,8 @@ def looks(view: Patched, apart: float, values: np.ndarray) -> list[Mark]:
     return marks
 
 
-def _patch(n: int, patch: np.ndarray, x: float, y: float, side: float, opacity: float) -> Cells:
-    return Cells(
-        id=f"patch.{n}", x=x, y=y, width=side, height=side, values=patch, look="share", role="ink", top=1.0,
-        walk=False, coarse=True, opacity=opacity,
-    )  # fmt: skip
+def _patch(n: int, patch: np.ndarray, x: float, y: float, side: float, opacity: float) -> list[Mark]:
+    return ink(f"patch.{n}", patch, x, y, side, side, opacity)
 
 
 def _weight(n: int, value: float, top: float, x: float, y: float, width: float, height: float, name: str) -> Cells:
@@ -112,7 +113,7 @@ def vectors(view: Patched, strips: Sequence[tuple[str, str, np.ndarray]], top: f
     for row, position in enumerate(view.rows):
         y = TOP + row * STEP
         if position:
-            marks.append(_patch(position - 1, view.patches[position - 1], 30, y, STEP - 3, 1.0))
+            marks += _patch(position - 1, view.patches[position - 1], 30, y, STEP - 3, 1.0)
         else:
             marks.append(Text(id="class.name", text="[CLS]", x=8, y=y + STEP / 2 - 1, bold=True))
         for k, (id, _, values) in enumerate(strips):
@@ -172,16 +173,13 @@ def readers(view: Patched, weights: np.ndarray, chosen: int, name: str) -> list[
     most = min(len(weights), 6)
     size, marks = 96.0, list[Mark]()
     whole_ = view.patches.reshape(rows, columns, *view.patches.shape[1:]).swapaxes(1, 2)
-    pixels = whole_.reshape(rows * view.patches.shape[1], columns * view.patches.shape[2])
+    pixels = whole_.reshape(rows * view.patches.shape[1], columns * view.patches.shape[2], *view.patches.shape[3:])
     for n in range(most):
         x, y = BESIDE + (n % 2) * (size + 14), 8 + (n // 2) * (size + 26)
         values = weights[n, 1:].reshape(rows, columns)
         marks += [
             Text(id=f"head.{n}.name", text=f"{name} {n}", x=x, y=y + 8, bold=n == chosen),
-            Cells(
-                id=f"head.{n}.ink", x=x, y=y + 18, width=size, height=size, values=pixels, look="share", role="ink",
-                top=1.0, walk=False, coarse=True, opacity=0.4,
-            ),
+            *ink(f"head.{n}.ink", pixels, x, y + 18, size, size, FAINT),
             Cells(
                 id=f"head.{n}.cells", x=x, y=y + 18, width=size, height=size, values=values, look="share",
                 top=float(weights[n].max()) or 1.0, walk=False, coarse=True, opacity=0.8,

@@ -67,12 +67,13 @@ def section(page: Page) -> None:
     titles = tuple(page.words(f"stop_{name}") for name in passed)
     at = passed.index(stop)
     said = classes(page.trace) if page.lm.config.classes else None
-    view = Patched(patches.of(page.trace), patches.grid(page.lm.config), patches.names(page.trace, page.t))
+    view = Patched(patches.drawn(page.trace), patches.grid(page.lm.config), patches.names(page.trace, page.t))
     walked = Walked(page, view, said)
     beside, stage = st.columns([3, 7], gap="medium")
     with beside, st.container(key="walk_text", gap="small"):
         st.header(titles[at], anchor=False)
-        elements.see(page, f"picture_{stop}", **_facts(walked))
+        is_plain = stop == "look" and said is None
+        elements.see(page, "picture_look_vectors" if is_plain else f"picture_{stop}", **_facts(walked))
     with stage, st.container(key="walk_stage", gap="small"):
         frames = [
             Frame(scene=scene(shot, titles[at]), caption=shot.caption, seconds=shot.seconds)
@@ -90,7 +91,7 @@ def _facts(walked: Walked) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "card": describe.model(page.view.model, page.lm, page.t),
         "n": len(walked.view.patches),
-        "pixels": walked.view.patches[0].size,
+        "pixels": config.patches.patch**2,
         "d": config.d_model,
         "n_layers": page.trace.n_layers,
         "n_heads": config.n_heads,
@@ -102,7 +103,7 @@ def _facts(walked: Walked) -> dict[str, Any]:
         "share": "",
     }
     if said is not None:
-        facts |= {"class": said.labels[said.top], "share": percent(float(said.probs[said.top]))}
+        facts |= {"class": said.names[said.top], "share": percent(float(said.probs[said.top]))}
     return facts
 
 
@@ -234,7 +235,7 @@ def _break(walked: Walked) -> list[Shot]:
     shots = [Shot([*picture.whole(walked.view), *picture.bars(said, said.probs, words("bars"))], words("shot_as_is"))]
     for name, edit in (("no_places", edits.NoPosition()), ("shuffled", edits.ShuffleTokens(seed=SEED))):
         run = runs.trace(page.run_key._replace(edits=edits.write((edit,))))
-        view = walked.view._replace(patches=patches.of(run))
+        view = walked.view._replace(patches=patches.drawn(run))
         changed = classes(run)
         marks = [*picture.whole(view, picture.GAP), *picture.bars(changed, changed.probs, words("bars"))]
         shots.append(Shot(marks, words(f"shot_{name}"), 3.6))
