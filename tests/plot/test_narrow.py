@@ -32,14 +32,14 @@ PLACES: dict[str, dict[str, int]] = {
 DRAWN = [name for name in vm.plot.__all__ if name not in ("Figure", "show")]
 ONLY = {"painted": ["digits-vit"], "experts": ["story-moe"], "cross": ["translate-2017", "translate-t5"]}
 OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens", "compare")
-CASES = [
+FIGURES = [
     (model, name)
     for name in DRAWN
     for model in NAMES
     if model in ONLY.get(name, NAMES) and (model != "digits-vit" or name not in OF_TEXT)
 ]
-KEPT = {name: (model, name) for model, name in CASES}.values()
-CASES = [pytest.param(*case, marks=() if case in KEPT else pytest.mark.full) for case in CASES]
+KEPT = {name: (model, name) for model, name in FIGURES}.values()
+CASES = [pytest.param(*case, marks=() if case in KEPT else pytest.mark.full) for case in FIGURES]
 
 
 @cache
