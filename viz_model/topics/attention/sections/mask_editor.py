@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, elements, runs, saving, state, texts
+from viz_model.app import alone, components, elements, runs, saving, state, texts
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
@@ -362,8 +362,9 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         call = of.call("head", layer=of.layer, head=of.head, matrix="mask", token=of.token)
         return Known(call, (of.at("attn.mask"),))
 
-    key = f"{page.text_key}.drawn_mask"
-    components.mask(data, key="attention.mask_cells", on_pick=turn, on_menu=saving.ask(page.name, key))
+    key = "attention.mask_cells"
+    alone.meet(page, key)
+    components.mask(data, key=key, on_pick=turn, on_menu=saving.ask(page.name, key))
     saving.answer(page, picture, key, own=is_made, known=known)
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button(page.words("draw_again"), key="attention.draw_again", on_click=again, disabled=not flipped)
