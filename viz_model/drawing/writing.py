@@ -115,6 +115,13 @@ def percent(p: float) -> str:
     return f"{p:.2%}" if 0 < p < 0.01 else f"{p:.1%}"
 
 
+def share(value: float) -> str:
+    """A share for prose: 46%, or finer where whole per cent would say too little, or all: 0.4%, 99.6%."""
+    if 0.995 <= value < 1:
+        return percent(value)
+    return f"{value:.1%}" if 0 < value < 0.0995 else f"{value:.0%}"
+
+
 def big(n: float) -> str:
     """A count for prose: whole up to six digits, then 4.30 × 10⁹."""
     return f"{n:,.0f}" if abs(n) < 1e6 else _scientific(n)

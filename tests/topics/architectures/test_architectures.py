@@ -15,7 +15,6 @@ import viz_model as vm
 from viz_model.app import texts
 from viz_model.config import LanguageHead, LayerNorm, ModelConfig, NoHead, RMSNorm, Rope
 from viz_model.model.transformer import Transformer
-from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.architectures.numbers import architectures, parameters, views
 from viz_model.topics.architectures.numbers.references import REFERENCES
 from viz_model.topics.architectures.pictures import (
@@ -224,22 +223,23 @@ def test_a_long_text_s_pattern_is_pooled_and_loses_no_peak() -> None:
     assert np.isnan(view.values[0, -1]) and np.isfinite(view.values[-1, 0])
 
 
-def tokens(*pieces: str) -> tuple[Token, ...]:
-    return tuple(Token(n, piece.encode(), piece) for n, piece in enumerate(pieces))
-
-
 @pytest.mark.parametrize(("position", "expected"), [(0, 1), (1, 2), (2, 4)])
 def test_the_same_place_in_another_cut(position: int, expected: int) -> None:
-    assert architectures.same_place(tokens("The", " cat", " sat"), position, tokens("T", "he", " cat", " s", "at")) == (
-        expected
-    )
+    """The, cat, sat beside T, he, cat, s, at."""
+    assert architectures.same_place([3, 4, 4], position, [1, 2, 4, 2, 2]) == expected
 
 
 def test_the_same_place_always_exists() -> None:
-    cut, other = tokens(*"abcdefg"), tokens("", "abc", "", "defg", "")
+    cut, other = [1] * 7, [0, 3, 0, 4, 0]
     assert {architectures.same_place(cut, i, other) for i in range(7)} <= set(range(5))
     assert architectures.same_place(cut, 6, other) == 4
-    assert architectures.same_place(tokens("a"), 0, tokens("a")) == 0
+    assert architectures.same_place([1], 0, [1]) == 0
+
+
+def test_control_tokens_move_no_place() -> None:
+    inner, other = (vm.load(name).trace("The cat sat on the mat.") for name in ("story-bert", "story-post-ln"))
+    places = {token: views.nearest_place(inner, other, 0, 0, token)[2] for token in range(1, len(inner) - 1)}
+    assert [inner.tokens[token].text for token in places] == [other.tokens[there].text for there in places.values()]
 
 
 def test_the_partner_is_the_twin_or_else_the_model_that_is_most_alike() -> None:

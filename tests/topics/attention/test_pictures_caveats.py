@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tiny_models import language_model, run_both, tiny_config
 
+from viz_model.drawing.writing import share
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.numbers.caveats import Arriving, Taken, share
+from viz_model.topics.attention.numbers.caveats import Arriving, Taken
 from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
 from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
 from viz_model.topics.attention.pictures.row import RowView, draw_row
@@ -77,6 +78,9 @@ def test_the_lowest_correlation_is_named() -> None:
     assert short.rank_facts() == {}
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.0, "0%"), (0.004, "0.4%"), (0.0996, "10%"), (0.46, "46%")])
-def test_small_shares_keep_a_digit(value: float, said: str) -> None:
+SHARES = {0.0: "0%", 0.004: "0.4%", 0.0996: "10%", 0.46: "46%", 0.996: "99.6%", 0.9999: ">99.9%", 1.0: "100%"}
+
+
+@pytest.mark.parametrize(("value", "said"), SHARES.items())
+def test_shares_near_nothing_and_all_keep_a_digit(value: float, said: str) -> None:
     assert share(value) == said

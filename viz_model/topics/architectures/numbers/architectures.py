@@ -14,7 +14,7 @@ from viz_model.config import Kind, ModelConfig, hidden_width
 from viz_model.model import masks
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import IdTokenizer, Token, Tokenizer
+from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.plan import ACTIVATIONS
 
@@ -258,15 +258,21 @@ def sight(kind: Kind, n_source: int, n_target: int = 0) -> np.ndarray:
 # One sentence through both
 
 
-def same_place(tokens: Sequence[Token], position: int, others: Sequence[Token]) -> int:
+def written(trace: Trace) -> list[int]:
+    """How many bytes of the text each token of a run stands for: none for a control token, which nobody wrote."""
+    return [0 if token.id in trace.tokenizer.controls else len(token.bytes) for token in trace.tokens]
+
+
+def same_place(bytes_: Sequence[int], position: int, others: Sequence[int]) -> int:
     """The token of another cut that stands where ``position`` stands: at the same share of all bytes.
 
-    Tokenizers may add control tokens or change letters, so bytes need not agree one by one.
+    Both cuts are told by the bytes of each token. Tokenizers may change letters, so bytes need not agree one by one.
     """
-    if position == len(tokens) - 1:
+    if position == len(bytes_) - 1:
         return len(others) - 1
-    ours, theirs = (np.cumsum([max(1, len(token.bytes)) for token in cut]) for cut in (tokens, others))
-    middle = (ours[position] - max(1, len(tokens[position].bytes)) / 2) / ours[-1]
+    # What nobody wrote takes a little room, so that it has a place of its own.
+    ours, theirs = (np.cumsum([max(1e-3, n) for n in cut]) for cut in (bytes_, others))
+    middle = (ours[position] - max(1e-3, bytes_[position]) / 2) / ours[-1]
     return int(np.searchsorted(theirs / theirs[-1], middle))
 
 

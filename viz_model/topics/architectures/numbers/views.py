@@ -55,7 +55,7 @@ def compared_view(
 
 def nearest_place(trace: Trace, other: Trace, layer: int, head: int, token: int) -> tuple[int, int, int]:
     """Layer, head and token of another run that are nearest to those of one."""
-    there = architectures.same_place(trace.tokens, token, other.tokens)
+    there = architectures.same_place(architectures.written(trace), token, architectures.written(other))
     return min(layer, other.n_layers - 1), min(head, other.config.n_heads - 1), there
 
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
+from viz_model.drawing.writing import share
 from viz_model.runs.measures import is_sink
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
@@ -256,11 +257,6 @@ def first(found: Arriving, query: int, head: int = 0) -> First:
     read, sender = int(weights.argmax()), int(shares.argmax())
     n_seen = int(found.visible[query].sum())
     return First(n_seen, read, float(weights[read]), sender, float(weights[sender]), float(shares[sender]))
-
-
-def share(value: float) -> str:
-    """A share for prose: 46%, or 0.4% where whole per cent would say too little."""
-    return f"{value:.0%}" if value >= 0.0995 or value == 0 else f"{value:.1%}"
 
 
 def correlation(value: float) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from viz_model.drawing import axes, sheet, theme
 from viz_model.drawing.squares import frame, squares
-from viz_model.drawing.writing import hover
-from viz_model.topics.attention.numbers.caveats import correlation, share
+from viz_model.drawing.writing import hover, share
+from viz_model.topics.attention.numbers.caveats import correlation
 
 WRITTEN_CELLS = 12
 """Rows and columns up to which a cell has its number in it."""

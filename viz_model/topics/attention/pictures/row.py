@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing import axes, bars, sheet, theme
-from viz_model.drawing.writing import hover
-from viz_model.topics.attention.numbers.caveats import Arriving, share
+from viz_model.drawing.writing import hover, share
+from viz_model.topics.attention.numbers.caveats import Arriving
 
 MOST_KEYS = 12
 

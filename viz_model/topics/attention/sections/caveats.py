@@ -13,10 +13,10 @@ from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
+from viz_model.drawing.writing import share
 from viz_model.topics.attention.choices import GROUP, RUN
 from viz_model.topics.attention.claims import FIRST, SINKS
 from viz_model.topics.attention.numbers import caveats as care
-from viz_model.topics.attention.numbers.caveats import share
 from viz_model.topics.attention.pictures.every_head import HeadsView, draw_heads
 from viz_model.topics.attention.pictures.pairs import PairsView, draw_pairs
 from viz_model.topics.attention.pictures.row import RowView, draw_row

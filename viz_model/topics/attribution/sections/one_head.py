@@ -8,7 +8,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.pictures import DIMENSIONS
 from viz_model.app.texts import literal
-from viz_model.drawing.writing import percent, signed
+from viz_model.drawing.writing import percent, share, signed
 from viz_model.topics.attribution.choices import AT
 from viz_model.topics.attribution.claims import SINK
 from viz_model.topics.attribution.numbers import circuits, views
@@ -76,8 +76,8 @@ def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, o
         "name": question.name(part),
         "value": signed(question.answer.of(part)),
         "most": literal(keys[reads.most]),
-        "most_weight": f"{reads.weights[reads.most]:.0%}",
-        "most_share": f"{reads.shares[reads.most]:.0%}",
+        "most_weight": share(reads.weights[reads.most]),
+        "most_share": share(reads.shares[reads.most]),
         "length": f"{float(reads.written.norm()):.2f}",
         "from": literal(keys[strongest]),
         "from_value": signed(float(reads.values[strongest])),
