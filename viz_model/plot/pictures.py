@@ -101,8 +101,8 @@ def position(
     """What tells the model the order of its tokens, by its scheme.
 
     Sinusoidal and learned positions: the vectors that are added, [T, D]. Rotary: by which angle each pair is turned,
-    [T, K/2]. A bias on the scores: what each head adds over the distance, [H, distances]. None: how far vectors move
-    when the tokens before are reordered, by layer.
+    [T, K/2]. A bias on the scores: what each head adds over the distance, [H, distances], or to each score, [Tq, Tk],
+    where more than distance counts. None: how far vectors move when the tokens before are reordered, by layer.
 
     Raises:
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any, get_args
 
+import fresh_norms
 import fresh_variants
 import numpy as np
 import pytest
@@ -217,7 +218,7 @@ def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(nor
 
 def test_what_a_norm_does_to_a_line_is_measured() -> None:
     with fresh_variants.installed():
-        norms = (config.RMSNorm(), config.NoNorm(), fresh_variants.SizedConfig(), fresh_variants.SquashConfig())
+        norms = (config.RMSNorm(), config.NoNorm(), fresh_norms.SizedConfig(), fresh_norms.SquashConfig())
         runs = [tiny_models.traced(tiny_models.tiny_config(norm=norm)) for norm in norms]
         assert [views.norm_does(run, 3, 1) for run in runs] == ["sizes", "keeps", "sizes", "changes"]
 
