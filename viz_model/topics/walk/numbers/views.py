@@ -208,14 +208,23 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
     )
 
 
-def flatter(view: Attention) -> tuple[float, float] | None:
-    """The largest share of the asking token with and without the division; None where nothing is divided."""
-    if view.root is None:
+def flatter(trace: Trace, token: int, layer: int, head: int) -> tuple[float, float] | None:
+    """The largest share of a token with and without the division, of all tokens; None where nothing is divided."""
+    config, at = trace.config, f"blocks.{layer}.attn."
+    if not config.scale_scores:
         return None
-    seen = view.seen
-    undivided = ops.cap(torch.tensor(view.products[seen]), view.cap)
-    whole = torch.tensor((view.biased - view.capped)[seen]) + undivided
-    return float(torch.tensor(view.biased[seen]).softmax(-1).max()), float(whole.softmax(-1).max())
+    pushed, scores = (trace.row(f"{at}{name}", token, head) for name in ("masked", "scores"))
+    undivided = ops.cap(scores * config.root_of**0.5, config.score_cap)
+    whole = pushed - ops.cap(scores, config.score_cap) + undivided
+    return float(pushed.softmax(-1).max()), float(whole.softmax(-1).max())
+
+
+def largest(trace: Trace, token: int, layer: int, head: int) -> tuple[int, int]:
+    """The position with the largest share of a token, and that whose share of its value is longest, of all tokens."""
+    at = f"blocks.{layer}.attn."
+    shares = trace.row(f"{at}pattern", token, head)
+    lengths = trace.head(f"{at}v", head).norm(dim=-1)
+    return int(shares.argmax()), int((shares * lengths).argmax())
 
 
 def heads(trace: Trace, token: int, layer: int, head: int, does: Sequence[str]) -> Heads:
