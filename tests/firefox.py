@@ -15,24 +15,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tab import PATIENCE, Tab
 from websockets.sync.client import ClientConnection, connect
 
 STARTING = 120.0
 """Seconds that a Firefox may take to start, on a machine that has other things to do."""
-PATIENCE = 120.0
-"""Seconds to wait for what a page is to show."""
-KEYS = {
-    "Tab": "\ue004",
-    "Enter": "\ue007",
-    "Escape": "\ue00c",
-    "End": "\ue010",
-    "ArrowRight": "\ue014",
-    "ArrowDown": "\ue015",
-}
-"""Keys by their names, as WebDriver writes them."""
 
 
-class Page:
+class Page(Tab):
     """A tab.
 
     Attributes:
@@ -44,7 +34,6 @@ class Page:
         self.wrong: list[str] = []
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression, as JSON brings it; RuntimeError where it throws."""
         answer = self._firefox.send(
             "script.evaluate",
             expression=f"JSON.stringify({expression})",
@@ -56,15 +45,6 @@ class Page:
         written = answer["result"].get("value")
         return None if written is None else json.loads(written)
 
-    def wait_for(self, expression: str) -> Any:
-        """The value of an expression as soon as it is true; TimeoutError after :data:`PATIENCE`."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            if found := self.evaluate(expression):
-                return found
-            time.sleep(0.2)
-        raise TimeoutError(f"never true: {expression}")
-
     def open(self, url: str, width: int = 1366, height: int = 768) -> None:
         """Go to an address and wait until nothing more is drawn."""
         size = {"width": width, "height": height}
@@ -72,39 +52,11 @@ class Page:
         self._firefox.send("browsingContext.navigate", context=self.context, url=url, wait="complete")
         self.settle()
 
-    def settle(self) -> None:
-        """Until the title stands and Streamlit is neither running nor waiting for elements."""
-        self.wait_for("!!document.querySelector('[data-testid=stMain] h2')")
-        calm, before = 0, -1
-        until = time.monotonic() + PATIENCE
-        working = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
-        while calm < 3 and time.monotonic() < until:
-            shown = "document.querySelector('[data-testid=stMain]').innerText.length"
-            busy, now = self.evaluate(f"[!!document.querySelector('{working}'), {shown}]")
-            calm = calm + 1 if not busy and now == before else 0
-            before = now
-            time.sleep(0.1)
+    def act(self, source: Mapping[str, Any]) -> None:
+        self._firefox.send("input.performActions", context=self.context, actions=[dict(source)])
 
-    def click(self, element: str) -> None:
-        """Press and let go of the pointer in the middle of what a JavaScript expression gives."""
-        self.evaluate(f"({element}.scrollIntoView({{block: 'center'}}), 1)")
-        box = f"{element}.getBoundingClientRect()"
-        x, y = self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
-        self._act(
-            {"type": "pointer", "id": "mouse"},
-            {"type": "pointerMove", "x": round(x), "y": round(y)},
-            {"type": "pointerDown", "button": 0},
-            {"type": "pointerUp", "button": 0},
-        )
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            value = KEYS.get(key, key)
-            down_up = ({"type": kind, "value": value} for kind in ("keyDown", "keyUp"))
-            self._act({"type": "key", "id": "keyboard"}, *down_up)
-
-    def _act(self, source: Mapping[str, Any], *actions: Mapping[str, Any]) -> None:
-        self._firefox.send("input.performActions", context=self.context, actions=[{**source, "actions": list(actions)}])
+    def errors(self) -> list[str]:
+        return self.wrong
 
     def close(self) -> None:
         self._firefox.send("browsingContext.close", context=self.context)

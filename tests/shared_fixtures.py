@@ -26,13 +26,16 @@ import pytest
 import streamlit as st
 import torch
 from browser_driver import WIDE, Visit, settle
-from firefox import Firefox
+from firefox import Firefox, Page
 from firefox import running as running_firefox
 from plotly_form import form_of
 from socket_visitor import stop
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from tab import Tab
 from tiny_models import random_model, tiny_config
+from webkit import DRIVER, Window
+from webkit import running as running_webkit
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -270,6 +273,38 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
         pytest.skip(reason)
     with running_firefox(path, tmp_path_factory.mktemp("firefox"), **{"ui.systemUsesDarkTheme": 1}) as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def webkit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    """A WebKit. Without one on this machine, or without a screen for it, it is as for :func:`chromium`."""
+    path = shutil.which(DRIVER)
+    has_screen = "DISPLAY" in os.environ or shutil.which("Xvfb") is not None
+    if path is None or not has_screen:
+        reason = f"no {DRIVER if path is None else 'Xvfb'} on the PATH: install it to run these browser tests"
+        if os.environ.get(REQUIRE_BROWSER):
+            pytest.fail(f"{reason} ({REQUIRE_BROWSER} is set)")
+        pytest.skip(reason)
+    with running_webkit(path, tmp_path_factory.mktemp("webkit")) as window:
+        yield window
+
+
+@pytest.fixture
+def tab_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Tab]]:
+    """A tab of the Firefox or the WebKit of these tests. Whatever went wrong in it fails the test."""
+    tabs: list[Tab] = []
+
+    def tab_of(browser: str) -> Tab:
+        started = request.getfixturevalue(browser)
+        tabs.append(started.new_page() if isinstance(started, Firefox) else started)
+        return tabs[-1]
+
+    yield tab_of
+    wrong = [error for tab in tabs for error in tab.errors()]
+    for tab in tabs:
+        if isinstance(tab, Page):
+            tab.close()
+    assert not wrong, wrong
 
 
 @pytest.fixture(scope="module")

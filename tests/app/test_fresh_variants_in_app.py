@@ -23,7 +23,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 6
+N_FRESH = 8
 
 ANOTHERS = re.compile(r"LayerNorm|RMSNorm|rotary|RoPE|ALiBi|sinusoid|旋转位置|正弦", re.IGNORECASE)
 """What a page only says of a model that has it. Pages that compare variants, or a block with a book's, name others."""
@@ -61,7 +61,7 @@ def test_a_page_opens_on_fresh_variants(
     assert len(fresh) == N_FRESH
     offer(monkeypatch, fresh)
     name, lang = list(fresh)[n], list(LANGUAGES)[n % len(LANGUAGES)]
-    query = {"model": name, "text": "A cat sat", "target": "a cat", "lang": lang, "layer": "1", "token": "2"}
+    query = {"model": name, "text": "A cat sat", "target": "a cat", "lang": lang, "layer": str(n % 2), "token": "2"}
     app = open_page(page, query)
     said = [part.value for part in (*app.markdown, *app.caption, *app.subheader, *app.info)]
     assert not [text for text in said if "{{" in text]

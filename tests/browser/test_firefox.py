@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from doors import all_open
 from firefox import Firefox, Page
+from tab import DEEP
 
 from viz_model.app.frame import FIRST, SECTIONS
 
@@ -16,15 +17,6 @@ pytestmark = pytest.mark.browser
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 TEXT = "The cat sat on the mat"
-
-DEEP = """(() => {
-  window.deep = (selector, root = document) => {
-    const shadows = [...root.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
-    return [...root.querySelectorAll(selector), ...shadows.flatMap(shadow => deep(selector, shadow))]
-  }
-  return true
-})()"""
-"""Defines ``deep``: the elements of a selector, those in shadow roots too."""
 
 PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClientRect().width).map(c => {
   const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data

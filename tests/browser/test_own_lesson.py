@@ -1,15 +1,16 @@
-"""A lesson of a teacher's own, from a folder that the server was given, played to its end in two browsers."""
+"""A lesson of a teacher's own, from a folder that the server was given, played to its end in three browsers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_driver import Visit, query, settle
-from firefox import Firefox
 from lessons.lesson_files import OWN, own_keys
+from tab import Tab
 
 from viz_model.lessons import answers, result
 from viz_model.lessons.questions import ChoiceKey, FreeKey, Key
@@ -55,8 +56,9 @@ def test_in_chromium_until_it_is_handed_in(language: str, visit: Visit, tmp_path
     assert query(page)["lesson.step"] == "3"
 
 
-def test_in_firefox_to_its_result(firefox: Firefox, app_url: str) -> None:
-    page = firefox.new_page()
+@pytest.mark.parametrize("browser", ["firefox", "webkit"])
+def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app_url: str) -> None:
+    page = tab_of(browser)
     page.open(f"{app_url}/lessons?lesson={OWN.stem}&lang=en")
     page.click("document.querySelector('.st-key-lesson-start button')")
     panel = "document.querySelector('.st-key-lesson_panel')"
@@ -76,6 +78,3 @@ def test_in_firefox_to_its_result(firefox: Firefox, app_url: str) -> None:
         page.click("document.querySelector('.st-key-lesson-next button')")
     page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('2 of 2 questions right')")
     assert WORDS in page.evaluate("document.querySelector('[data-testid=stMain]').innerText")
-    wrong = page.wrong
-    page.close()
-    assert not wrong, wrong

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from browser_driver import Visit, settle, wait_for_query
+from tab import DEEP, Tab
 
 from viz_model.topics.walk.choices import STOPS
 
@@ -98,3 +101,25 @@ def test_a_finger_walks_on_and_back(visit: Visit) -> None:
     swipe(page, 30)  # too short to mean it
     swipe(page, 120)
     wait_for_query(page, stop="stream")
+
+
+@pytest.mark.parametrize("browser", ["firefox", "webkit"])
+def test_from_start_to_end_in_others(browser: str, tab_of: Callable[[str], Tab], app_url: str) -> None:
+    page = tab_of(browser)
+    page.open(f"{app_url}/?lang=en")
+    title = "document.querySelector('[data-testid=stMain] h2').innerText"
+    options = "[...document.querySelectorAll('[data-testid=stButtonGroup] button')]"
+    page.click(f"{options}.find(each => each.innerText.includes('dog'))")
+    page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('You and the model agree')")
+    page.evaluate(DEEP)
+    seen = [page.evaluate(title)]
+    while not page.evaluate(f"deep('{FILM} .next')[0].disabled"):
+        page.click(f"deep('{FILM} .next')[0]")
+        page.wait_for(f"{title} !== {json.dumps(seen[-1])}")
+        page.settle()
+        assert page.wait_for(f"deep('{FILM} canvas').map(each => each.getBoundingClientRect().width)[0] > 300")
+        seen.append(page.evaluate(title))
+    assert len(seen) == len(set(seen)) == len(STOPS) - 1
+    assert page.evaluate("document.querySelectorAll('[data-testid=stException]').length") == 0
+    page.click(f"deep('{FILM} .stop')[5]")
+    page.wait_for("new URLSearchParams(location.search).get('stop') === 'question'")

@@ -31,17 +31,15 @@ small and the distance pushes, it can."""
 
 def _head(trace: Trace, token: int, layer: int, head: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The masked scores and the values of a head."""
-    at, shown = f"blocks.{layer}.attn.", list(views.window(trace, token))
-    scores = trace[f"{at}masked"][head, token][shown].double()
+    at = f"blocks.{layer}.attn."
     value = trace[f"{at}v"]
     group = head * len(value) // trace.config.n_heads
-    return scores, value[group][shown].double()
+    return trace[f"{at}masked"][head, token].double(), value[group].double()
 
 
 def _scale(trace: Trace, token: int, layer: int, head: int, claim: str) -> bool:
-    at, shown = f"blocks.{layer}.attn.", list(views.window(trace, token))
     pushed, _ = _head(trace, token, layer, head)
-    scores = trace[f"{at}scores"][head, token][shown].double()
+    scores = trace[f"blocks.{layer}.attn.scores"][head, token].double()
     bias = pushed - scores
     with_, without = (((scores * k) + bias).softmax(-1).max().item() for k in (1.0, math.sqrt(trace.config.d_head)))
     return without > with_ if claim == "sharper" else with_ > without
@@ -54,8 +52,8 @@ def _most(trace: Trace, token: int, layer: int, head: int, claim: str) -> bool:
 
 
 def _key(trace: Trace, token: int, layer: int, head: int, picked: int, claim: str) -> bool:
-    scores, _ = _head(trace, token, layer, head)
-    return bool(scores[picked] > scores.max() - 1e-4)
+    drawn = _head(trace, token, layer, head)[0][list(views.window(trace, token))]
+    return bool(drawn[picked] > drawn.max() - 1e-4)
 
 
 def _next(trace: Trace, token: int, picked: int, claim: str) -> bool:
@@ -79,11 +77,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
     token, layer, head = chance % len(trace), chance % trace.n_layers, chance % trace.config.n_heads
     view = views.attention(trace, token, layer, head)
     best = max(view.seen, key=lambda row: float(view.shares[row]))
-    brought = max(view.seen, key=lambda row: float(view.brought[row]))
     place = (trace, token, layer, head)
     yield Shown(KEY, Picked(best, best), partial(_key, *place, best))
-    yield Shown(MOST, Largest(best, brought), partial(_most, *place))
-    if (found := views.flatter(view)) is not None and len(trace) == len(views.window(trace, token)):
+    yield Shown(MOST, Largest(*views.largest(*place)), partial(_most, *place))
+    if (found := views.flatter(*place)) is not None:
         yield Shown(SCALE, Divided(*found), partial(_scale, *place))
     if guesses := views.guesses(trace, token):
         yield Shown(NEXT, Picked(guesses[0].id, guesses[0].id), partial(_next, trace, token, guesses[0].id))

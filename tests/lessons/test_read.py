@@ -34,6 +34,14 @@ def line_of(text: str, part: str) -> int:
         ('"attention?layer', '"attentoin?layer', "view =", "no page 'attentoin'"),
         ("layer=1&head=2", "layer=9&head=2", "view =", "layer"),
         ("layer=1&head=2", "layer=1&haed=2", "view =", "knows no 'haed'"),
+        ("layer=1&head=2", "layer=1&head=6", "view =", "head"),
+        ("layer=1&head=2", "token=99", "view =", "token 99: 'The cat sat on the mat' has 6, counted from 0"),
+        ("layer=1&head=2", "token=4", "view =", "token 4: '从前，有一只小兔子' has 4, counted from 0"),
+        ("layer=1&head=2", "cell=blocks.4.attn.pattern:0,0,0", "view =", "no site 'blocks.4.attn.pattern'"),
+        ("layer=1&head=2", "cell=blocks.1.attn.pattern:0,0,9", "view =", "index [0, 0, 9] of blocks.1.attn.pattern"),
+        ("layer=1&head=2", "edits=skip.4.ffn", "view =", "layer: expected 0 to 3, got 4"),
+        ("layer=1&head=2", "model=digits-vit", "view =", "digits-vit reads pictures"),
+        ('"story-pre-ln"', '"digits-vit"', "model =", "digits-vit reads pictures"),
         ("{{n_layers}}", "{{n_lairs}}", "text =", "nothing is known of {{n_lairs}}"),
         ('then = "It is', 'than = "It is', "than =", "than: not known here"),
         ('"number"', '"nummer"', "question.kind", "expected one of number, choice, cell, free"),
@@ -70,6 +78,27 @@ def test_the_line_is_that_of_the_step_that_is_wrong() -> None:
     with pytest.raises(LessonError) as refused:
         lesson(text)
     assert text.splitlines()[refused.value.line - 1] == 'view = "attention?layer=1&head=99"'
+
+
+def test_a_place_is_one_of_the_model_that_is_shown() -> None:
+    bert = GOOD.replace('"story-pre-ln"', '"story-bert"').replace("layer=1&head=2", "layer=1&head=2&token=5")
+    other = GOOD.replace("layer=1&head=2", "model=translate-2017&side=encoder&layer=2")
+    assert lesson(bert) and lesson(other.replace(NUMBER, 'question.kind = "free"'))
+    with pytest.raises(LessonError, match="this model has layers 0 to 2"):
+        lesson(other.replace("layer=2", "layer=3"))
+    runs = """question.kind = "choice"
+question.among = "runs"
+question.value = "probs"
+question.at = { token = "last", entry = "guess" }
+[[step.question.run]]
+view = ""
+label = "as it is"
+[[step.question.run]]
+view = "edits=skip.9.ffn"
+label = "another"
+"""
+    with pytest.raises(LessonError, match="layer: expected 0 to 3, got 9"):
+        lesson(TOP + STEP + runs)
 
 
 def test_an_address_that_was_copied_is_a_view() -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 import viz_model as vm
 from viz_model.app.texts import Texts, literal
+from viz_model.config import ModelConfig
 from viz_model.drawing import theme
 from viz_model.model import sites
 from viz_model.runs.derivation import Cell
 from viz_model.values.declaration import Site
 from viz_model.values.leaves import Index
 
-NAMED_AXES = ("T", "Tq", "Tk", "H", "G", "D", "K", "F", "V", "E", "N", "P", "U", "Y")
-"""Axes that the texts have words for; any other is called by its letter."""
+_NAMED_AXES: Mapping[str, Callable[[ModelConfig], bool]] = {
+    **dict.fromkeys(("T", "Tq", "Tk", "H", "G", "D", "K", "F", "V"), lambda config: True),
+    **dict.fromkeys(("E", "N"), lambda config: config.has_experts),
+    **dict.fromkeys(("P", "U"), lambda config: config.reads_pictures),
+    "Y": lambda config: bool(config.classes),
+}
+"""Axes that the texts have words for, and which models have them; any other is called by its letter."""
 
 
 def where(trace: vm.Trace, cell: Cell, t: Texts) -> str:
@@ -25,10 +32,15 @@ def where(trace: vm.Trace, cell: Cell, t: Texts) -> str:
     said += [t("derivation.at_layer", n=layer)] if layer is not None else []
     keys = {"Tq": "from", "Tk": "to"} if {"Tq", "Tk"} <= set(site.axes) else {"Tq": "T", "Tk": "T"}
     for letter, n in zip(site.index, cell.index, strict=False):
-        key = keys.get(letter.axis, letter.axis if letter.axis in NAMED_AXES else "other")
+        key = keys.get(letter.axis, named_axis(letter.axis, trace.config))
         token = literal(place(trace, letter, n))
         said.append(t(f"derivation.at_{key}", n=n, token=token, axis=letter.axis))
     return t("derivation.comma").join(said)
+
+
+def named_axis(axis: str, config: ModelConfig) -> str:
+    """An axis that texts have a word for; "other" is one of a part's own, whose letter may be that of another part."""
+    return axis if axis in _NAMED_AXES and _NAMED_AXES[axis](config) else "other"
 
 
 def place(trace: vm.Trace, index: Index, n: int) -> str:

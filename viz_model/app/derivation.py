@@ -16,7 +16,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import components, frame, interventions, state
-from viz_model.app.cell_names import NAMED_AXES, name_of, shape, tokens, where, written
+from viz_model.app.cell_names import name_of, named_axis, shape, tokens, where, written
 from viz_model.app.every_term import LARGEST, every_term, place_of
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
@@ -385,7 +385,7 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
     for n, (letter, size) in enumerate(zip(known[name].index, shape(trace, known[name]), strict=False)):
         now = cell.index[n] if cell.site == name and n < len(cell.index) else 0
         now = min(now, size - 1)
-        words = t(f"derivation.axis_{letter.axis if letter.axis in NAMED_AXES else 'other'}", axis=letter.axis)
+        words = t(f"derivation.axis_{named_axis(letter.axis, trace.config)}", axis=letter.axis)
         key = f"derivation.axis.{name}.{n}.{now}"
         if letter.size is None:
             show = functools.partial(_numbered, tokens(trace, letter))

@@ -28,7 +28,8 @@ class Offer(NamedTuple):
     Attributes:
         models: the configs of the models by name.
         first: the page of an address without one.
-        wrong: what is wrong with a page and the query of its address; None where nothing is.
+        wrong: what is wrong with a page and the query of its address, which names model and text; None where nothing
+            is.
     """
 
     models: Mapping[str, ModelConfig]
@@ -50,6 +51,8 @@ def read(name: str, text: str, offer: Offer) -> Lesson:
     model = top.text("model", "story-pre-ln")
     if model not in offer.models:
         raise source.error(("model",), f"no model {model!r}; there are {', '.join(offer.models)}")
+    if offer.models[model].reads_pictures:
+        raise source.error(("model",), f"{model} reads pictures, and a lesson has a sentence")
     usual = top.controls(("tokens", "heads"))
     entries = top.said.get("step")
     if not isinstance(entries, list) or not entries:
@@ -59,15 +62,17 @@ def read(name: str, text: str, offer: Offer) -> Lesson:
     minutes = top.number("minutes")
     if minutes not in range(1, 241):
         raise top.error("minutes", f"expected a whole number from 1 to 240, got {minutes:g}")
+    title, about, sentence = top.words("title"), top.words("about"), top.words("sentence")
+    runs = {language: {"model": model, "text": sentence[language]} for language in LANGUAGES}
     return Lesson(
         name=name,
         digest=hashlib.sha256(text.encode()).hexdigest()[:12],
         minutes=int(minutes),
         model=model,
-        title=top.words("title"),
-        about=top.words("about"),
-        sentence=top.words("sentence"),
-        steps=tuple(_step(_Table(source, ("step", n), entry), model, usual, offer) for n, entry in enumerate(entries)),
+        title=title,
+        about=about,
+        sentence=sentence,
+        steps=tuple(_step(_Table(source, ("step", n), entry), runs, usual, offer) for n, entry in enumerate(entries)),
     )
 
 
@@ -153,9 +158,13 @@ def _named(path: Path) -> str:
     return ".".join(words[-2:] if words[-1] in LANGUAGES else words[-1:])
 
 
-def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -> Step:
+def _step(table: _Table, runs: Mapping[str, Mapping[str, str]], usual: tuple[Control, ...], offer: Offer) -> Step:
+    """A step; ``runs`` are the model and the sentence of the lesson, in every language."""
     table.only("view", "controls", "guess", "title", "text", "question", "ask", "hint", "then")
-    views = {language: _view(table, address, offer) for language, address in table.words("view").items()}
+    views = {
+        language: _view(table, address, runs[language], offer) for language, address in table.words("view").items()
+    }
+    shown = [{**runs[language], **view.query} for language, view in views.items()]
     step = Step(
         view=views,
         title=table.words("title"),
@@ -173,28 +182,29 @@ def _step(table: _Table, model: str, usual: tuple[Control, ...], offer: Offer) -
     if step.ask is None:
         raise table.error("question", "what is asked is missing: ask.en and ask.zh")
     asked = _Table(table.source, (*table.path, "question"), table.said["question"])
-    shown = {view.query.get("model", model) for view in views.values()}
-    question = _question(asked, offer)
+    question = _question(asked, shown, offer)
+    models = {query["model"] for query in shown}
     if isinstance(question, Choice):
-        shown |= {run.view.get("model", model) for run in question.runs}
-    for name in sorted(shown):
+        models |= {run.view["model"] for run in question.runs if "model" in run.view}
+    for name in sorted(models):
         _check(asked, question, offer.models[name])
     line = table.source.line((*asked.path, "at" if "at" in asked.said else "kind"))
     return Step(**{**step.__dict__, "question": question, "line": line})
 
 
-def _view(table: _Table, address: str, offer: Offer) -> View:
-    """What an address shows: ``attention?layer=1``, or one that was copied whole."""
+def _view(table: _Table, address: str, run: Mapping[str, str], offer: Offer) -> View:
+    """What an address shows of a run: ``attention?layer=1``, or one that was copied whole."""
     parts = urlsplit(address)
     page = parts.path.rstrip("/").rpartition("/")[2] or offer.first
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = {key: value for key, value in pairs if key not in PINNED and not key.startswith("lesson")}
-    if problem := offer.wrong(page, query):
+    if problem := offer.wrong(page, {**run, **query}):
         raise table.error("view", problem)
     return View(page, query)
 
 
-def _question(table: _Table, offer: Offer) -> Question:
+def _question(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> Question:
+    """A question of a step; ``shown`` are the queries of its view."""
     match table.text("kind", among=("number", "choice", "cell", "free")):
         case "number":
             table.only("kind", "value", "at", "take", "tolerance", "digits", "percent")
@@ -205,7 +215,7 @@ def _question(table: _Table, offer: Offer) -> Question:
                 raise table.error("digits", f"expected 0 to 6, got {digits:g}")
             return Number(_reading(table), tolerance, int(digits), table.switch("percent"))
         case "choice":
-            return _choice(table, offer)
+            return _choice(table, shown, offer)
         case "cell":
             table.only("kind", "value", "at", "take", "which", "without")
             return Cell(_reading(table), _which(table), table.listed("without", ("first", "last")))
@@ -214,7 +224,7 @@ def _question(table: _Table, offer: Offer) -> Question:
             return Free()
 
 
-def _choice(table: _Table, offer: Offer) -> Choice:
+def _choice(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> Choice:
     table.only("kind", "among", "value", "at", "take", "which", "without", "run")
     among = next(each for each in AMONG if each == table.text("among", among=AMONG))
     if among == "guesses":
@@ -227,19 +237,22 @@ def _choice(table: _Table, offer: Offer) -> Choice:
     if ("run" in table.said) != (among == "runs"):
         raise table.error("run", 'a choice among = "runs" has tables [[step.question.run]], and no other has')
     entries = table.said.get("run", [])
-    runs = tuple(_variant(_Table(table.source, (*table.path, "run", n), each), offer) for n, each in enumerate(entries))
+    tables = [_Table(table.source, (*table.path, "run", n), each) for n, each in enumerate(entries)]
+    runs = tuple(_variant(each, shown, offer) for each in tables)
     if among == "runs" and len(runs) < 2:
         raise table.error("run", "one is no choice")
     return Choice(among, _reading(table), _which(table), without, runs)
 
 
-def _variant(table: _Table, offer: Offer) -> Variant:
+def _variant(table: _Table, shown: Sequence[Mapping[str, str]], offer: Offer) -> Variant:
     table.only("view", "label")
     query = dict(parse_qsl(table.text("view", ""), keep_blank_values=True))
     if unknown := [key for key in query if key not in ("model", "edits", "to")]:
         raise table.error("view", f"runs differ by model, edits or to, not by {unknown[0]}")
-    if problem := offer.wrong("overview", query):
-        raise table.error("view", problem)
+    for each in shown:
+        run = {name: said for name, said in each.items() if name in ("model", "text", "target", "to")}
+        if problem := offer.wrong("overview", {**run, **query}):
+            raise table.error("view", problem)
     return Variant(query, table.words("label"))
 
 

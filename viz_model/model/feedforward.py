@@ -92,7 +92,8 @@ def _steps(activation: Activation, x: Expression) -> Expression:
 class FeedForward(nn.Module, ABC):
     """[B, T, D] -> [B, T, D], position by position.
 
-    ``up`` reads the stream, ``down`` writes what the hidden neurons ``act`` [T, F] hold.
+    ``up`` is the first matrix or one beside it; ``down`` [D, F] alone writes what the hidden neurons ``act`` [T, F]
+    hold, which every feed-forward taps and declares.
     """
 
     up: nn.Linear

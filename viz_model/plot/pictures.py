@@ -101,8 +101,8 @@ def position(
     """What tells the model the order of its tokens, by its scheme.
 
     Sinusoidal and learned positions: the vectors that are added, [T, D]. Rotary: by which angle each pair is turned,
-    [T, K/2]. A bias on the scores: what each head adds over the distance, [H, distances]. None: how far vectors move
-    when the tokens before are reordered, by layer.
+    [T, K/2]. A bias on the scores: what each head adds over the distance, [H, distances], or to each score, [Tq, Tk],
+    where more than distance counts. None: how far vectors move when the tokens before are reordered, by layer.
 
     Raises:
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
@@ -159,6 +159,29 @@ def head(
     if matrix not in known:
         raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
     return Figure("head", of, attention.matrix(of, matrix), theme)
+
+
+def painted(
+    trace: Trace,
+    layer: int,
+    head: int,
+    token: int = 0,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """Where one patch looks, painted over the picture: a head in large, and all heads of its layer, [H, T].
+
+    ``token`` is the patch that asks, 0 [CLS].
+
+    Raises:
+        ValueError: the model reads a text.
+    """
+    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    if of.trace.picture is None:
+        raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
+    return Figure("painted", of, attention.of_picture(of), theme)
 
 
 def steps(

@@ -145,7 +145,7 @@ class GivenAt(Read):
         return self.index
 
     def latex(self, names: Names) -> str:
-        return rf"\mathrm{{{self.given.symbol}}}_{{{','.join(i.latex(names) for i in self.index)}}}"
+        return rf"\mathrm{{{self.given.symbol}}}_{{{','.join(i.printed(names) for i in self.index)}}}"
 
     def evaluate(self, point: Point) -> Sized:
         at = tuple(i.evaluate(point).value.long() for i in self.index)
@@ -194,7 +194,7 @@ class Element(Read):
         return Element(self.value, self.index, True)
 
     def latex(self, names: Names) -> str:
-        return indexed(self.value.symbol, self.value.axes, [i.latex(names) for i in self.index])
+        return indexed(self.value.symbol, self.value.axes, [i.printed(names) for i in self.index])
 
     @property
     def full_index(self) -> tuple[Expression, ...]:
@@ -272,7 +272,7 @@ class Entry(Read):
         return self.index
 
     def latex(self, names: Names) -> str:
-        return indexed(self.weight.symbol, ("",) * len(self.index), [i.latex(names) for i in self.index])
+        return indexed(self.weight.symbol, ("",) * len(self.index), [i.printed(names) for i in self.index])
 
     def at(self, point: Point) -> tuple[Where, ...]:
         return positions(self.weight.flat(self.index), point)

@@ -47,7 +47,7 @@ class Working:
     def __init__(self, sheet: Sheet, where: Mapping[Index, int], reader: Reader, given: Given) -> None:
         self.sheet, self.where, self.given_facts = sheet, dict(where), given
         self.point = Point(dict(where), reader)
-        self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name)
+        self.names = Names(lambda index: str(self.where[index]) if index in self.where else index.name, self._place)
         self._used: dict[str, int] = {}
         self._between: dict[Between, Operand] = {}
 
@@ -55,6 +55,11 @@ class Working:
         """A symbol for a result in between: s, s′, …"""
         n = self._used[letter] = self._used.get(letter, -1) + 1
         return letter + "'" * n
+
+    def _place(self, part: Expression) -> str | None:
+        """The number of a place that is reckoned from others: of ``z · 12 + m`` in a cell, 33."""
+        is_reckoned = bool(part.parts) and _is_place(part) and not part.is_number and part.free <= self.where.keys()
+        return str(int(part.evaluate(self.point).value)) if is_reckoned else None
 
     def _elsewhere(self, where: Mapping[Index, int]) -> Working:
         """The same sheet and letters, for a cell of another place."""

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any, get_args
 
+import fresh_norms
 import fresh_variants
 import numpy as np
 import pytest
@@ -98,6 +99,24 @@ def test_films_are_bounded_on_the_longest_text() -> None:
     assert 100 in views.window(trace, 100) and len(views.window(trace, 100)) == 14
 
 
+def test_of_a_long_text_the_tokens_off_the_stage_count_too() -> None:
+    lm = runs.model("story-pre-ln")
+    trace = lm.trace("Tom had a cat and a dog. " * 6)
+    view = Shown(model="story-pre-ln", text=trace.text, layer=1, head=2, page="walk")
+    page = Page("walk", "walk", view, lm, trace, Texts("en"), 30, {})
+    for sent in sent_films(page).values():
+        for case in range(len(sent.cases)):
+            (told,) = [mark["text"] for mark in sent.marks(case) if mark["id"] == "beyond"]
+            assert told == f"17 above, {len(trace) - 31} below"
+    place = (trace, 30, 1, 2)
+    pattern, scores = trace["blocks.1.attn.pattern"][2, 30], trace["blocks.1.attn.scores"][2, 30, :31]
+    divided, plain = views.flatter(*place) or (0.0, 0.0)
+    assert divided == pytest.approx(float(pattern.max()), abs=1e-6)
+    assert plain == pytest.approx(float((scores * lm.config.d_head**0.5).softmax(-1).max()), abs=1e-6)
+    brought = (pattern[:, None] * trace["blocks.1.attn.v"][2]).norm(dim=-1)
+    assert views.largest(*place) == (int(pattern.argmax()), int(brought.argmax()))
+
+
 def test_the_telling_head_of_the_first_example_looks_back_at_the_answer() -> None:
     trace = runs.model("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
     token = len(trace) - 1
@@ -124,7 +143,7 @@ def test_one_guesses_jumps_and_goes_through_a_door_and_back() -> None:
     app.button_group(key="walk.guess_key").set_value(labels.index("·dog")).run()
     assert not film_of(app)["waits"] and film_of(app)["key"] != told["key"]
     assert app.query_params["guess_key"] == str(labels.index("·dog"))
-    assert any("the largest goes to `·dog`" in part.value for part in app.markdown)
+    assert any("the largest share goes to `·dog`" in part.value for part in app.markdown)
     app = tell(app, "walk.film", "picked", {"stop": 6})
     assert film_of(app)["stop"] == 6 and app.query_params["stop"] == "shares"
     # Another sentence, the same stop.
@@ -217,7 +236,7 @@ def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(nor
 
 def test_what_a_norm_does_to_a_line_is_measured() -> None:
     with fresh_variants.installed():
-        norms = (config.RMSNorm(), config.NoNorm(), fresh_variants.SizedConfig(), fresh_variants.SquashConfig())
+        norms = (config.RMSNorm(), config.NoNorm(), fresh_norms.SizedConfig(), fresh_norms.SquashConfig())
         runs = [tiny_models.traced(tiny_models.tiny_config(norm=norm)) for norm in norms]
         assert [views.norm_does(run, 3, 1) for run in runs] == ["sizes", "keeps", "sizes", "changes"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from viz_model.app.cell_names import NAMED_AXES, written
+from viz_model.app.cell_names import named_axis, written
 from viz_model.app.page import Page
 from viz_model.model import sites as registry
 from viz_model.values.declaration import Site
@@ -68,7 +68,7 @@ def _by_letter(indices: Iterable[Index]) -> list[Index]:
 def _counts(page: Page, index: Index) -> str:
     """A letter that counts, and how far."""
     config = page.trace.config
-    axis = index.axis if index.axis in NAMED_AXES else "other"
+    axis = named_axis(index.axis, config)
     if axis == "G" and config.n_kv_heads == config.n_heads:
         axis = "H"
     words = page.t(f"common.symbol_{axis}", axis=index.axis)

@@ -148,10 +148,11 @@ def _end(lesson: Lesson, progress: Progress, t: Texts) -> None:
     lines = [row([t(f"lesson.column_{name}") for name in names]), row(["---"] * len(names))]
     for each in done:
         given = " · ".join(literal(answer) for answer in (each.first, each.second) if answer)
-        right_answer = literal(each.right) if each.right else ""
+        right_answer = literal(each.right) if each.right and each.outcome != "open" else ""  # one can go back to it
         mark = t(f"lesson.mark_{each.outcome}")
         lines.append(row([str(each.step), each.question, given, right_answer, f"{_ICONS[each.outcome]} {mark}"]))
-    st.markdown("\n".join(lines))
+    with st.container(key="lesson_done"):
+        st.markdown("\n".join(lines))
     st.subheader(t("lesson.hand_in"), anchor=False)
     st.caption(t("lesson.hand_in_help"))
     with st.container(horizontal=True, vertical_alignment="bottom", key="lesson_hand_in"):

@@ -13,11 +13,13 @@ import streamlit as st
 from viz_model import topics
 from viz_model.app import frame, runs, state
 from viz_model.app.cache import cached
+from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts
 from viz_model.lessons import keys, shelf
 from viz_model.lessons.keys import Answer, Asked
 from viz_model.lessons.lesson import Lesson
 from viz_model.lessons.read import Offer
+from viz_model.runs.derivation import derive
 from viz_model.runs.trace import Trace
 
 
@@ -39,7 +41,7 @@ def offer() -> Offer:
 
 
 def wrong(page: str, query: Mapping[str, str]) -> str | None:
-    """What is wrong with a page and the query of its address; None where nothing is."""
+    """What is wrong with a page and the query of its address, which names model and text; None where nothing is."""
     pages = _pages()
     if page not in pages:
         return f"no page {page!r}; there are {', '.join(pages)}"
@@ -49,10 +51,30 @@ def wrong(page: str, query: Mapping[str, str]) -> str | None:
     }
     if unknown := sorted(query.keys() - known):
         return f"the page {page} knows no {unknown[0]!r}; it knows {', '.join(sorted(known))}"
-    _, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
+    view, notices = state.parse(query, list(runs.configs()), runs.configs(), "en", page, pages[page].all_choices)
     t = Texts("en")
     said = [t(each.key, **{k: str(value) for k, value in each.values.items()}) for each in notices]
-    return said[0].split(". ")[0] if said else None
+    if said:
+        return said[0].split(". ")[0]
+    if runs.configs()[view.model].reads_pictures:
+        return f"{view.model} reads pictures, and a lesson has a sentence"
+    return _absent(view, query)
+
+
+def _absent(view: ViewState, query: Mapping[str, str]) -> str | None:
+    """What an address names that its run does not have: only the run says how many tokens there are."""
+    if not query.keys() & {"token", "cell", "edits"}:
+        return None
+    try:
+        made = run(Asked.of(query))
+        if view.cell is not None:
+            derive(made, view.cell.site, view.cell.index)
+    except ValueError as problem:
+        return str(problem)
+    n = len(made.at(view.stack(made.config)))
+    if view.token is not None and view.token >= n:
+        return f"token {view.token}: {query['text'][:40]!r} has {n}, counted from 0"
+    return None
 
 
 @functools.cache

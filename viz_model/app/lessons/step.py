@@ -151,16 +151,19 @@ def _question(taught: Taught, t: Texts) -> None:
         return
     outcome = taught.outcome
     if outcome == "open":
-        if given.tries:
-            told = asking.shown(key, given.tries[-1])
-            st.warning(t("lesson.not_yet", given=told), icon=":material/close:")
-        if step.hint is not None and (given.has_hint or given.tries):
-            st.info(f"**{t('lesson.hint')}** {facts.said(step.hint[lang], config)}", icon=":material/lightbulb:")
-        asking.ask(key, f"lesson.answer.{taught.progress.name}.{taught.progress.step}", t, _answered(taught))
-        with st.container(horizontal=True, gap="small", key="lesson_help"):
-            if step.hint is not None and not (given.has_hint or given.tries):
-                _helper(t("lesson.hint_button"), "hint", taught, given._replace(has_hint=True))
-            _helper(t("lesson.pass"), "pass", taught, given._replace(has_passed=True))
+        # All that asks is one thing in the place of which what is told comes: each by itself would stand on until the
+        # page is drawn, and *Next* would move from under the finger that presses it when they go.
+        with st.container(key="lesson_asked", gap="small"):
+            if given.tries:
+                told = asking.shown(key, given.tries[-1])
+                st.warning(t("lesson.not_yet", given=told), icon=":material/close:")
+            if step.hint is not None and (given.has_hint or given.tries):
+                st.info(f"**{t('lesson.hint')}** {facts.said(step.hint[lang], config)}", icon=":material/lightbulb:")
+            asking.ask(key, f"lesson.answer.{taught.progress.name}.{taught.progress.step}", t, _answered(taught))
+            with st.container(horizontal=True, gap="small", key="lesson_help"):
+                if step.hint is not None and not (given.has_hint or given.tries):
+                    _helper(t("lesson.hint_button"), "hint", taught, given._replace(has_hint=True))
+                _helper(t("lesson.pass"), "pass", taught, given._replace(has_passed=True))
         return
     for each in given.tries:
         st.caption(f"{t('lesson.you_said')} {asking.shown(key, each)}")

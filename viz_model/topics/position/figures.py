@@ -9,6 +9,7 @@ from viz_model.app.subject import Subject
 from viz_model.topics.position import numbers
 from viz_model.topics.position.numbers import Buckets, OrderEffect, attention_views, views
 from viz_model.topics.position.numbers.views import LearnedView
+from viz_model.topics.position.pictures.added import draw_added
 from viz_model.topics.position.pictures.curves import draw_curves
 from viz_model.topics.position.pictures.lines import draw_effect
 from viz_model.topics.position.pictures.matrix import draw_matrix
@@ -103,9 +104,27 @@ def effect(of: Subject, view: OrderEffect) -> Drawn:
 
 
 def _declared(of: Subject) -> Drawn | None:
-    """Of a scheme without a story of its own, what it adds to the embedding or, by distance alone, to the scores."""
+    """Of a scheme without a story of its own: what it adds to the embedding or the scores, or makes of queries."""
     if "embed.position" in of.trace:
         return rows(of)
     if of.at("attn.bias") in of.trace and numbers.knows_distance(of.trace, of.layer):
         return curves(of, of.words("declared_curves_alt"))
-    return None
+    if of.at("attn.bias") in of.trace:
+        return added(of)
+    return changed(of) if of.at("attn.q_rotated") in of.trace else None
+
+
+def added(of: Subject) -> Drawn:
+    """What a head adds to each score, on a colour scale of its own."""
+    site, axes = of.at("attn.bias"), (of.t("common.axis_query"), of.t("common.axis_key"))
+    view = attention_views.added_view(of.trace, of.layer, of.head, of.token).matrix("bias", f"{site}[{of.head}]", axes)
+    view = view._replace(limit=float(np.nanmax(np.abs(view.values))) or 1.0)
+    return Drawn(draw_added(view, of.words("added_bias")), of.words("declared_bias_alt"), view, (site,))
+
+
+def changed(of: Subject) -> Drawn:
+    """A head's queries once position has had its say."""
+    axes = of.t("common.axis_token"), of.words("rope_value")
+    _, view = attention_views.turned_view(of.trace, of.layer, of.head, of.token, "query", axes)
+    alt = of.words("declared_after", role=of.words("role_query"))
+    return Drawn(draw_matrix(view), alt, view, (of.at("attn.q_rotated"),))

@@ -58,13 +58,13 @@ KEY: Verdict[Picked] = Verdict(
         "same",
         lambda guess: guess.picked == guess.best,
         Text(
-            "Right: of all shares the largest goes to {{best}}, {{share}}. Watch where it comes from.",
-            "对：份额最大的是 {{best}}，{{share}}。看看它从何而来。",
+            "Right: of these the largest share goes to {{best}}, {{share}}. Watch where it comes from.",
+            "对：其中份额最大的是 {{best}}，{{share}}。看看它从何而来。",
         ),
     ),
     plain=Text(
-        "The largest share goes to {{best}}, {{share}}; {{picked}} gets {{own}}. Watch the products: they decide.",
-        "份额最大的是 {{best}}，{{share}}；{{picked}} 得到 {{own}}。看乘积：由它们决定。",
+        "Of these the largest share goes to {{best}}, {{share}}; {{picked}} gets {{own}}. See how the products add up.",
+        "其中份额最大的是 {{best}}，{{share}}；{{picked}} 得到 {{own}}。看看它的乘积怎样加起来。",
     ),
 )
 

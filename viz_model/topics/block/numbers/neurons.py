@@ -14,8 +14,8 @@ from viz_model.model.heads import LanguageHead
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
-from viz_model.values.expression import Point, Where
-from viz_model.values.leaves import Element
+from viz_model.values.expression import Multiply, Point, Where
+from viz_model.values.leaves import Element, Weight
 
 CURVE_POINTS = 161
 
@@ -33,7 +33,8 @@ class Neuron(NamedTuple):
 
     Attributes:
         number: which of the F neurons.
-        up: before the activation; of a gated layer, what the gate is multiplied with. None in a layer without it.
+        up: before the activation; of a gated layer, what the gate is multiplied with. None where the neuron is not made
+            of one product with a weight, or of two where the layer is gated.
         gate, gate_act: the gate before and after the activation, where the layer is gated.
         act: its value h: the activated ``up``, or ``gate_act`` · ``up``.
         value: the row of W₂ (W_down) that it adds to the stream, ``act`` times, [D].
@@ -95,6 +96,17 @@ def positive(act: Tensor) -> np.ndarray:
     return (act > 0).sum(dim=-1).numpy()
 
 
+def gated(trace: Trace, at: str) -> bool:
+    """Whether the values of the neurons at ``at``, like ``blocks.0.ffn.``, are ``gate_act`` · ``up``."""
+    names = {at + name for name in ("gate", "gate_act", "up")}
+    if not names <= {*trace.sites} or not all(_weights(trace, trace.site(at + n), "F", "D") for n in ("gate", "up")):
+        return False
+    made = trace.site(at + "act").expression
+    factors = made.factors if isinstance(made, Multiply) else ()
+    read = {part.value.site for part in factors if isinstance(part, Element)}
+    return len(factors) == 2 and read == {trace.full_name(at + "gate_act"), trace.full_name(at + "up")}
+
+
 def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_promoted: int = 8) -> tuple[Neuron, ...]:
     """The neurons ``numbers`` on a token.
 
@@ -102,16 +114,18 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
     without the later blocks, any norm in between, or the bias of the logits.
     """
     at, chosen = f"blocks.{layer}.ffn.", list(numbers)
-    act, own = trace.row(at + "act", token), _alike(trace, trace.site(at + "act"))
+    act, is_gated = trace.row(at + "act", token), gated(trace, at)
+    own = _alike(trace, trace.site(at + "act"))
+    keyed = [name for name in own if any(w.axes == ("F", "D") for w in sites.find(name, trace.config).weights)]
     values = trace.stack.block(layer).ffn.down.weight.detach().T[chosen]  # [N, D]
     pushed = promoted(trace, values * torch.where(act[chosen] < 0, -1.0, 1.0)[:, None], n_promoted)
-    gates = trace.row(at + "gate_act", token) if at + "gate_act" in trace else None
+    gates = trace.row(at + "gate_act", token) if is_gated else None
 
     def dots(name: str) -> list[Dot | None]:
         """What the neurons make of the stream at a site that is a sum of products with it."""
-        keys = _weights(trace, trace.site(at + name), "F", "D") if trace.full_name(at + name) in own else []
-        if not keys:
+        if trace.full_name(at + name) not in keyed or not (is_gated or len(keyed) == 1):
             return [None] * len(chosen)
+        keys = _weights(trace, trace.site(at + name), "F", "D")
         biases, row = _weights(trace, trace.site(at + name), "F"), trace.row(at + name, token)
         return [Dot(keys[0][n].numpy(), biases[0][n].item() if biases else None, row[n].item()) for n in chosen]
 
@@ -127,6 +141,12 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
         )
         for number, up, gate, value, tokens in zip(chosen, dots("up"), dots("gate"), values, pushed, strict=True)
     )
+
+
+def writing(trace: Trace, layer: int) -> Weight:
+    """The matrix whose column n [D] neuron number n writes."""
+    name = f"{trace.stack.side}.blocks.{layer}.ffn.down.weight"
+    return next(weight for _, site in sites.rows(trace.config) for weight in site.weights if weight.name == name)
 
 
 def _alike(trace: Trace, site: Site) -> frozenset[str]:
@@ -198,7 +218,7 @@ def curve(trace: Trace, layer: int, token: int) -> Curve | None:
     None where a layer has no single function that takes each neuron, or each gate, from one number to another.
     """
     at = f"blocks.{layer}.ffn."
-    site = trace.site(at + ("gate_act" if at + "gate_act" in trace else "act"))
+    site = trace.site(at + ("gate_act" if gated(trace, at) else "act"))
     if len(site.reads) != 1 or site.weights or site.reads[0].axes != site.axes:
         return None
     reads = f"{at}{site.reads[0].site.rpartition('.')[2]}"

@@ -74,7 +74,7 @@ def norm_view(trace: Trace, layer: int, sublayer: str, token: int) -> NormView:
 
 def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
     at = f"blocks.{layer}.ffn."
-    act, gated = trace[at + "act"], at + "gate" in trace
+    act, gated = trace[at + "act"], neurons.gated(trace, at)
     curve = neurons.curve(trace, layer, token)
     fires = not gated and curve is not None and curve.cuts
     chosen = neurons.strongest(act[token].numpy(), GATED_STRONGEST if gated else STRONGEST)

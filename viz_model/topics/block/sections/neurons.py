@@ -10,6 +10,7 @@ from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block import figures
 from viz_model.topics.block.claims import GATE
 from viz_model.topics.block.numbers import views
+from viz_model.topics.block.numbers.neurons import writing
 from viz_model.topics.block.pictures import neurons
 from viz_model.topics.block.pictures.neurons import CurveView
 from viz_model.topics.block.sections.one_block import OneBlock
@@ -56,6 +57,7 @@ def _facts(block: OneBlock) -> dict[str, object]:
     page, view, curve = block.page, block.neurons, _curve_view(block.page)
     facts = block.facts | view.facts() | (curve.facts() if curve else {})
     facts["activation"] = page.words(page.kind("activation", view.activation))
+    facts["writes"] = writing(page.trace, page.view.layer).symbol
     facts["times"] = f"{view.n_neurons / page.lm.config.d_model:.3g}"
     return facts
 

@@ -50,7 +50,8 @@ def hand(block: OneBlock) -> None:
     written = f"{theme.signed(neuron.act)} \\cdot {theme.signed(neuron.value[dimension])}"
     facts = {"neuron": neuron.number, "dimension": dimension, "written": written}
     elements.see(page, "hand_neuron", **facts)
-    cells = {name: (page.token, neuron.number) for name in ("gate", "gate_act", "up", "act")}
+    made = {"gate": neuron.gate, "gate_act": neuron.gate, "up": neuron.up, "act": neuron}
+    cells = {name: (page.token, neuron.number) for name, said in made.items() if said is not None}
     numbers = [
         elements.Worked((f"block.hand_{name}",), page.at(f"ffn.{name}"), at)
         for name, at in (cells | {"out": (page.token, dimension)}).items()

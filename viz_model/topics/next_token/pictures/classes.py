@@ -9,6 +9,7 @@ import numpy as np
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import ink
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes
 
 PICTURE, BAR, TOP = 196.0, 26.0, 24.0
@@ -37,7 +38,7 @@ def bars(view: Classes, picture: tuple[np.ndarray, str] | None, id: str, title: 
                 id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=BAR - 6, fill="output",
                 opacity=0.85 if is_top else 0.5,
             ),
-            Text(id=f"share.{n}", text=f"{share:.1%}", x=(1, -8), y=y + BAR / 2, anchor="end", bold=is_top),
+            Text(id=f"share.{n}", text=percent(share), x=(1, -8), y=y + BAR / 2, anchor="end", bold=is_top),
             Cells(
                 id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
                 rows=(label,), columns=("",), where=Where("class.probs", (n,)), name=label, digits=4,

@@ -12,6 +12,7 @@ from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.picture import Painted, across, ink, painted
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
+from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes
 
 TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 168.0, 112.0, 238.0, 22.0
@@ -131,7 +132,7 @@ def _classes(said: Classes, words: Mapping[str, str]) -> Panel:
                 id=f"bar.{n}", x=left, y=y + 2, width=(share, -left * share), height=BAR - 4, fill="output",
                 opacity=0.85 if is_top else 0.5,
             ),
-            Text(id=f"share.{n}", text=f"{share:.1%}", x=(1, -4), y=y + BAR / 2, anchor="end", bold=is_top),
+            Text(id=f"share.{n}", text=percent(share), x=(1, -4), y=y + BAR / 2, anchor="end", bold=is_top),
             Cells(
                 id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
                 rows=(said.labels[n],), columns=("",), where=Where("class.probs", (n,)), name=said.labels[n],

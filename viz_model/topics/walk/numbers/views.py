@@ -10,7 +10,6 @@ from torch import Tensor
 
 from viz_model.config import NoNorm, Rope, Sinusoidal
 from viz_model.model import ops
-from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.attribution.numbers import lens
@@ -209,14 +208,23 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
     )
 
 
-def flatter(view: Attention) -> tuple[float, float] | None:
-    """The largest share of the asking token with and without the division; None where nothing is divided."""
-    if view.root is None:
+def flatter(trace: Trace, token: int, layer: int, head: int) -> tuple[float, float] | None:
+    """The largest share of a token with and without the division, of all tokens; None where nothing is divided."""
+    config, at = trace.config, f"blocks.{layer}.attn."
+    if not config.scale_scores:
         return None
-    seen = view.seen
-    undivided = ops.cap(torch.tensor(view.products[seen]), view.cap)
-    whole = torch.tensor((view.biased - view.capped)[seen]) + undivided
-    return float(torch.tensor(view.biased[seen]).softmax(-1).max()), float(whole.softmax(-1).max())
+    pushed, scores = (trace.row(f"{at}{name}", token, head) for name in ("masked", "scores"))
+    undivided = ops.cap(scores * config.root_of**0.5, config.score_cap)
+    whole = pushed - ops.cap(scores, config.score_cap) + undivided
+    return float(pushed.softmax(-1).max()), float(whole.softmax(-1).max())
+
+
+def largest(trace: Trace, token: int, layer: int, head: int) -> tuple[int, int]:
+    """The position with the largest share of a token, and that whose share of its value is longest, of all tokens."""
+    at = f"blocks.{layer}.attn."
+    shares = trace.row(f"{at}pattern", token, head)
+    lengths = trace.head(f"{at}v", head).norm(dim=-1)
+    return int(shares.argmax()), int((shares * lengths).argmax())
 
 
 def heads(trace: Trace, token: int, layer: int, head: int, does: Sequence[str]) -> Heads:
@@ -241,7 +249,7 @@ def source(trace: Trace, token: int, layer: int) -> Source:
     best = int(rows[head].argmax())
     first = max(0, min(best - MOST_SOURCE // 2, len(read) - MOST_SOURCE))
     shown = range(first, min(len(read), first + MOST_SOURCE))
-    return Source(tuple(read.tokens[n].label for n in shown), rows[head, list(shown)].numpy(), layer, head, len(read))
+    return Source(tuple(read.tokens[n].label for n in shown), rows[head, list(shown)].numpy(), layer, head)
 
 
 @torch.inference_mode()
@@ -328,11 +336,6 @@ def chances(trace: Trace, token: int, ids: Sequence[int]) -> tuple[tuple[float, 
     """What tokens get in another run, and its first guess."""
     probs = trace.row("probs", token)
     return tuple(float(probs[id]) for id in ids), trace.tokenizer.token(int(probs.argmax())).label
-
-
-def openness(trace: Trace, token: int) -> float:
-    """Entropy in bits of what is predicted."""
-    return float(entropy(trace.row("logits", token).log_softmax(-1)))
 
 
 def telling(trace: Trace, token: int) -> tuple[int, int] | None:

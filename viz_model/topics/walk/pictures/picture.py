@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_model.drawing.picture import FAINT, ink
 from viz_model.drawing.scene import Cells, Mark, Panel, Path, Rect, Scene, Text, points
+from viz_model.drawing.writing import percent
 from viz_model.topics.embedding.numbers.filters import Filtered
 from viz_model.topics.next_token.numbers.classes import Classes
 
@@ -160,9 +161,9 @@ def bars(said: Classes, probs: np.ndarray, name: str) -> list[Mark]:
             Rect(id=f"room.{n}", x=left, y=y + 3, width=(1, -left), height=step - 7, fill="output", opacity=0.12),
             Rect(
                 id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=step - 7, fill="output",
-                opacity=0.85 if is_best else 0.5, label=f"{said.labels[n]}: {share:.1%}",
+                opacity=0.85 if is_best else 0.5, label=f"{said.labels[n]}: {percent(share)}",
             ),
-            Text(id=f"share.{n}", text=f"{share:.0%}", x=(1, -6), y=y + step / 2, anchor="end", bold=is_best),
+            Text(id=f"share.{n}", text=percent(share), x=(1, -6), y=y + step / 2, anchor="end", bold=is_best),
         ]  # fmt: skip
     return marks
 

@@ -41,6 +41,7 @@ class Stage(NamedTuple):
     Attributes:
         labels, ids: of the n tokens.
         first: the position of the first of them.
+        after: how many tokens of the text come after the last of them.
         asking: which of the n is the one that the walk follows.
         say: a word of the walk's texts, with its values filled in.
     """
@@ -48,6 +49,7 @@ class Stage(NamedTuple):
     labels: tuple[str, ...]
     ids: tuple[int, ...]
     first: int
+    after: int
     asking: int
     say: Callable[..., str]
 
@@ -78,10 +80,19 @@ class Stage(NamedTuple):
         return self.labels[self.asking]
 
     def scene(self, title: str, shot: Shot) -> Scene:
-        panel = Panel(id="stage", marks=shot.marks, height=self.height, min=280)
+        panel = Panel(id="stage", marks=[*shot.marks, *_beyond(self)], height=self.height, min=280)
         return Scene(
             id="walk", panels=[panel], title=title, description=shot.caption, words={"masked": self.say("hidden")}
         )
+
+
+def _beyond(stage: Stage) -> list[Mark]:
+    """How many tokens there is no room for: what is drawn of a long text is not all that counts."""
+    if not stage.first and not stage.after:
+        return []
+    name = "beyond" if stage.first and stage.after else "before" if stage.first else "after"
+    told = stage.say(name, before=stage.first, after=stage.after)
+    return [Text(id="beyond", text=told, x=0, y=TOP - 11, size=11, fill="muted")]
 
 
 def at(share: float, pixels: float = 0) -> Length:

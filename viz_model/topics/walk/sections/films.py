@@ -47,7 +47,7 @@ def stage(page: Page) -> Stage:
     shown = views.window(page.trace, page.token)
     tokens = page.trace.tokens
     labels, ids = (tuple(getattr(tokens[n], name) for n in shown) for name in ("label", "id"))
-    return Stage(labels, ids, shown.start, page.token - shown.start, partial(_say, page))
+    return Stage(labels, ids, shown.start, len(tokens) - shown.stop, page.token - shown.start, partial(_say, page))
 
 
 def _say(page: Page, key: str, /, **values: object) -> str:

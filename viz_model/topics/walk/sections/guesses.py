@@ -61,7 +61,8 @@ def draw(page: Page, stop: str, question: Asked) -> None:
 
 def _next(page: Page) -> Asked | None:
     best = views.guesses(page.trace, page.token, _MOST_OPTIONS)
-    if not best:
+    is_written = page.lm.config.kind == "encoder_decoder" and page.token < len(page.trace) - 1
+    if not best or is_written:  # what comes next stands below, in the translation
         return None
     by_id = {guess.id: guess for guess in sorted(best, key=lambda guess: guess.label)}
 
@@ -96,7 +97,7 @@ def _key(page: Page) -> Asked | None:
 
 
 def _scale(page: Page) -> Asked | None:
-    found = views.flatter(films.head_of(page))
+    found = views.flatter(page.trace, page.token, page.view.layer, page.view.head)
     if found is None:
         return None
     divided, plain = found
@@ -109,16 +110,12 @@ def _scale(page: Page) -> Asked | None:
 
 
 def _most(page: Page) -> Asked | None:
-    head, first = films.head_of(page), views.window(page.trace, page.token).start
-    if len(head.seen) < 2:
+    if len(films.head_of(page).seen) < 2:
         return None
-    largest = Largest(
-        max(head.seen, key=lambda row: float(head.shares[row])),
-        max(head.seen, key=lambda row: float(head.brought[row])),
-    )
+    largest = Largest(*views.largest(page.trace, page.token, page.view.layer, page.view.head))
 
     def reply(_: str) -> str:
-        names = {name: page.token_name(first + row) for name, row in largest._asdict().items()}
+        names = {name: page.token_name(position) for name, position in largest._asdict().items()}
         return claims.MOST.says(page.t.language, largest, **names)
 
     return Asked({name: page.words(f"most_{name}") for name in ("yes", "no")}, reply)

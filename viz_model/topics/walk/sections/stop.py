@@ -65,7 +65,7 @@ def _told(page: Page, stop: str) -> str:
     kind = {
         "look": config.kind if config.has_logits else "vectors",
         "places": views.scheme(trace, page.view.layer)[0],
-        "shares": "masked" if films.head_of(page).has_mask else "open",
+        "shares": ("masked" if films.head_of(page).has_mask else "open") + ("" if config.divides_by_root else "_whole"),
         "alone": trace.norm_at,
         "again": trace.norm_at,
         "out": "vectors" if not views.guesses(trace, page.token, 1) else config.kind,

@@ -1,0 +1,134 @@
+"""Feed-forward layers that the package does not have (:mod:`fresh_variants`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_model.config import RMSNorm, Variant
+from viz_model.model import feedforward, norms
+from viz_model.model.tap import NO_TAP, Tap
+from viz_model.values.declaration import Scope, Vector
+from viz_model.values.leaves import Value
+from viz_model.values.operations import Largest, Sum, relu, sigmoid
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredConfig(Variant):
+    bias: bool = True
+
+
+class Squared(feedforward.FeedForward):
+    """FFN(x) = max(0, x·W₁ + b₁)²·W₂ + b₂ (So et al. 2021)."""
+
+    def __init__(self, ffn: SquaredConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
+        self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        act = tap("act", F.relu(tap("up", self.up(x))).square())
+        return tap("out", self.down(act))
+
+    @staticmethod
+    def declare(ffn: SquaredConfig, at: Scope, x: Vector) -> Value:
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=ffn.bias),
+            symbol="u", label="hidden neurons before the square", role="ffn",
+        )  # fmt: skip
+        act = at.value("act", (t, f), relu(up[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, d), feedforward.linear(at, "down", "2", act, "D", bias=ffn.bias, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepConfig(Variant):
+    pieces: int = 2
+    """Of each second neuron: the largest of them is its value."""
+
+
+class Deep(feedforward.FeedForward):
+    """FFN(x) = max_p(σ(x·W₁ + b₁)·W₂ₚ)·W₃: three layers, the second maxout (Goodfellow et al. 2013, section 2)."""
+
+    def __init__(self, ffn: DeepConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.pieces = ffn.pieces
+        self.up = nn.Linear(d_model, d_ffn)
+        self.middle = nn.Linear(d_ffn, ffn.pieces * d_ffn, bias=False)
+        self.down = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        first = tap("first", tap("up", self.up(x)).sigmoid())
+        pieces = tap("pieces", self.middle(first).unflatten(-1, (self.pieces, -1)))
+        return tap("out", self.down(tap("act", pieces.amax(-2))))
+
+    @staticmethod
+    def declare(ffn: DeepConfig, at: Scope, x: Vector) -> Value:
+        t, d, f, e = at.index("T"), at.index("D"), at.index("F"), at.index("F", "e")
+        of = at.with_axis("P", ffn.pieces)
+        p = of.index("P", "p")
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=True),
+            symbol="u", label="first neurons before the sigmoid", role="ffn",
+        )  # fmt: skip
+        first = at.value("first", (t, f), sigmoid(up[t, f]), symbol="g", label="first neurons", role="ffn")
+        middle = of.weight("middle.weight", "W^2", ("P", "F"), "F")
+        pieces = of.value(
+            "pieces", (t, p, f), Sum(e, first[t, e] * middle[p, f, e]),
+            symbol="v", label="pieces of each hidden neuron", role="ffn",
+        )  # fmt: skip
+        act = of.value("act", (t, f), Largest(p, pieces[t, p, f]), symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, d), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefinedConfig(Variant):
+    eps: float = 1e-6
+
+
+class Refined(feedforward.FeedForward):
+    """FFN(x) = RMSNorm(max(0, x·W_gate) ⊙ x·W_up)·W_down: a gate, and a norm of its own behind it."""
+
+    def __init__(self, ffn: RefinedConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ffn, bias=False)
+        self.up = nn.Linear(d_model, d_ffn, bias=False)
+        self.inner = norms.build(RMSNorm(eps=ffn.eps), d_ffn)
+        self.down = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        product = tap("product", F.relu(tap("gate", self.gate(x))) * tap("up", self.up(x)))
+        return tap("out", self.down(tap("act", self.inner(product, tap.at("inner")))))
+
+    @staticmethod
+    def declare(ffn: RefinedConfig, at: Scope, x: Vector) -> Value:
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        gate = at.value(
+            "gate", (t, f), feedforward.linear(at, "gate", "G", x, "F", bias=False),
+            symbol="g", label="gate before it is cut", role="ffn",
+        )  # fmt: skip
+        gate_act = at.value(
+            "gate_act", (t, f), relu(gate[t, f]), symbol=r"\tilde{g}", label="gate", role="ffn", derived=True
+        )  # fmt: skip
+        up = at.value(
+            "up", (t, f), feedforward.linear(at, "up", "U", x, "F", bias=False),
+            symbol="u", label="what the gate lets through", role="ffn",
+        )  # fmt: skip
+        product = at.value(
+            "product", (t, f), gate_act[t, f].with_rounding() * up[t, f],
+            symbol="p", label="hidden neurons before their norm", role="ffn",
+        )  # fmt: skip
+        normed = norms.declare(RMSNorm(eps=ffn.eps), at.at("inner", "inner"), product, (t, f))
+        act = at.value("act", (t, f), normed[t, f], symbol="h", label="hidden neurons", role="ffn")
+        return at.value(
+            "out", (t, d), feedforward.linear(at, "down", "D", act, "D", bias=False, letter="F"),
+            symbol="f", label="feed-forward output", role="ffn",
+        )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Position schemes that the package does not have (:mod:`fresh_variants`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from viz_model.config import ActsOn, ModelConfig, PositionScheme, Side
+from viz_model.model import ops, positions
+from viz_model.values.declaration import Scope, Vector
+from viz_model.values.expression import Expression
+from viz_model.values.leaves import Index, Value
+from viz_model.values.operations import Sum, absolute, exp, log, sigmoid, tanh
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogarithmicConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "logarithmic distance penalty"
+
+
+class Logarithmic(positions.Position):
+    """−r₁·ln(1 + |r₂|·distance), r₁ and r₂ learnt for each head (Chi et al. 2022, equation 3)."""
+
+    def __init__(self, position: LogarithmicConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.r1 = nn.Parameter(torch.ones(model.n_heads))
+        self.r2 = nn.Parameter(torch.ones(model.n_heads))
+
+    def bias(self, n_queries: int, n_keys: int) -> Tensor:
+        distance = ops.distances(n_queries, n_keys).abs()
+        return -self.r1[:, None, None] * torch.log(1 + self.r2.abs()[:, None, None] * distance)
+
+    @staticmethod
+    def declare_bias(position: LogarithmicConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
+        h, i, j = index
+        r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
+        expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "distance penalty that the query sets"
+
+
+class Asked(positions.Position):
+    """−σ(q·u)·distance, u learnt for each head: how far back a query reads is its own choice."""
+
+    def __init__(self, position: AskedConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
+
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
+        at = torch.arange(start, start + q.shape[-2])
+        slope = torch.sigmoid(torch.einsum("...hik,hk->...hi", q, self.u))
+        return -slope[..., None] * (torch.arange(k.shape[-2]) - at[:, None]).abs()
+
+    @staticmethod
+    def declare_content_bias(
+        position: AskedConfig,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, i, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = -sigmoid(Sum(c, q[h, i, c] * u[h, c])) * absolute(j - i)
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "pull of a key"
+
+
+class Pull(positions.Position):
+    """tanh(k·u), u learnt for each head: a key draws all queries alike, as a sink does."""
+
+    def __init__(self, position: PullConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.u = nn.Parameter(torch.ones(model.n_heads, model.d_head))
+
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
+        pull = torch.einsum("...hjk,hk->...hj", k, self.u).tanh()
+        return pull[..., None, :].expand(*q.shape[:-1], k.shape[-2])
+
+    @staticmethod
+    def declare_content_bias(
+        position: PullConfig,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, _, j), c, u = index, at.index("K"), at.weight("u", "u", "H", "K")
+        expression = tanh(Sum(c, k[h, j, c] * u[h, c]))
+        return at.value(
+            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class FadingConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "queries"
+    label: ClassVar[str] = "queries and keys that fade"
+
+
+class Fading(positions.Position):
+    """x · (1 + position)^−σ(r), r learnt for each of the K values: queries and keys change, and do not turn."""
+
+    def __init__(self, position: FadingConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.rate = nn.Parameter(torch.zeros(model.d_head))
+
+    def rotate(self, x: Tensor, start: int) -> Tensor:
+        place = torch.arange(start, start + x.shape[-2])[:, None]
+        return x * torch.exp(-self.rate.sigmoid() * torch.log(place + 1.0))
+
+    @staticmethod
+    def declare_rotated(position: FadingConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
+        _, place, c = index
+        rate, which = at.weight("rate", "r", "K"), {"q": "queries", "k": "keys"}[letter]
+        return at.value(
+            f"{letter}_rotated", index, x[index] * exp(-sigmoid(rate[c]) * log(place + 1)),
+            symbol=f"{letter}'", label=f"{which}, faded by position", role="position",
+        )  # fmt: skip

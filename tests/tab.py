@@ -1,0 +1,88 @@
+"""A tab of a browser that speaks WebDriver, whichever it is: what the tests do in Firefox and WebKit alike."""
+
+from __future__ import annotations
+
+import abc
+import time
+from collections.abc import Mapping
+from typing import Any
+
+PATIENCE = 120.0
+"""Seconds to wait for what a page is to show."""
+KEYS = {
+    "Tab": "\ue004",
+    "Enter": "\ue007",
+    "Escape": "\ue00c",
+    "End": "\ue010",
+    "ArrowRight": "\ue014",
+    "ArrowDown": "\ue015",
+}
+"""Keys by their names, as WebDriver writes them."""
+DEEP = """(() => {
+  window.deep = (selector, root = document) => {
+    const shadows = [...root.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+    return [...root.querySelectorAll(selector), ...shadows.flatMap(shadow => deep(selector, shadow))]
+  }
+  return true
+})()"""
+"""Defines ``deep``: the elements of a selector, those in shadow roots too."""
+
+
+class Tab(abc.ABC):
+    """A tab."""
+
+    @abc.abstractmethod
+    def open(self, url: str) -> None:
+        """Go to an address and wait until nothing more is drawn."""
+
+    @abc.abstractmethod
+    def errors(self) -> list[str]:
+        """What went wrong in the page that was opened."""
+
+    @abc.abstractmethod
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression, as JSON brings it; RuntimeError where it throws."""
+
+    @abc.abstractmethod
+    def act(self, source: Mapping[str, Any]) -> None:
+        """Do the actions of a pointer or a keyboard."""
+
+    def wait_for(self, expression: str) -> Any:
+        """The value of an expression as soon as it is true; TimeoutError after :data:`PATIENCE`."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if found := self.evaluate(expression):
+                return found
+            time.sleep(0.2)
+        raise TimeoutError(f"never true: {expression}")
+
+    def settle(self) -> None:
+        """Until the title stands and Streamlit is neither running nor waiting for elements."""
+        self.wait_for("!!document.querySelector('[data-testid=stMain] h2')")
+        calm, before = 0, -1
+        until = time.monotonic() + PATIENCE
+        working = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
+        while calm < 3 and time.monotonic() < until:
+            shown = "document.querySelector('[data-testid=stMain]').innerText.length"
+            busy, now = self.evaluate(f"[!!document.querySelector('{working}'), {shown}]")
+            calm = calm + 1 if not busy and now == before else 0
+            before = now
+            time.sleep(0.1)
+
+    def click(self, element: str) -> None:
+        """Press and let go of the pointer in the middle of what a JavaScript expression gives."""
+        self.evaluate(f"({element}.scrollIntoView({{block: 'center'}}), 1)")
+        box = f"{element}.getBoundingClientRect()"
+        x, y = self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
+        moves = (
+            {"type": "pointerMove", "x": round(x), "y": round(y)},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerUp", "button": 0},
+        )
+        self.act({"type": "pointer", "id": "mouse", "actions": list(moves)})
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            value = KEYS.get(key, key)
+            down_up = [{"type": kind, "value": value} for kind in ("keyDown", "keyUp")]
+            self.act({"type": "key", "id": "keyboard", "actions": down_up})
