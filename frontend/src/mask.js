@@ -1,5 +1,7 @@
 // A mask drawn by hand: one cell for each query and key. Click or drag, or arrow keys and space.
-// A whole stroke goes to Python at once, as the cells that it turned over.
+// A whole stroke goes to Python at once, as the cells that it turned over. It is saved like any picture.
+import { corner } from "./corner.js"
+
 export function mask(root, data, arrays, tell) {
   const { labels, seen, blind, first, words } = data
   const active = root.getRootNode().activeElement
@@ -21,7 +23,7 @@ export function mask(root, data, arrays, tell) {
   hint.className = "hint"
   hint.textContent = words.hint
 
-  board.append(text("corner", words.corner), ...labels.map(label => text("column", label)))
+  board.append(text("origin", words.corner), ...labels.map(label => text("column", label)))
   const cells = labels.map((query, q) => {
     board.append(text(blind.includes(q) ? "row blind" : "row", query))
     return labels.map((key, k) => {
@@ -93,6 +95,12 @@ export function mask(root, data, arrays, tell) {
       reach.focus()
     }
   }
-  root.replaceChildren(board, hint)
+  const sheet = document.createElement("div")
+  sheet.className = "sheet"
+  sheet.append(board)
+  const made = root.saved ??= {} // keeps its button, which has the focus when its menu is closed
+  Object.assign(made, { header: { words, title: words.label }, at: value => value, tell })
+  root.replaceChildren(sheet, hint, ...made.corner ? [made.corner] : [])
+  corner(root, made)
   if (focused) reach.focus({ preventScroll: true })
 }

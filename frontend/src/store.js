@@ -13,7 +13,7 @@ function besides(url) {
 
 function create() {
   const listeners = new Set()
-  let selection = { layer: 0, head: 0, token: 0 }
+  let selection = globalThis.vizSelection ?? { layer: 0, head: 0, token: 0 } // a file says that nothing is
   let send = null, timer = 0, isLate = false, pending = {}, sent = 0, nav = null, told = []
   const push = history.pushState.bind(history)
   // The server writes each selection that it hears of into the address, where it stands already. What it says of the

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
 import tomllib
+import urllib.error
 import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,6 +150,47 @@ def test_nginx_takes_the_file_of_the_containers(tmp_path: Path) -> None:
     config.write_text(written.replace("pid /run/", f"pid {tmp_path}/"), encoding="utf-8")
     tried = subprocess.run(["nginx", "-t", "-c", str(config)], capture_output=True, text=True)
     assert tried.returncode == 0, tried.stderr
+
+
+@pytest.mark.server
+def test_a_file_is_had_from_the_replica_that_made_it(tmp_path: Path) -> None:
+    """Without a cookie too, as within another site's page."""
+    if shutil.which("nginx") is None:
+        pytest.skip("no nginx on the PATH")
+    made = {"8521": tmp_path / "a" / "media", "8522": tmp_path / "b" / "media"}
+    written = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8").replace("pid /run/", f"pid {tmp_path}/")
+    with contextlib.ExitStack() as stack:
+        for port, folder in made.items():
+            folder.mkdir(parents=True)
+            (folder / f"{port}.svg").write_text("<svg/>", encoding="utf-8")
+            handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder.parent))
+            replica = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler))
+            threading.Thread(target=replica.serve_forever, daemon=True).start()
+            stack.callback(replica.shutdown)
+            written = written.replace(f"127.0.0.1:{port}", f"127.0.0.1:{replica.server_port}")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            here = f"127.0.0.1:{free.getsockname()[1]}"
+        (tmp_path / "nginx.conf").write_text(written.replace("127.0.0.1:8523", here), encoding="utf-8")
+        proxy = subprocess.Popen(["nginx", "-c", str(tmp_path / "nginx.conf"), "-g", "daemon off;"])
+        stack.callback(proxy.wait)
+        stack.callback(proxy.terminate)
+        for port in [*made, *made, *made]:
+            assert _fetched(f"http://{here}/media/{port}.svg") == 200
+        assert _fetched(f"http://{here}/media/none.svg") == 404
+
+
+def _fetched(address: str) -> int:
+    """The status of an answer; of a server that starts, within five seconds."""
+    for _ in range(50):
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as refused:
+            return refused.code
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise TimeoutError(address)
 
 
 @pytest.mark.server

@@ -137,6 +137,23 @@ def test_a_caption_tells_of_changes_and_a_frame_of_a_film_is_saved(menus: Menus)
     assert first.caption.startswith("Shares") or "“The cat sat”" in first.caption
 
 
+def test_a_mask_that_is_drawn_is_saved_too(menus: Menus) -> None:
+    app = open_page("attention", {**CHOSEN, "text": "The cat sat on", "edits": "flip.2.0", "door_what_if": "1"})
+    tell(app, "attention.mask_cells", "menu", {"frame": 0})
+    expected = np.tril(np.ones((4, 4)))
+    expected[2, 0] = 0
+    assert [bool(value) for value in values(menus[0].scene)] == expected.ravel().astype(bool).tolist()
+    assert "blocks.1.attn.mask [6 × 4 × 4]" in menus[0].caption and parse_qs(urlparse(menus[0].address).query)["edits"]
+    assert "picture=attention.mask_cells" in menus[0].frame
+    drawn = values(ran(menus[0].code)[1])
+    assert [value == "0.0" for value in drawn] == expected.ravel().astype(bool).tolist(), drawn
+
+    # A row that sees nothing is no mask of a run.
+    app = open_page("attention", {**CHOSEN, "mask": "drawn", "flipped": "0.0", "door_what_if": "1"})
+    tell(app, "attention.mask_cells", "menu", {"frame": 0})
+    assert not menus[1].code and not any(values(menus[1].scene)[:3])
+
+
 def test_what_is_of_no_run_and_what_is_a_visitors_own(menus: Menus, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cost", CHOSEN)
     tell(app, "cost.shares", "menu", {"frame": 0})

@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_driver import Visit, settle
 from doors import all_open
 
-from viz_model.app.frame import FIRST, SECTIONS
+from viz_model.app.frame import DESK, FIRST, MODELS, SECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +48,12 @@ STREAMLIT = (
         "and their links in list items without a list",
         "2026-11-22, Streamlit 1.67",
     ),
+    Known(
+        "presentation-role-conflict",
+        '<section role="presentation" tabindex="-1" data-testid="stFileUploaderDropzone"',
+        "where files are dropped has no role, and a name",
+        "2026-11-23, Streamlit 1.67",
+    ),
 )
 
 
@@ -70,6 +76,16 @@ BY_TURNS = [screen for screen in SCREENS if screen not in ALWAYS]
 CASES = [(page, screen) for page in PAGES for screen in ALWAYS] + [
     (page, BY_TURNS[n % len(BY_TURNS)]) for n, page in enumerate(PAGES)
 ]
+
+BESIDE: dict[str, tuple[str, dict[str, str]]] = {
+    "models": (f"/{MODELS}", {}),
+    "lessons": (f"/{DESK}", {}),
+    "results": (f"/{DESK}", {"desk": "results"}),
+    "a step": ("/block", {"lesson": "norms", "lesson.step": "1"}),
+    "a picture": ("/overview", {"model": "digits-vit"}),
+    "experts": ("/block", {"model": "story-moe"}),
+}
+"""Pages of no run and of other kinds of models: an address and its parameters."""
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +133,18 @@ def test_nobody_is_kept_out(page_name: str, screen: Screen, visit: Visit, met: d
     assert not [broken for broken in found if known(*broken[:2]) is None]
 
 
+@pytest.mark.parametrize("screen", ALWAYS, ids=name)
+def test_nobody_is_kept_out_beside_the_stages(screen: Screen, visit: Visit, met: dict[str, set[Known]]) -> None:
+    options = {**screen.options, "color_scheme": screen.scheme}
+    for asked, (path, more) in BESIDE.items():
+        page = visit(path, options=options, lang=screen.language, **more)
+        unroll(page)
+        found = violations(page)
+        met[f"{asked} {name(screen)}"] = {each for rule, html, _ in found if (each := known(rule, html))}
+        assert not [broken for broken in found if known(*broken[:2]) is None], asked
+        page.close()
+
+
 def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> None:
     for scheme in ("light", "dark"):
         page = visit("/attention", options={**LAPTOP, "color_scheme": scheme}, cell="blocks.1.attn.scores:2,3,1")
@@ -130,8 +158,9 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
 
 
 def test_what_is_streamlits_own_is_still_there(met: dict[str, set[Known]]) -> None:
-    if len(met) < len(CASES):
-        pytest.skip(f"only {len(met)} of {len(CASES)} pages were looked at in this run")
+    every = len(CASES) + len(ALWAYS) * len(BESIDE)
+    if len(met) < every:
+        pytest.skip(f"only {len(met)} of {every} pages were looked at in this run")
     gone = set(STREAMLIT) - set().union(*met.values())
     assert not gone, f"no longer met, remove: {gone}"
 

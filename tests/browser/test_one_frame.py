@@ -94,6 +94,28 @@ def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> 
     )
 
 
+def test_what_is_drawn_ahead_of_the_next_click_changes_nothing_that_is_seen(visit: Visit) -> None:
+    page = visit("/next_token", options=DESK, text=" ".join([TEXT] * 9), token="30")
+    rested(page)
+    changes = page.evaluate(
+        """async () => {
+          const roots = window.__all('.flow').map(flow => flow.getRootNode()), seen = []
+          window.__all('.chip')[31].click()
+          const waiting = window.__all('[data-waiting]').length
+          const differs = one => one.type !== 'attributes' ||
+            one.attributeName !== 'aria-label' && one.oldValue !== one.target.getAttribute(one.attributeName)
+          const note = all => seen.push(...all.filter(differs).map(one => `${one.type} of ${one.target.nodeName}`))
+          const observer = new MutationObserver(note)
+          for (const root of roots) {
+            observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterData: true })
+          }
+          await new Promise(done => setTimeout(done, 3_000))
+          return [waiting, seen]
+        }"""
+    )
+    assert changes == [0, []]
+
+
 def test_quick_clicks_are_never_taken_back(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
     rested(page)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_driver import Visit, settle
+from bundled_models import example
+from PIL import Image
+
+import viz_model as vm
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +34,30 @@ def saved(page: Any, label: str) -> str:
 
 def number(text: str) -> float:
     return float(text.replace("−", "-"))
+
+
+def pixels(page: Any, selector: str) -> np.ndarray:
+    """What an element looks like: int [height, width, 3]."""
+    shot = page.locator(selector).first.screenshot()
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+
+
+def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path) -> None:
+    page = chromium.new_page(viewport={"width": 792, "height": 1000})
+    run, drawn = vm.load("story-pre-ln").trace("The 猫 sat on the mat"), example(vm.load("digits-vit"))
+    figures = [vm.plot.steps(run, 1, 3), vm.plot.attribution(run, lang="zh"), vm.plot.painted(drawn, 1, 2)]
+    for figure in figures:
+        page.goto(figure.save(tmp_path / f"{figure.name}.html").as_uri())
+        page.locator(".panel svg text").first.wait_for()
+        page.wait_for_timeout(300)
+        assert page.locator("[aria-pressed=true]").count() == 0, "nothing is selected before somebody does"
+        shown = pixels(page, ".viz")
+        page.set_content(f"<style>body {{ margin: 16px }}</style>{figure.svg(760)}")
+        image = pixels(page, "svg")
+        height = min(len(shown), len(image))  # the image has its caption below
+        differs = np.abs(shown[:height, :760] - image[:height, :760]).max(-1) > 24
+        assert differs.mean() < 0.01, (figure.name, differs.mean())
+    page.close()
 
 
 def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> None:

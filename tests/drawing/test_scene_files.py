@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import itertools
 import re
 import struct
 import xml.etree.ElementTree as ET
@@ -90,6 +91,21 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     pixels = lines[:, 1:].reshape(height, width, 4)
     np.testing.assert_array_equal(pixels[..., 3].ravel()[1:], np.rint(255 * np.abs(values.ravel()[1:])))
     assert png.data_uri(pixels) == image.get("href")
+    (small,) = found(scene(Cells(id="c", width=20, height=20, values=values)), "image")
+    (strip,) = found(scene(Cells(id="c", height=90, values=np.tile(values.ravel(), (2, 1)))), "image")
+    looks = [one.get("style") for one in (image, small, strip)]
+    # A map smaller than its cells is averaged; a row of a vector is not, nor with the next row.
+    assert looks == ["image-rendering:pixelated", None, "image-rendering:pixelated"]
+
+
+def test_faded_cells_are_faded_in_a_file() -> None:
+    for size, opacity in itertools.product((2, int(MOST_SHAPES**0.5) + 1), (0.4, 1)):
+        (group,) = (
+            part
+            for part in found(scene(Cells(id="c", height=90, values=np.ones((size, size)), opacity=opacity)), "g")
+            if part.get("shape-rendering")
+        )
+        assert group.get("opacity") == (None if opacity == 1 else "0.4")
 
 
 def test_panels_flow_and_alike_ones_stand_in_columns() -> None:

@@ -55,13 +55,6 @@ def test_head_out_sums_to_the_projection() -> None:
     torch.testing.assert_close(out.sum(0), ops.merge_heads(z) @ w_o)
 
 
-def test_layer_norm_moments_by_hand() -> None:
-    mean, scale = ops.layer_norm_moments(torch.tensor([[1.0, 2.0, 3.0, 6.0]]), eps=0.5)
-    assert mean.tolist() == [[3.0]]
-    # (4 + 1 + 0 + 9) / 4 = 3.5, and ε stands inside the root.
-    assert scale.tolist() == [[2.0]]
-
-
 @pytest.mark.parametrize(("d_model", "base"), [(2, 10_000.0), (8, 10_000.0), (6, 50.0)])
 def test_sinusoid_by_its_formula(d_model: int, base: float) -> None:
     waves = ops.sinusoid(torch.arange(40), d_model, base)

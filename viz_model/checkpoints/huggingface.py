@@ -110,7 +110,27 @@ def load_folder(folder: Path) -> Transformer:
     family = family_of(plain, folder / "config.json")
     archive = SafetensorsArchive(folder)
     config = read_config(folder, plain, archive.shapes)
-    return fill(config, archive, family.renames(config))
+    try:
+        return fill(config, archive, family.renames(config))
+    except ModelError:
+        _refuse_task(plain, folder / "config.json", config)
+        raise
+
+
+_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice", "Model")
+
+
+def _refuse_task(plain: dict[str, Any], path: Path, config: ModelConfig) -> None:
+    """Raises ModelError for the weights of a decoder that is to answer another question than the next token."""
+    names = plain.get("architectures")
+    name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
+    if not name.endswith(_TASKS) or config.kind == "encoder":
+        return
+    read = "AutoModelForCausalLM" if config.kind == "decoder" else "AutoModelForSeq2SeqLM"
+    raise ModelError(
+        f"{path}: architectures: {name[:80]!r} has no head for tokens, or another; what is read of this family is "
+        f"what {read} saves"
+    )
 
 
 def left_out(folder: Path, config: ModelConfig) -> tuple[str, ...]:

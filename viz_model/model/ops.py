@@ -99,17 +99,6 @@ def head_out(z: Tensor, w_o: Tensor) -> Tensor:
     return z @ w_o.view(n_heads, d_head, -1)
 
 
-def layer_norm_moments(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Mean and scale of every position: [..., T, D] -> two of [..., T, 1].
-
-    The scale is √(variance + ε) with the biased variance (divide by D), as in the definition
-    (Ba et al. 2016, equation 3) and in PyTorch; ε stands inside the root.
-    """
-    mean = x.mean(-1, keepdim=True)
-    variance = (x - mean).square().mean(-1, keepdim=True)
-    return mean, (variance + eps).sqrt()
-
-
 def mean_similarity(vectors: Tensor) -> float:
     """Mean cosine of all pairs of different rows of [T, D]; NaN for a single row, which has no pair.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -148,11 +149,17 @@ class Figure:
         return figure
 
     def _repr_html_(self) -> str:
-        """A frame of its own, so that any number of them may stand on one page."""
-        height = _height(self.svg(SHOWN)) + 48
+        """A frame of its own, so that any number of them may stand on one page; and the picture as an image.
+
+        Where a notebook is not trusted frames are taken out, and so is what removes the image where they are not.
+        """
+        still = self.svg(SHOWN)
+        height = _height(still) + 48
+        code = base64.b64encode(still.encode()).decode()
         # How tall a picture is at the width that it gets, it says itself where a frame may be asked.
         grow = "this.style.height=this.contentDocument.documentElement.offsetHeight+'px'"
         return (
+            f'<img src="data:image/svg+xml;base64,{code}" alt="{escape(self.scene.title)}" onload="this.remove()">'
             f'<iframe srcdoc="{escape(self.html())}" title="{escape(self.scene.title)}" onload="{escape(grow)}" '
             f'style="width:100%;max-width:{SHOWN + 32}px;height:{height:.0f}px;border:0"></iframe>'
         )

@@ -161,6 +161,29 @@ def head(
     return Figure("head", of, attention.matrix(of, matrix), theme)
 
 
+def painted(
+    trace: Trace,
+    layer: int,
+    head: int,
+    token: int = 0,
+    *,
+    stack: Side | None = None,
+    lang: str = "en",
+    theme: Theme = "light",
+) -> Figure:
+    """Where one patch looks, painted over the picture: a head in large, and all heads of its layer, [H, T].
+
+    ``token`` is the patch that asks, 0 [CLS].
+
+    Raises:
+        ValueError: the model reads a text.
+    """
+    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    if of.trace.picture is None:
+        raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
+    return Figure("painted", of, attention.of_picture(of), theme)
+
+
 def steps(
     trace: Trace,
     layer: int,

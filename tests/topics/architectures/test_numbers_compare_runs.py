@@ -44,7 +44,6 @@ def test_predictions_are_measured_as_torch_measures_them(config: ModelConfig) ->
     for n, log in enumerate(logs):
         entropy = torch.distributions.Categorical(logits=log).entropy() / math.log(2)
         np.testing.assert_allclose(found.entropies[:, n], entropy.numpy(), atol=1e-9)
-    np.testing.assert_allclose(found.entropy_change, found.entropies[:, 1] - found.entropies[:, 0])
     for t in range(len(logs[0])):
         for run, ids, shares, own in (
             (before, found.before, found.of_before, 0),

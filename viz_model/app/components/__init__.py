@@ -112,9 +112,12 @@ def skip(label: str, *, key: str) -> None:
     _module()(key=key, data=framed({"kind": "skip", "label": label}))
 
 
-def mask(data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None]) -> None:
+def mask(
+    data: dict[str, Any], *, key: str, on_pick: Callable[[list[list[int]]], None], on_menu: Callable[[Any], object]
+) -> None:
     """A mask to draw in; ``picked`` holds the cells [query, key] that a stroke turned over."""
-    _module()(key=key, data=framed({"kind": "mask", **data}), on_picked_change=_callback(key, on_pick))
+    heard = {"on_picked_change": _callback(key, on_pick), "on_menu_change": _callback(key, on_menu, "menu")}
+    _module()(key=key, data=framed({"kind": "mask", **data}), **heard)
 
 
 def sketch(

@@ -83,7 +83,7 @@ def _list(lessons: dict[str, Lesson], t: Texts) -> None:
     columns = st.columns(2)
     for n, (name, lesson) in enumerate(lessons.items()):
         with columns[n % 2].container(border=True, gap="small", key=f"lesson_card_{name}"):
-            st.markdown(f"#### {lesson.title[t.language]}")
+            st.markdown(f"### {lesson.title[t.language]}")
             st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
             st.markdown(lesson.about[t.language])
             begun = {**Progress(name, on=t.language).query(), "lang": t.language}

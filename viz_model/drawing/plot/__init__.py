@@ -14,10 +14,11 @@ from viz_model.drawing import cells as cells_of
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.plot import bars, curves, legend, matrix, notes
 from viz_model.drawing.plot.axes import Axis, axes_of
-from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, frame_of
+from viz_model.drawing.plot.frame import LINE, NEAR, TITLE, Frame, ends, frame_of, roomy
 from viz_model.drawing.plot.said import said_of
 from viz_model.drawing.plot.series import series_of
 from viz_model.drawing.plot.writing import SMALLEST, plain
+from viz_model.drawing.plot.writing import wide as plain_width
 from viz_model.drawing.plot.writing import words as written
 from viz_model.drawing.scene import Labels, Mark, Panel, Path, Scene, Text
 from viz_model.drawing.sheet import Sheet
@@ -50,7 +51,10 @@ def scene(
     is_flat = [bar.get("orientation") == "h" for bar in scales.values()]
     is_keyed = bool(sheet.layout.get("showlegend"))
     frame = frame_of(sheet, axes, has_keys=is_keyed, bars=(False in is_flat, True in is_flat))
-    drawn = _traces(sheet, axes, frame, known, has_picks)
+    places = bars.places(sheet, axes)
+    written_to = (*bars.ends(sheet, places, axes), *notes.ends(sheet, axes), *ends(axes, frame))
+    frame = roomy(frame, written_to, NARROWEST)
+    drawn = _traces(sheet, axes, frame, places, known, has_picks)
     shapes = [(said, notes.shape(n, said, axes, frame)) for n, said in enumerate(sheet.shapes)]
     marks: list[Mark] = [mark for axis in axes.values() for mark in _lines(axis, axes, frame)]
     marks += [mark for said, mark in shapes if notes.is_below(said)]
@@ -75,10 +79,14 @@ def scene(
 
 
 def _traces(
-    sheet: Sheet, axes: Mapping[str, Axis], frame: Frame, known: Callable[[Where], Where | None], has_picks: bool
+    sheet: Sheet,
+    axes: Mapping[str, Axis],
+    frame: Frame,
+    places: Mapping[int, bars.Bars],
+    known: Callable[[Where], Where | None],
+    has_picks: bool,
 ) -> dict[int, list[Mark]]:
     """The marks of every trace, by its number."""
-    places = bars.places(sheet, axes)
     masks = [(trace.get("xaxis"), trace.get("yaxis")) for trace in sheet.traces if matrix.is_mask(trace)]
     drawn: dict[int, list[Mark]] = {}
     for n, trace in enumerate(sheet.traces):
@@ -146,7 +154,10 @@ def _names(axis: Axis, axes: Mapping[str, Axis], frame: Frame) -> list[Mark]:
                 )
             )  # fmt: skip
         if axis.title:
-            middle = frame.x((axis.start + axis.stop) / 2)
+            # A title that is longer than its axis stands under the middle of the picture.
+            inner = (NARROWEST - frame.left - frame.right) * (axis.stop - axis.start)
+            is_long = plain_width(axis.title) > inner and axis.stop - axis.start > 0.9
+            middle = (0.5, 0.0) if is_long else frame.x((axis.start + axis.stop) / 2)
             below = y + side.room - TITLE / 2 + 2
             made.append(
                 Text(

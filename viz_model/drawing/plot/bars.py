@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.drawing.plot.axes import Axis
 from viz_model.drawing.plot.colours import role_of
-from viz_model.drawing.plot.frame import Frame
+from viz_model.drawing.plot.frame import End, Frame
 from viz_model.drawing.plot.said import Said, colours_of
 from viz_model.drawing.plot.writing import SMALLEST, words
 from viz_model.drawing.scene import Items, Mark, Texts
+from viz_model.drawing.scene.svg.writing import wide
 from viz_model.drawing.sheet import Sheet, Trace
+
+BEHIND = 4
+"""Pixels between a bar and what is written behind it."""
 
 
 class Bars(NamedTuple):
@@ -73,6 +77,19 @@ def _widths(sheet: Sheet, trace: Trace, middles: np.ndarray, nth: int, count: in
     return width, (nth + 0.5) * each - room / 2 - width / 2
 
 
+def ends(sheet: Sheet, places: Mapping[int, Bars], axes: Mapping[str, Axis]) -> Iterator[End]:
+    """Where what is written behind lying bars ends on the right."""
+    for n, bars in places.items():
+        trace = sheet.traces[n]
+        if trace.get("orientation") != "h" or trace.get("textposition") != "outside" or trace.get("text") is None:
+            continue
+        shares = axes[trace.get("xaxis") or "x"].share(bars.end).tolist()
+        lengths, given = (bars.end - bars.start).tolist(), _given(trace, len(shares))
+        for share, length, text in zip(shares, lengths, given, strict=True):
+            if length >= 0 and text is not None:
+                yield End(share, BEHIND + wide(words(str(text)), _size(trace)))
+
+
 def marks(n: int, trace: Trace, bars: Bars, axes: Mapping[str, Axis], frame: Frame, said: Said) -> list[Mark]:
     """The bars of a trace, cut where their axes end, and what is written in or behind them."""
     is_lying = trace.get("orientation") == "h"
@@ -125,20 +142,26 @@ def _written(
     fill, _ = colours_of(font.get("color") or "ink", {}, {})
     (left, right), (lower, upper) = across, up
     middle = (lower + upper) / 2
-    look: dict[str, Any] = {"size": max(SMALLEST, font.get("size") or SMALLEST), "fill": fill}
-    given = (
-        trace["text"]
-        if isinstance(trace["text"], Sequence) and not isinstance(trace["text"], str)
-        else [trace["text"]] * len(middle)
-    )
-    texts = [words(str(text)) if text is not None else "" for text in given]
+    look: dict[str, Any] = {"size": _size(trace), "fill": fill}
+    texts = [words(str(text)) if text is not None else "" for text in _given(trace, len(middle))]
     if position == "inside":
         rooms = None if trace.get("constraintext") == "none" else (right - left) * np.sign(right - left)[:, :1]
         return [Texts(id=f"bars.{n}.text", texts=texts, x=(left + right) / 2, y=middle, rooms=rooms, **look)]
     is_back = lengths < 0
     if is_lying:
-        end = right + np.stack([np.zeros(len(right)), np.where(is_back, -4, 4)], -1)
+        end = right + np.stack([np.zeros(len(right)), np.where(is_back, -BEHIND, BEHIND)], -1)
         anchors = ["end" if back else "start" for back in is_back]
         return [Texts(id=f"bars.{n}.text", texts=texts, x=end, y=middle, anchor=anchors, **look)]
     above = np.where(is_back, np.maximum(lower, upper) + 9, np.minimum(lower, upper) - 9)
     return [Texts(id=f"bars.{n}.text", texts=texts, x=(left + right) / 2, y=above, **look)]
+
+
+def _given(trace: Trace, count: int) -> Sequence[Any]:
+    """What is written at each bar of a trace."""
+    text = trace["text"]
+    return text if isinstance(text, Sequence) and not isinstance(text, str) else [text] * count
+
+
+def _size(trace: Trace) -> float:
+    """Pixels of what is written there."""
+    return max(SMALLEST, (trace.get("textfont") or {}).get("size") or SMALLEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,17 @@ TITLE, NEAR, LINE, LONGEST = 20, 8, 16, 230
 
 KEYS = 24
 """Pixels of a legend's line, which stands over the picture."""
+
+
+EDGE = 2
+"""Pixels between what is written and the edge of the picture."""
+
+
+class End(NamedTuple):
+    """Where some writing ends on the right: so many pixels behind a share of the room."""
+
+    share: float
+    pixels: float
 
 
 class Side(NamedTuple):
@@ -97,6 +108,23 @@ def frame_of(sheet: Sheet, axes: Mapping[str, Axis], *, has_keys: bool, bars: tu
     below = max(edges[2], bottom + 2) if not bars[1] else max(edges[2], bottom + 34)
     found = Frame(edges[0] + left, edges[1] + 48 * bars[0], top, below, height, None, sides)
     return found._replace(fixed=_fixed(found, axes))
+
+
+def ends(axes: Mapping[str, Axis], frame: Frame) -> Iterator[End]:
+    """Where the names along the axes that run across end on the right."""
+    for name, side in frame.sides.items():
+        if name[0] == "x" and side.turn == "never" and axes[name].said.get("showticklabels") is not False:
+            yield from (End(float(axes[name].share(tick.place)), wide(tick.text) / 2) for tick in side.ticks)
+
+
+def roomy(frame: Frame, ends: Iterable[End], least: float) -> Frame:
+    """The frame with a right margin that leaves room for what is written, in a picture of ``least`` pixels too."""
+    if frame.fixed is not None:
+        return frame
+    # What begins near the left would not move much, whatever the margin.
+    known = [end for end in ends if 1 / 3 <= end.share <= 1]
+    needed = ((end.pixels + EDGE - (1 - end.share) * (least - frame.left)) / end.share for end in known)
+    return frame._replace(right=max(frame.right, min(max(needed, default=0.0), 0.75 * (least - frame.left))))
 
 
 def _at_start(axis: Axis, axes: Mapping[str, Axis]) -> bool:

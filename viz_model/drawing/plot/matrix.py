@@ -18,9 +18,6 @@ from viz_model.drawing.scene import Cells, Mark, Text, Texts
 from viz_model.drawing.sheet import Sheet, Trace
 from viz_model.drawing.theme import MASKED
 
-Stops = list[tuple[float, str, float]]
-"""Value, role and opacity, from the smallest value on."""
-
 _DIVERGING = [("negative", 1), ("negative", 0), ("positive", 0), ("positive", 1)]
 
 BAR = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.drawing.plot.axes import Axis
 from viz_model.drawing.plot.colours import dashes, role_of
-from viz_model.drawing.plot.frame import Frame
+from viz_model.drawing.plot.frame import End, Frame
 from viz_model.drawing.plot.writing import SMALLEST, lines, wide, words
 from viz_model.drawing.scene import Mark, Path, Rect, Text
+from viz_model.drawing.scene.svg.writing import wide as width_of
+from viz_model.drawing.sheet import Sheet
 
 
 def _share(value: Any, ref: str, axes: Mapping[str, Axis], *, is_note: bool) -> float:
@@ -67,6 +69,17 @@ def is_below(said: Mapping[str, Any]) -> bool:
     return said.get("layer") == "below"
 
 
+def ends(sheet: Sheet, axes: Mapping[str, Axis]) -> Iterator[End]:
+    """Where words at a place of the plot end on the right; of those with an arrow it is not asked."""
+    for said in sheet.annotations:
+        text, xref, yref = str(said.get("text") or ""), said.get("xref") or "x", said.get("yref") or "y"
+        if not text or said.get("showarrow") is not False or said.get("textangle"):
+            continue
+        x, y = _share(said["x"], xref, axes, is_note=True), _share(said["y"], yref, axes, is_note=True)
+        behind = {"left": 1.0, "center": 0.5, "right": 0.0}[_anchors(said, x, y, xref, yref)[0]]
+        yield End(x, float(said.get("xshift") or 0) + behind * width_of(words(text), _size(said)))
+
+
 def note(n: int, said: Mapping[str, Any], axes: Mapping[str, Axis], frame: Frame) -> list[Mark]:
     """Words at a place, on a ground of their own where they have one, with an arrow to it where that is shown."""
     xref, yref = said.get("xref") or "x", said.get("yref") or "y"
@@ -88,8 +101,7 @@ def note(n: int, said: Mapping[str, Any], axes: Mapping[str, Axis], frame: Frame
     text = str(said.get("text") or "")
     if not text:
         return made
-    font = said.get("font") or {}
-    size = max(SMALLEST, font.get("size") or SMALLEST)
+    font, size = said.get("font") or {}, _size(said)
     xanchor, yanchor = _anchors(said, x, y, xref, yref)
     anchor = {"left": "start", "center": "middle", "right": "end"}[xanchor]
     half = 0.62 * size + 1
@@ -114,6 +126,11 @@ def note(n: int, said: Mapping[str, Any], axes: Mapping[str, Axis], frame: Frame
         )
     )  # fmt: skip
     return made
+
+
+def _size(said: Mapping[str, Any]) -> float:
+    """Pixels of the writing."""
+    return max(SMALLEST, (said.get("font") or {}).get("size") or SMALLEST)
 
 
 def _tail(

@@ -42,12 +42,13 @@ def html(
 <style>
 :root {{ color-scheme: {_SCHEMES[theme]}; {_variables(light)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(dark)} }} }}
-body {{ margin: 16px; background: var(--st-background-color);{room} }}
+body {{ margin: 16px; background: var(--st-background-color); font-family: var(--st-font);{room} }}
 p {{ color: var(--st-text-color); font: 11px/1.4 {FONTS}; overflow-wrap: anywhere; }}
 {(_BROWSER / "viz.css").read_text(encoding="utf-8")}
 </style>
 <div class="viz"></div>
 {said}<script type="module">
+globalThis.vizSelection = {{ layer: -1, head: -1, token: -1 }}
 {_module()}
 const data = Uint8Array.from(atob("{data}"), letter => letter.charCodeAt(0))
 const draw = () => drawn({{ data, parentElement: document, setTriggerValue: () => {{}} }})

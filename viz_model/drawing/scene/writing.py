@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import unicodedata
 
+_SHARES = {
+    **dict.fromkeys(" !'(),-./:;I[\\]`fijlrt{|}·‘’“”", 0.36),
+    **dict.fromkeys("MWmw%@…—", 0.88),
+    **dict.fromkeys("ABCDEFGHKLNOPQRSTUVXYZ&", 0.7),
+}
+_OTHERS, _FULL = 0.58, 1.05
+"""Of the size: letters that are narrow, wide or capitals, all others, and those of Chinese."""
+
 
 def width_of(text: str, size: float = 12) -> float:
     """Pixels, a little more than a common sans-serif takes."""
-    return size * sum(1.05 if unicodedata.east_asian_width(letter) in "WF" else 0.58 for letter in text)
+    wide = unicodedata.east_asian_width
+    return size * sum(_FULL if wide(letter) in "WF" else _SHARES.get(letter, _OTHERS) for letter in text)
 
 
 def short(name: str, most: int = 14) -> str:

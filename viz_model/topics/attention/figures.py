@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from viz_model.app import patches
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.drawing import maps, strips
 from viz_model.topics.attention.claims import HEAD
-from viz_model.topics.attention.numbers import layer, views
+from viz_model.topics.attention.numbers import layer, painted, views
 from viz_model.topics.attention.numbers import thumbnails as every_head
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.attention.numbers.thumbnails import Thumbnails
 from viz_model.topics.attention.pictures import grid, steps, thumbnails
+from viz_model.topics.attention.pictures import painted as over_picture
 from viz_model.topics.attention.pictures.grid import GridView
+from viz_model.topics.attention.pictures.painted import HeadsView
 from viz_model.topics.attention.pictures.steps import StepsView
 
 SMALL, LARGE = 44, 150
@@ -47,6 +50,26 @@ def of_every_layer(of: Subject, view: Thumbnails | None = None, most: int = LARG
     scene = thumbnails.scene(view, f"heads.{most}", title, name, most=most)
     sites = tuple(f"blocks.{layer}.attn.pattern" for layer in range(of.trace.n_layers))
     return Drawn(scene, title, view, sites, of.call("heads"))
+
+
+def of_picture(of: Subject, view: GridView | None = None) -> Drawn:
+    """Where one patch looks in each head of a layer, over the picture that was read; ``view`` where it is known."""
+    trace, site = of.trace, of.at("attn.pattern")
+    weights = painted.looks(trace, of.layer, of.token).weights
+    looks = HeadsView(
+        patches.pixels(trace),
+        weights,
+        patches.grid(trace.config),
+        patches.names(trace, of.t),
+        trace.full_name(site),
+        of.head,
+        of.token,
+    )
+    does = [HEAD.label(of.t.language, head) for head in (view or views.grid_view(trace, of.layer)).summaries]
+    title = of.words("painted_title", token=of.token_name(), layer=of.layer)
+    words = of.words("grid_head"), does, of.words("painted_hint")
+    call = of.call("painted", layer=of.layer, head=of.head, token=of.token)
+    return Drawn(over_picture.scene(looks, "attention.painted", title, *words), title, looks, (site,), call)
 
 
 def matrix(of: Subject, name: str = "pattern", most: int = views.LARGEST) -> Drawn:

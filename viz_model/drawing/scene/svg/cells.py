@@ -95,7 +95,8 @@ def painted(mark: Cells, ground: Ground) -> list[str]:
     else:
         shapes = [cell for box in matrix.boxes() for cell in _cell(matrix, box, ground)]
     # Without crisp edges seams show between cells.
-    return [element("g", "\n".join(["", *shapes, ""]), shape_rendering="crispEdges")]
+    opacity = None if mark.opacity == 1 else mark.opacity
+    return [element("g", "\n".join(["", *shapes, ""]), shape_rendering="crispEdges", opacity=opacity)]
 
 
 def _cell(matrix: Matrix, box: Box, ground: Ground) -> list[str]:
@@ -137,13 +138,15 @@ def _hidden_runs(matrix: Matrix) -> Iterator[str]:
 
 
 def _image(matrix: Matrix, ground: Ground) -> str:
-    """A pixel a cell, stretched; cells smaller than pixels are averaged, not skipped."""
+    """A pixel a cell, stretched; a map smaller than its cells is averaged, not skipped."""
     colours = {role: theme.channels(ground.colour(role)) for role in map(str, np.unique(matrix.roles))}
     pixels = np.zeros((*matrix.values.shape, 4), np.uint8)
     for role, channels in colours.items():
         pixels[matrix.roles == role, :3] = channels
     pixels[..., 3] = np.rint(255 * matrix.shares)
     rows, columns = matrix.values.shape
+    # A row of a vector would be averaged to a colour that no value has, and run into the next row.
+    is_large = matrix.width >= columns or matrix.height >= rows
     return element(
         "image",
         x=matrix.x,
@@ -151,7 +154,7 @@ def _image(matrix: Matrix, ground: Ground) -> str:
         width=matrix.width,
         height=matrix.height,
         preserveAspectRatio="none",
-        style="image-rendering:pixelated" if matrix.width >= columns and matrix.height >= rows else None,
+        style="image-rendering:pixelated" if is_large else None,
         href=png.data_uri(pixels),
     )
 

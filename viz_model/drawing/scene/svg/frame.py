@@ -17,8 +17,8 @@ _LINE = 20.0
 _SIZE, _KEY = 14.0, 12.5
 """Pixels from line to line, and of writing: headings and notes, and names."""
 
-_CAPTION, _CAPTION_LINE = 11.0, 15.0
-"""The same of the caption of a file, and from line to line."""
+_CAPTION, _CAPTION_LINE, _APART = 11.0, 15.0, 6.0
+"""The same of the caption of a file, from line to line, and above it."""
 
 _BESIDE, _BETWEEN = 6.0, 16.0
 """Pixels between a sign and its name, and between entries."""
@@ -42,7 +42,7 @@ def below(scene: Scene, ground: Ground, caption: str = "") -> Part:
     return _stacked(
         _legend(scene.keys if scene.keys_at == "below" else (), ground),
         _prose(scene.note, ground, "muted"),
-        _prose(caption, ground, "muted", _CAPTION, _CAPTION_LINE),
+        _lowered(_prose(caption, ground, "muted", _CAPTION, _CAPTION_LINE), _APART),
     )
 
 
@@ -58,6 +58,10 @@ def _stacked(*parts: Part) -> Part:
             shapes.append(moved(part.shapes, 0, y))
             y += part.height
     return Part(shapes, y)
+
+
+def _lowered(part: Part, by: float) -> Part:
+    return Part([moved(part.shapes, 0, by)], part.height + by) if part.shapes else part
 
 
 def _prose(text: str, ground: Ground, fill: str, size: float = _SIZE, high: float = _LINE) -> Part:

@@ -160,11 +160,6 @@ def mean_row(trace: Trace, query: int, attention: str = "attn") -> np.ndarray:
     return torch.stack(rows).mean(0).numpy()
 
 
-def hides(trace: Trace) -> bool:
-    """Whether some mask of this stack hides something."""
-    return any(not bool(masks.of_run(trace, layer).all()) for layer in range(trace.n_layers))
-
-
 # By depth
 
 

@@ -37,12 +37,6 @@ class Predictions(NamedTuple):
     entropies: np.ndarray
 
     @property
-    def entropy_change(self) -> np.ndarray:
-        """How many bits more (or less) of doubt the run after has, [T]."""
-        change: np.ndarray = self.entropies[:, 1] - self.entropies[:, 0]
-        return change
-
-    @property
     def flipped(self) -> np.ndarray:
         """Whether the most probable token is another one, [T] of booleans."""
         flipped: np.ndarray = self.before[:, 0] != self.after[:, 0]

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
+import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import components, elements, runs, state, texts
+from viz_model.app import alone, components, elements, runs, saving, state, texts
 from viz_model.app.cache import cached
 from viz_model.app.choices import Choice
 from viz_model.app.page import Page
+from viz_model.app.saving import Known
 from viz_model.app.state import ViewState
 from viz_model.config import Side
-from viz_model.drawing import theme, writing
+from viz_model.drawing import heatmap, strips, theme, writing
+from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.runs import edits
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoMask
@@ -262,7 +265,7 @@ def _mask(page: Page) -> tuple[masks.MaskChoice, bool]:
         choice = choice._replace(chosen=_positions(page))
     if name == "drawn":
         choice = choice._replace(flipped=cells)
-        _draw(page, cells)
+        _draw(page, cells, is_made=name == made)
     st.caption(page.words(f"mask_{name}_note"))
     return choice, name == made
 
@@ -316,8 +319,11 @@ def _positions(page: Page) -> tuple[int, ...]:
     )
 
 
-def _draw(page: Page, flipped: tuple[tuple[int, int], ...]) -> None:
-    """The cells turned over by hand, in a square of the mask around the selected token."""
+def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) -> None:
+    """The cells turned over by hand, in a square of the mask around the selected token.
+
+    ``is_made`` says whether the page's run has this mask.
+    """
     side, length, within = page.view.stack(page.lm.config), len(page.trace), state.inside()
     visible = masks.build(masks.MaskChoice("drawn", flipped=flipped), side, length)
     assert visible is not None  # only the model's own mask is not built
@@ -329,7 +335,7 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...]) -> None:
         "blind": [position - shown.start for position in masks.blind(visible)],
         "first": shown.start,
         "colours": {"sees": theme.ROLES["pattern"], "hidden": theme.MASKED},
-        "words": words,
+        "words": words if page.view.present else words | {"menu": page.t("saving.menu")},
     }
 
     def turn(cells: list[list[int]]) -> None:
@@ -339,7 +345,27 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...]) -> None:
     def again() -> None:
         state.update(within=within, **_change(page, "drawn", ()))
 
-    components.mask(data, key="attention.mask_cells", on_pick=turn)
+    def picture(_: int) -> Scene:
+        seen = visible[shown, shown].numpy()
+        view = heatmap.HeatmapView(
+            np.where(seen, 1.0, np.nan), page.token_labels[shown], page.token_labels[shown], words["sees"], "pattern",
+            "probability", page.t("common.axis_query"), page.t("common.axis_key"),
+        )  # fmt: skip
+        drawn = strips.matrix(view)._replace(has_scale=False)
+        return strips.scene(drawn, "attention.drawn_mask", words["label"], {"masked": words["hidden"]})
+
+    def known() -> Known:
+        names = layer.matrices(page.trace, page.view.layer)
+        if not is_made or "mask" not in names:
+            return Known()
+        of = page.subject
+        call = of.call("head", layer=of.layer, head=of.head, matrix="mask", token=of.token)
+        return Known(call, (of.at("attn.mask"),))
+
+    key = "attention.mask_cells"
+    alone.meet(page, key)
+    components.mask(data, key=key, on_pick=turn, on_menu=saving.ask(page.name, key))
+    saving.answer(page, picture, key, own=is_made, known=known)
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button(page.words("draw_again"), key="attention.draw_again", on_click=again, disabled=not flipped)
     if length > DRAWN:

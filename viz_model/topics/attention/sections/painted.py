@@ -5,15 +5,10 @@ from __future__ import annotations
 from viz_model.app import elements, patches
 from viz_model.app.elements import Option
 from viz_model.app.onward import Trials
-from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
-from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention import figures
-from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import painted
-from viz_model.topics.attention.pictures.painted import HeadsView
-from viz_model.topics.attention.pictures.painted import scene as painted_scene
 from viz_model.topics.attention.sections import heads, one_query, taken_apart, together
 from viz_model.topics.attention.sections.query import Query
 
@@ -22,29 +17,13 @@ def section(query: Query) -> None:
     page = query.page
     picture, see = elements.split()
     with picture:
-        elements.picture(page, _drawn, "painted")
+        elements.shown(page, lambda page: figures.of_picture(page.subject, heads.of_page(page)), "painted")
         elements.source(page, page.at("attn.pattern"))
     with see:
         weights = painted.looks(page.trace, page.view.layer, page.token).weights[page.view.head]
         shares = painted.shares(weights, patches.of(page.trace), page.token)
         facts = {name: percent(share) for name, share in shares._asdict().items()}
         elements.see(page, "see_painted", weight=percent(query.largest.weight), **query.facts, **facts)
-
-
-def _drawn(page: Page) -> Scene:
-    trace, layer = page.trace, page.view.layer
-    view = HeadsView(
-        patches.pixels(trace),
-        painted.looks(trace, layer, page.token).weights,
-        patches.grid(trace.config),
-        patches.names(trace, page.t),
-        trace.full_name(page.at("attn.pattern")),
-        page.view.head,
-        page.token,
-    )
-    does = [HEAD.label(page.t.language, head) for head in heads.of_page(page).summaries]
-    title = page.words("painted_title", token=page.token_name(), layer=layer)
-    return painted_scene(view, "attention.painted", title, page.words("grid_head"), does, page.words("painted_hint"))
 
 
 def grid(query: Query) -> None:

@@ -14,6 +14,8 @@ from viz_model.drawing.writing import hover, percent
 from viz_model.topics.attribution.numbers.lens import Depths
 
 MOST_DEPTHS, MOST_ROWS = 8, 12
+FEW, LETTERS = 4, (9, 7)
+"""Depths that have room for long tokens, and the letters of a token, beside so many depths and beside more."""
 
 
 @brief
@@ -86,7 +88,7 @@ def draw_lens(view: LensView, names: Sequence[str], words: Mapping[str, str]) ->
 
 
 def _said(view: LensView, row: int, column: int, label: str) -> str:
-    short = theme.shorten(label, 9)
+    short = theme.shorten(label, LETTERS[len(view.depths) > FEW])
     if view.final[row, column]:
         return theme.bold(short)
     return f"“{short}”" if view.own[row, column] else short

@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.drawing import axes, bars, curves, sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import ROW, Cells
+from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.writing import heading, note
 from viz_model.topics.block.numbers import neurons as analysis
 
@@ -150,9 +151,9 @@ def _promotes(neuron: analysis.Neuron, words: Mapping[str, str]) -> str:
 def promoted_text(neuron: analysis.Neuron) -> str:
     """The tokens a neuron promotes most, for a label: as many as fit on a narrow screen, at least one."""
     said: list[str] = []
-    used = 0
+    used = 0.0
     for label, _ in neuron.promoted:
-        used += min(len(label), 14) + 2
+        used += width_of(theme.shorten(label)) / width_of("0") + 2
         if said and used > PROMOTED_CHARACTERS:
             break
         said.append(theme.shorten(label))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
-from viz_model.drawing.scene.writing import short
+from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.numbers.heads import HeadSummary
 from viz_model.topics.overview.numbers import Look
@@ -135,7 +136,7 @@ def scene(view: OverviewView, kinds: Sequence[str], prefix: str, words: Mapping[
 
 def _heading(name: str, beside: str, **opens: object) -> list[Mark]:
     """Two lines over a panel; a click opens the page that they name."""
-    act, label = (Pick(opens), f"{name} · {beside}") if opens else (None, "")
+    act, label = (Pick(opens), " · ".join(filter(None, (name, beside)))) if opens else (None, "")
     return [
         Text(id="title", text=name, y=10, bold=True),
         Text(id="beside", text=beside, y=28, fill="muted"),
@@ -175,8 +176,10 @@ def _strip(view: OverviewView, strip: StripView, n: int, every: int, top: float,
         columns=[f"{room.words['dimension']} {d}" for d in dimensions], site=strip.site, where=where,
         name=room.words[strip.part],
     )  # fmt: skip
-    heading = _heading(("+ " if n else "") + room.words[strip.part], said, page=strip.page)
-    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=76)
+    # What is added has the dimensions of what it is added to.
+    heading = _heading(("+ " if n else "") + room.words[strip.part], "" if n else said, page=strip.page)
+    least = math.ceil(max(76.0, width_of("" if n else said)))
+    return Panel(id=f"strip.{strip.part}", marks=[*heading, cells], height=room.tall, min=least)
 
 
 def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: float, room: _Room) -> Panel:
@@ -203,7 +206,8 @@ def _block(view: OverviewView, block: BlockView, kind: str, at: str, longest: fl
     )  # fmt: skip
     title, beside = f"{room.words['block']} {block.layer}", f"{room.words['head']} {block.head} · {kind}"
     heading = _heading(title, beside, page="attention", layer=block.layer, head=block.head)
-    return Panel(id=f"block.{block.layer}", marks=[*heading, cells, *bars, lengths], height=room.tall, min=112, grow=2)
+    marks = [*heading, cells, *bars, lengths]
+    return Panel(id=f"block.{block.layer}", marks=marks, height=room.tall, min=112, most=300, grow=2)
 
 
 def _next(view: OverviewView, body: float, room: _Room) -> Panel:
@@ -221,4 +225,5 @@ def _next(view: OverviewView, body: float, room: _Room) -> Panel:
             Text(id=f"share.{n}", text=percent(probability), x=(1, -6), y=y + step / 2, size=13, anchor="end"),
             Cells(id=f"cell.{n}", y=y, height=step, values=np.array([[probability]]), where=where, **cells),
         ]
-    return Panel(id="next", marks=marks, height=room.tall, min=140, most=260)
+    # In a row of its own it takes no more than its bars.
+    return Panel(id="next", marks=marks, height=_TOP + step * len(view.next_tokens) + 8, min=140, most=260)

@@ -42,7 +42,7 @@ def widths_of(raw: bytes, vocabularies: Sequence[Sequence[Token]]) -> np.ndarray
         width[start:stop] = columns(label_of(raw[start:stop])) / (stop - start)
     for tokens in vocabularies:
         for token, (start, stop) in zip(tokens, cutting.spans(tokens), strict=True):
-            needs = max(columns(token.label), 0.75 * len(str(token.id))) + 0.7
+            needs = max(columns(token.label), 0.85 * len(str(token.id))) + 0.7
             width[start:stop] += max(0.0, needs - width[start:stop].sum()) / (stop - start)
     return width
 

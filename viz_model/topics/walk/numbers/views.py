@@ -10,7 +10,6 @@ from torch import Tensor
 
 from viz_model.config import NoNorm, Rope, Sinusoidal
 from viz_model.model import ops
-from viz_model.runs.measures import entropy
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.attribution.numbers import lens
@@ -250,7 +249,7 @@ def source(trace: Trace, token: int, layer: int) -> Source:
     best = int(rows[head].argmax())
     first = max(0, min(best - MOST_SOURCE // 2, len(read) - MOST_SOURCE))
     shown = range(first, min(len(read), first + MOST_SOURCE))
-    return Source(tuple(read.tokens[n].label for n in shown), rows[head, list(shown)].numpy(), layer, head, len(read))
+    return Source(tuple(read.tokens[n].label for n in shown), rows[head, list(shown)].numpy(), layer, head)
 
 
 @torch.inference_mode()
@@ -337,11 +336,6 @@ def chances(trace: Trace, token: int, ids: Sequence[int]) -> tuple[tuple[float, 
     """What tokens get in another run, and its first guess."""
     probs = trace.row("probs", token)
     return tuple(float(probs[id]) for id in ids), trace.tokenizer.token(int(probs.argmax())).label
-
-
-def openness(trace: Trace, token: int) -> float:
-    """Entropy in bits of what is predicted."""
-    return float(entropy(trace.row("logits", token).log_softmax(-1)))
 
 
 def telling(trace: Trace, token: int) -> tuple[int, int] | None:

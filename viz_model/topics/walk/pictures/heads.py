@@ -151,7 +151,6 @@ class Source(NamedTuple):
     shares: np.ndarray
     layer: int
     head: int
-    n_all: int
 
 
 def source(stage: Stage, view: Source) -> list[Shot]:

@@ -1,0 +1,99 @@
+"""Figures in a column of a paper: nothing that is written crosses the edge, touches its neighbour, or is too small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import written_boxes
+from bundled_models import NAMES, example
+
+import viz_model as vm
+from viz_model.drawing.scene.svg import MILLIMETRES
+from viz_model.plot import Figure
+
+COLUMN, PAGE = 85, 170
+"""Millimetres."""
+
+SMALLEST = 8
+"""Pixels, which are 6 points."""
+
+TEXT = "Donaudampfschifffahrt met the ❤️ 猫, and said 你好 to <|endoftext|> pneumonoultramicroscopic."
+
+PLACES: dict[str, dict[str, int]] = {
+    "head": {"layer": 1, "head": 2},
+    "steps": {"layer": 1, "head": 2},
+    "painted": {"layer": 1, "head": 2},
+    "block": {"layer": 1},
+    "cross": {"layer": 1, "head": 2},
+}
+DRAWN = [name for name in vm.plot.__all__ if name not in ("Figure", "show")]
+ONLY = {"painted": ["digits-vit"], "experts": ["story-moe"], "cross": ["translate-2017", "translate-t5"]}
+OF_TEXT = ("tokens", "embedding", "logit_lens", "next_tokens", "compare")
+FIGURES = [
+    (model, name)
+    for name in DRAWN
+    for model in NAMES
+    if model in ONLY.get(name, NAMES) and (model != "digits-vit" or name not in OF_TEXT)
+]
+KEPT = {name: (model, name) for model, name in FIGURES}.values()
+CASES = [pytest.param(*case, marks=() if case in KEPT else pytest.mark.full) for case in FIGURES]
+
+
+@cache
+def unusual(model: str) -> vm.Trace:
+    """A run of a text with a long word, an emoji, Chinese and a special token; of a picture, as it is."""
+    lm = vm.load(model)
+    if lm.config.reads_pictures:
+        return example(lm)
+    target = {} if len(lm.config.sides) == 1 else {"target": TEXT}
+    return lm.trace(TEXT, **target)  # type: ignore[arg-type]
+
+
+@cache
+def surest(model: str) -> vm.Trace:
+    """A run that ends in a token that is almost sure."""
+    return vm.load(model).trace("Tom had a cat and a dog. The cat and the")
+
+
+def drawn(name: str, trace: vm.Trace, lang: str) -> Figure:
+    make: Callable[..., Figure] = getattr(vm.plot, name)
+    beside: list[Any] = [vm.load("story-post-ln").trace("The cat")] if name == "compare" else []
+    return make(trace, *beside, **PLACES.get(name, {}), lang=lang, theme="paper")
+
+
+def check(figure: Figure) -> None:
+    for width in (COLUMN, PAGE):
+        found = written_boxes.read(figure.svg(width / MILLIMETRES))
+        assert not written_boxes.beyond(found), width
+        assert not written_boxes.touching(found), width
+        assert min(box.size for box in found.boxes) >= SMALLEST
+
+
+@pytest.mark.parametrize(("model", "name"), CASES)
+def test_a_narrow_figure_is_whole(model: str, name: str) -> None:
+    for lang in ("en", "zh"):
+        check(drawn(name, unusual(model), lang))
+
+
+@pytest.mark.parametrize("name", ["next_tokens", "attribution", "overview"])
+def test_so_is_that_of_a_sure_token(name: str) -> None:
+    check(drawn(name, surest("story-pre-ln"), "en"))
+
+
+def test_what_lies_over_each_other_or_beyond_the_edge_is_found() -> None:
+    file = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40"><g transform="translate(10 10)">'
+        '<text x="0" y="0">one</text><text x="21" y="0" font-weight="700">two</text>'
+        '<text x="92" y="10" text-anchor="end">edge</text><text x="5" y="20" transform="rotate(-90 5 20)">up</text>'
+        "</g></svg>"
+    )
+    found = written_boxes.read(file)
+    assert [box.text for box in found.boxes] == ["one", "two", "edge", "up"]
+    assert written_boxes.touching(found) == ["'one' and 'two'"]
+    (beyond,) = written_boxes.beyond(found)
+    assert beyond.startswith("'edge'")
+    upright = found.boxes[3].corners
+    assert upright[:, 0].max() - upright[:, 0].min() < upright[:, 1].max() - upright[:, 1].min()
