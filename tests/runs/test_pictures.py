@@ -188,7 +188,6 @@ def test_tokens_have_no_picture() -> None:
         ({"inputs": config.Patches(height=6, width=9, patch=3, channels=2)}, "inputs: channels"),
         ({"inputs": config.Patches(height=6, width=9, patch=3, mean=(0.0,))}, "inputs: mean"),
         ({"inputs": config.Patches(height=6, width=9, patch=3, std=(1.0, 0.0, 1.0))}, "inputs: std"),
-        ({"inputs": config.Tokens(), "n_vocab": 5}, "head"),
         ({"inputs": config.Tokens(), "head": config.NoHead()}, "n_vocab"),
     ],
 )
