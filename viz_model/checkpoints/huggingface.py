@@ -124,7 +124,7 @@ def _refuse_task(plain: dict[str, Any], path: Path, config: ModelConfig) -> None
     """Raises ModelError for the weights of a decoder that is to answer another question than the next token."""
     names = plain.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
-    is_bare = name.endswith("Model") and not name.endswith("HeadModel")  # GPT2Model, and not GPT2LMHeadModel
+    is_bare = name.endswith("Model") and not name.endswith(("HeadModel", "MTModel"))  # GPT2Model, not GPT2LMHeadModel
     if not (name.endswith(_TASKS) or is_bare) or config.kind == "encoder":
         return
     read = "AutoModelForCausalLM" if config.kind == "decoder" else "AutoModelForSeq2SeqLM"

@@ -138,6 +138,8 @@ def steps(strips: Sequence[Strip], columns: Sequence[str], places: tuple[int, ..
 
 GAP, TOP, LINE = 6, 4, 15
 """Pixels between strips, above the first, and of a line of writing."""
+NARROW = 160
+"""Pixels that columns have at least, in a column of a paper."""
 
 
 def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: str = "") -> Scene:
@@ -151,7 +153,7 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     weights = [BARS_HEIGHT / STRIP_HEIGHT if strip.look == "bars" else 1 for strip in view.strips]
     names = 0 if view.parts else max((width_of(short(name)) for name in view.columns), default=0)
     # Whether names must be slanted is seen when the width is known; room is kept for it where they are long.
-    is_flat = bool(view.parts) or all(map(str.isdecimal, view.columns)) or names * len(view.columns) < 500
+    is_flat = bool(view.parts) or all(map(str.isdecimal, view.columns)) or names * len(view.columns) < NARROW
     bottom = (LINE + 6 if is_flat else min(84, 0.72 * names + 16)) + (LINE + 4 if view.column_axis else 0)
     unit = (view.height - TOP - bottom - gap * (len(view.strips) - 1)) / sum(weights)
     heights = [unit * weight for weight in weights]

@@ -42,7 +42,7 @@ def test_the_page_shows_its_batch() -> None:
     assert "to the last digit" in words and "13 3296 88861" in words and "627 1383 88861" in words
     drawn = json.dumps(figures(app))
     assert all(str(id) in drawn for id in found.ids.ravel())
-    assert f"(B, T, V) = ({', '.join(map(str, found.shape))})" in drawn
+    assert '"(B, T, V)"' in drawn and f"({', '.join(map(str, found.shape))})" in drawn
     assert "True" in run_code(app)
 
 
