@@ -96,7 +96,11 @@ class MaskedHead(Head):
         _logits(model, at, normed, scale=False, bias=head.bias)
 
 
-CLASS_LAYER: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": F.relu}
+_CLASS_LAYER: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Expression], Expression]]] = {
+    "tanh": (torch.tanh, tanh),
+    "relu": (F.relu, relu),
+}
+"""The activation of the layer in front of the classes, as it runs and as it is declared."""
 
 
 class ClassHead(Head):
@@ -118,9 +122,10 @@ class ClassHead(Head):
     def act(self, x: Tensor) -> Tensor:
         """What the classes read: [B, T, D] -> [B, D]."""
         first = x[..., 0, :]
-        return (
-            first if self.dense is None or self.activation is None else CLASS_LAYER[self.activation](self.dense(first))
-        )
+        if self.dense is None or self.activation is None:
+            return first
+        runs, _ = _CLASS_LAYER[self.activation]
+        return runs(self.dense(first))
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         return self.classes(self.act(x))
@@ -135,9 +140,9 @@ class ClassHead(Head):
             inner, dense = at.index("D", f"{d.name}'"), at.of("head.dense")
             matrix, bias = dense.weight("weight", "W^{H}", "D", "D"), dense.weight("bias", "b^{H}", "D")
             before = Sum(inner, x[Number(0), inner] * matrix[d, inner]) + bias[d]
-            kind = {"tanh": tanh, "relu": relu}[head.activation]
+            _, declared = _CLASS_LAYER[head.activation]
             read = to.value(
-                "act", (d,), kind(Between("u", before)),
+                "act", (d,), declared(Between("u", before)),
                 symbol="y", label="the head's own layer", role="output", derived=True,
             )[d]  # fmt: skip
         total = Sum(d, read * of.weight("weight", "W^{Y}", "Y", "D")[y, d]) + of.weight("bias", "b", "Y")[y]

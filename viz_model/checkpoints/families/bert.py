@@ -13,7 +13,7 @@ from dataclasses import replace
 from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
-from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
     "n_vocab": "vocab_size",
@@ -35,8 +35,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
     activation = a.choice("hidden_act", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
-    labels = classes.labels(a, tensors)
-    has_head = MaskedHead(activation=activation) if fills_masks else NoHead()
+    of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 30522),
@@ -51,7 +50,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         n_segments=a.size("type_vocab_size", 2),
         embedding_norm=True,
         ffn=Dense(activation=activation),
-        head=ClassHead(labels=labels, activation="tanh") if labels else has_head,
+        head=classes.head(a, tensors, "tanh") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Literal
 
 from viz_model.checkpoints.families.attributes import Attributes
+from viz_model.config import ClassHead
 
 
-def labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
+def head(a: Attributes, tensors: Collection[str], activation: Literal["tanh", "relu"]) -> ClassHead | None:
+    """The head of such a file, with the activation of the layer in front; None where it has no such head."""
+    labels = _labels(a, tensors)
+    return ClassHead(labels=labels, activation=activation) if labels else None
+
+
+def _labels(a: Attributes, tensors: Collection[str]) -> tuple[str, ...]:
     """What the classes are called; none where the file has no such head.
 
     A single number is no class, and several answers at once are no choice among classes: such heads, and those that

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, rename, task_head
-from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = {
     "n_vocab": "vocab_size",
@@ -30,8 +30,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(["sinusoidal_pos_embds", "tie_weights_"])
     activation = a.choice("activation", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("vocab_transform.") for name in tensors)
-    labels = classes.labels(a, tensors)
-    has_head = MaskedHead(activation=activation) if fills_masks else NoHead()
+    of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 30522),
@@ -45,7 +44,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=Learned(),
         embedding_norm=True,
         ffn=Dense(activation=activation),
-        head=ClassHead(labels=labels, activation="relu") if labels else has_head,
+        head=classes.head(a, tensors, "relu") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

@@ -13,7 +13,7 @@ from viz_model.checkpoints.families import bert, classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.renames import Rename, rename, task_head
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import ClassHead, Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 NAMES = bert.NAMES
 
@@ -31,8 +31,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     if n_context < 1:
         raise ModelError(f"{a.path}: max_position_embeddings: expected more than the {PADDING + 1} that are not read")
     fills_masks = any(name.startswith("lm_head.") for name in tensors)
-    labels = classes.labels(a, tensors)
-    has_head = MaskedHead() if fills_masks else NoHead()
+    of_tokens = MaskedHead() if fills_masks else NoHead()
     return ModelConfig(
         kind="encoder",
         n_vocab=a.size("vocab_size", 50265),
@@ -47,7 +46,7 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         n_segments=a.size("type_vocab_size", 2),
         embedding_norm=True,
         ffn=Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu")),
-        head=ClassHead(labels=labels, activation="tanh") if labels else has_head,
+        head=classes.head(a, tensors, "tanh") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
