@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import palettes
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.scene import Cells, Mark, Rect, Text
+from viz_model.drawing.scene import Mark, Rect, Text
 from viz_model.drawing.writing import big, percent, small
 from viz_model.topics.walk.pictures.lines import column
-from viz_model.topics.walk.pictures.stage import LEFT, Shot, Stage, at, chips, heading, link, rows, vector, wide
+from viz_model.topics.walk.pictures.stage import LEFT, Shot, Stage, at, heading, link, ring, teller, wide
 
 
 class Attention(NamedTuple):
@@ -69,73 +68,40 @@ _LARGEST_POWER = 600.0
 
 def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
     """``stream`` [n, D] is what the block reads."""
-    say, still, asking = stage.say, chips(stage), stage.asking
+    say, still, asking = stage.say, stage.chips(), stage.asking
     top = float(max(np.abs(view.q).max(), np.abs(view.keys).max()))
-    before = rows(stage, "row", stream, f"blocks.{view.layer}.resid.in", width=wide(0.4))
+    before = stage.lines("row", stream, f"blocks.{view.layer}.resid.in", width=wide(0.4))
     low = stage.high * 0.46
     query = heading("query", say("query", token=stage.name), LEFT)
     keys_named = heading("key", say("keys"), LEFT)
-    keys = _keys(stage, view, top, stage.high)
+    keys = stage.lines("key", view.keys, width=wide(_KEYS), top=top)
     halved = [_half_key(stage, view, row, top, low) for row in range(stage.n)]
+    query_of: dict[str, Any] = {"site": view.asks_with, "where": (view.head, stage.first + asking, COLUMN)}
 
     def asked(row: int, height: float) -> Mark:
-        return vector(
-            "query",
-            view.q,
-            x=LEFT,
-            y=stage.y(row),
-            width=wide(_KEYS),
-            height=height,
-            top=top,
-            name=stage.name,
-            site=view.asks_with,
-            where=(view.head, stage.first + asking, COLUMN),
-        )
+        place = {"x": LEFT, "width": wide(_KEYS), "height": height}
+        return stage.line(row, "query", view.q, name=stage.name, top=top, **query_of, **place)
 
-    ring = Rect(
-        id="ring",
-        x=LEFT - 2,
-        y=stage.y(asking) - 1,
-        width=wide(_KEYS, 4),
-        height=stage.high + 2,
-        stroke="query",
-        thick=2,
-        radius=3,
-    )
+    def ringed(row: int) -> Rect:
+        return ring(LEFT - 2, stage.y(row) - 1, wide(_KEYS, 4), stage.high + 2, "query")
+
+    whole = [*still, asked(asking, stage.high), ringed(asking), query]
+    low_ring = replace(ringed(asking), height=low + 2)
     shots = [
         Shot(say("question_stream", layer=view.layer), [*still, *before]),
-        Shot(
-            say("question_query", token=stage.name, head=view.head), [*still, asked(asking, stage.high), ring, query], 2
-        ),
-        Shot(say("question_keys"), [*still, *halved, asked(asking, low), replace(ring, height=low + 2), keys_named], 2),
+        Shot(say("question_query", token=stage.name, head=view.head), whole, 2),
+        Shot(say("question_keys"), [*still, *halved, asked(asking, low), low_ring, keys_named], 2),
     ]
     known = np.full(stage.n, np.nan)
     largest = float(np.abs(view.products[view.seen]).max(initial=0))
     product_top = float(np.abs(view.q * view.keys).max(initial=0)) or 1.0
+    beside = at(_KEYS + 0.03)
     for n, row in enumerate(view.seen):
         known[row] = view.products[row]
-        products = vector(
-            "products",
-            view.q * view.keys[row],
-            x=at(_KEYS + 0.03),
-            y=stage.y(row),
-            width=wide(_PRODUCTS),
-            height=stage.high,
-            top=product_top,
-            name=stage.labels[row],
-        )
-        moved = Rect(
-            id="ring",
-            x=LEFT - 2,
-            y=stage.y(row) - 1,
-            width=wide(_KEYS, 4),
-            height=stage.high + 2,
-            stroke="query",
-            thick=2,
-            radius=3,
-        )
-        named = heading("products", say("products"), at(_KEYS + 0.03))
-        marks = [*still, *halved, asked(row, low), moved, products, keys_named, named]
+        multiplied = view.q * view.keys[row]
+        products = stage.line(row, "products", multiplied, x=beside, width=wide(_PRODUCTS), top=product_top)
+        named = heading("products", say("products"), beside)
+        marks = [*still, *halved, asked(row, low), ringed(row), products, keys_named, named]
         marks += column(stage, known.copy(), title=say("sum"), left=_SCORES, top=largest)
         last = n == len(view.seen) - 1
         say_it = say("question_product", key=stage.labels[row]) if n < 2 else say("question_each")
@@ -144,66 +110,37 @@ def question(stage: Stage, view: Attention, stream: np.ndarray) -> list[Shot]:
     return [*shots, Shot(say("question_scores"), final, 2)]
 
 
-def _keys(stage: Stage, view: Attention, top: float, height: float) -> list[Mark]:
-    return [
-        vector(
-            f"key.{row}",
-            view.keys[row],
-            x=LEFT,
-            y=stage.y(row),
-            width=wide(_KEYS),
-            height=height,
-            top=top,
-            name=stage.labels[row],
-        )
-        for row in range(stage.n)
-    ]
-
-
 def _half_key(stage: Stage, view: Attention, row: int, top: float, low: float) -> Mark:
     """A key in the lower half of its line: the query comes above it."""
-    return vector(
-        f"key.{row}",
-        view.keys[row],
-        x=LEFT,
-        y=stage.y(row) + stage.high - low,
-        width=wide(_KEYS),
-        height=low,
-        top=top,
-        name=stage.labels[row],
-        opacity=1 if row in view.seen else 0.25,
-    )
+    place = {"x": LEFT, "y": stage.y(row) + stage.high - low, "width": wide(_KEYS), "height": low}
+    opacity = 1 if row in view.seen else 0.25
+    return stage.line(row, f"key.{row}", view.keys[row], top=top, opacity=opacity, **place)
 
 
 def shares(stage: Stage, view: Attention) -> list[Shot]:
-    say, still = stage.say, chips(stage)
+    say, still = stage.say, stage.chips()
     largest = float(np.abs(view.products[view.seen]).max(initial=0))
-    left = _SCORES
-    shots = [
-        Shot(
-            say("shares_scores", token=stage.name),
-            [*still, *_seen(stage, view, view.products, say("scores"), left, largest)],
-        )
-    ]
+
+    def seen(values: np.ndarray, title: str) -> list[Mark]:
+        return column(stage, _of(values, view.seen), title=title, left=_SCORES, top=largest)
+
+    shots = [Shot(say("shares_scores", token=stage.name), [*still, *seen(view.products, say("scores"))])]
     if view.root is not None:
-        scaled = _seen(stage, view, view.scores, say("scaled", root=f"{view.root:.2f}"), left, largest)
-        divided = "shares_root" if view.of_width else "shares_width"
-        shots.append(Shot(say(divided, root=f"{view.root:.2f}"), [*still, *scaled], 2, 1.2))
+        root = f"{view.root:.2f}"
+        divided = say("shares_root" if view.of_width else "shares_width", root=root)
+        shots.append(Shot(divided, [*still, *seen(view.scores, say("scaled", root=root))], 2, 1.2))
     if view.cap is not None:
-        kept = _seen(stage, view, view.capped, say("capped"), left, largest)
+        kept = seen(view.capped, say("capped"))
         shots.append(Shot(say("shares_cap", cap=f"{view.cap:g}"), [*still, *kept], 2, 1.2))
     if view.has_bias:
-        pushed = _seen(stage, view, view.biased, say("pushed"), left, largest)
-        shots.append(Shot(say("shares_bias"), [*still, *pushed], 2, 1.2))
+        shots.append(Shot(say("shares_bias"), [*still, *seen(view.biased, say("pushed"))], 2, 1.2))
     top = float(np.abs(view.map[np.isfinite(view.map)]).max(initial=0)) or 1.0
-    narrow = _seen(stage, view, view.biased, say("scores"), left, largest)
+    narrow = seen(view.biased, say("scores"))
     shots.append(Shot(say("shares_all"), [*still, *_map(stage, view.map, "signed", top), *narrow], 2))
     if view.has_mask:
         shots.append(Shot(say("shares_mask"), [*still, *_map(stage, view.masked, "signed", top), *narrow], 2.4))
-    soft = [
-        *_map(stage, np.where(np.isfinite(view.masked), view.pattern, np.nan), "share", 1.0),
-        *share_bars(stage, view, left),
-    ]
+    pattern = np.where(np.isfinite(view.masked), view.pattern, np.nan)
+    soft = [*_map(stage, pattern, "share", 1.0), *share_bars(stage, view)]
     shots.append(Shot(say("shares_softmax"), [*still, *soft], 2.4, 1.2))
     best = max(view.seen, key=lambda row: float(view.shares[row]))
     if view.biased[best] < _LARGEST_POWER:
@@ -212,13 +149,19 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
     return shots
 
 
+def _of(values: np.ndarray, seen: list[int]) -> np.ndarray:
+    """Those that are seen of [n] values, NaN in the place of the others."""
+    shown = np.full(len(values), np.nan)
+    shown[seen] = values[seen]
+    return shown
+
+
 def _worked(stage: Stage, view: Attention, row: int) -> Text:
     """The share of one token, as one would work it out: all tokens are in the sum, those off the stage too."""
     own = float(np.exp(np.float64(view.biased[row])))
     values = {"token": stage.labels[row], "score": f"{view.biased[row]:.3f}".replace("-", "−"), "own": _three(own)}
     values |= {"all": _three(own / float(view.shares[row])), "share": percent(float(view.shares[row]))}
-    y = stage.y(stage.n) + stage.high / 2
-    return Text(id="worked", text=stage.say("worked", **values), x=2, y=y, size=12)
+    return Text(id="worked", text=stage.say("worked", **values), x=2, y=stage.middle(stage.n), size=12)
 
 
 def _three(n: float) -> str:
@@ -227,172 +170,55 @@ def _three(n: float) -> str:
     return big(rounded) if rounded >= 1000 else f"{n:.3g}" if rounded >= 0.001 else small(n)
 
 
-def _seen(stage: Stage, view: Attention, values: np.ndarray, title: str, left: float, top: float) -> list[Mark]:
-    shown = np.full(stage.n, np.nan)
-    shown[view.seen] = values[view.seen]
-    return column(stage, shown, title=title, left=left, top=top)
-
-
 def _map(stage: Stage, values: np.ndarray, look: Any, top: float) -> list[Mark]:
     """A row a key, a column a query; the asking token's column is framed."""
-    n, asking = stage.n, stage.asking
+    n, asking, y, height = stage.n, stage.asking, stage.y(0), stage.step * stage.n
     across = _KEYS + 0.1
+    place: dict[str, Any] = {"x": LEFT, "y": y, "width": wide(across), "height": height}
     return [
-        Cells(
-            id="map",
-            x=LEFT,
-            y=stage.y(0),
-            width=wide(across),
-            height=stage.step * n,
-            values=values,
-            look=look,
-            top=top,
-            gap=1,
-            rows=stage.labels,
-            columns=stage.labels,
-            row_axis=stage.say("key"),
-            column_axis=stage.say("asks"),
-            name=stage.say("map"),
-        ),
-        Rect(
-            id="ring",
-            x=at(across * asking / n, -1),
-            y=stage.y(0) - 1,
-            width=wide(across / n, 1),
-            height=stage.step * n + 1,
-            stroke="query",
-            thick=2,
-            radius=3,
-        ),
+        stage.map("map", values, name=stage.say("map"), look=look, top=top, gap=1, **place),
+        ring(at(across * asking / n, -1), y - 1, wide(across / n, 1), height + 1, "query"),
         heading("map", stage.say("map"), LEFT),
     ]
 
 
-def share_bars(stage: Stage, view: Attention, left: float) -> list[Mark]:
+def share_bars(stage: Stage, view: Attention) -> list[Mark]:
     """The asking token's shares beside the tokens they fall to."""
     marks: list[Mark] = [heading("score", stage.say("shares"), at(1), "end")]
-    for row, share in enumerate(view.shares):
-        if row not in view.seen:
-            continue
-        y = stage.y(row)
+    room = 1 - _SCORES
+    for row in view.seen:
+        share = float(view.shares[row])
         where = Where(f"{view.site}.pattern", (view.head, stage.first + stage.asking, stage.first + row))
-        marks += [
-            Rect(
-                id=f"score.{row}",
-                x=at(left),
-                y=y + 2,
-                width=wide((1 - left) * 0.62 * float(share)),
-                height=stage.high - 4,
-                fill="pattern",
-                opacity=0.75,
-            ),
-            Text(
-                id=f"score.told.{row}",
-                text=percent(float(share)),
-                x=at(1, -2),
-                y=y + stage.high / 2,
-                anchor="end",
-                size=12,
-            ),
-            Cells(
-                id=f"score.cell.{row}",
-                x=at(left),
-                y=y,
-                width=wide(1 - left),
-                height=stage.high,
-                values=np.array([[share]]),
-                look="blank",
-                rows=(stage.labels[row],),
-                columns=("",),
-                where=where,
-                site=f"{view.site}.pattern",
-                walk=False,
-            ),
-        ]
+        place: dict[str, Any] = {"x": at(_SCORES), "y": stage.y(row), "width": wide(room), "height": stage.high}
+        marks += stage.number(row, percent(share), at(_SCORES), wide(room * 0.62 * share), "pattern")
+        marks.append(teller(f"score.cell.{row}", share, stage.labels[row], where, walk=False, **place))
     return marks
 
 
 def taken(stage: Stage, view: Attention) -> list[Shot]:
-    say, still, asking = stage.say, chips(stage), stage.asking
+    say, still, asking = stage.say, stage.chips(), stage.asking
     top = float(np.abs(view.values).max(initial=0)) or 1.0
-    left = _SCORES
-    told = share_bars(stage, view, left)
-
-    def values(scale: np.ndarray | None, **more: Any) -> list[Mark]:
-        shown = view.values if scale is None else view.values * scale[:, None]
-        return [
-            vector(
-                f"key.{row}",
-                shown[row],
-                x=LEFT,
-                y=stage.y(row),
-                width=wide(0.3),
-                height=stage.high,
-                top=top,
-                name=stage.labels[row],
-                **more,
-            )
-            for row in view.seen
-        ]
-
-    named = heading("key", say("values"), LEFT)
-    y = stage.y(asking) + stage.high / 2
-    ribbons = [
-        link(
-            f"ribbon.{row}",
-            at(0.31),
-            stage.y(row) + stage.high / 2,
-            at(0.6),
-            y,
-            stroke=palettes.token(stage.first + row),
-            thick=max(0.6, 16 * float(view.shares[row])),
-            opacity=0.5,
-        )
-        for row in view.seen
+    plain = stage.lines("key", view.values, width=wide(0.3), top=top, among=view.seen)
+    scaled = stage.lines("key", view.values * view.shares[:, None], width=wide(0.3), top=top, among=view.seen)
+    told, named = share_bars(stage, view), heading("key", say("values"), LEFT)
+    y, to = stage.y(asking), stage.middle(asking)
+    ribbons: list[Mark] = []
+    for row in view.seen:
+        look: dict[str, Any] = {"stroke": stage.colour(row), "thick": max(0.6, 16 * float(view.shares[row]))}
+        ribbons.append(link(f"ribbon.{row}", at(0.31), stage.middle(row), at(0.6), to, opacity=0.5, **look))
+    mixed_of: dict[str, Any] = {"site": f"{view.site}.z", "where": (view.head, stage.first + asking, COLUMN)}
+    z_top = float(np.abs(view.z).max(initial=0))
+    mixed: list[Mark] = [
+        stage.line(asking, "mixed", view.z, x=at(0.62), width=wide(0.38), top=z_top, **mixed_of),
+        ring(at(0.62, -2), y - 2, wide(0.38, 3), stage.high + 4, "value"),
+        heading("mixed", say("mixed", token=stage.name), at(1), "end"),
     ]
-    mixed = vector(
-        "mixed",
-        view.z,
-        x=at(0.62),
-        y=stage.y(asking),
-        width=wide(0.38),
-        height=stage.high,
-        top=float(np.abs(view.z).max(initial=0)),
-        name=stage.name,
-        site=f"{view.site}.z",
-        where=(view.head, stage.first + asking, COLUMN),
-    )
-    ring = Rect(
-        id="ring",
-        x=at(0.62, -2),
-        y=stage.y(asking) - 2,
-        width=wide(0.38, 3),
-        height=stage.high + 4,
-        stroke="value",
-        thick=2,
-        radius=3,
-    )
-    mixed_named = heading("mixed", say("mixed", token=stage.name), at(1), "end")
-    brought = np.full(stage.n, np.nan)
-    brought[view.seen] = view.brought[view.seen]
-    lengths = _lengths(stage, brought)
-    shots = [
-        Shot(say("taken_values"), [*still, *values(None), named, *told], 2),
-        Shot(say("taken_scaled"), [*still, *values(view.shares), named, *told], 2, 1.4),
-        Shot(
-            say("taken_flow", token=stage.name),
-            [*still, *values(view.shares), named, *ribbons, mixed, ring, mixed_named],
-            2.4,
-            1.2,
-        ),
-    ]
+    brought: list[Mark] = [heading("key", say("scaled_values"), LEFT), *_lengths(stage, _of(view.brought, view.seen))]
     return [
-        *shots,
-        Shot(
-            say("taken_brought"),
-            [*still, *values(view.shares), heading("key", say("scaled_values"), LEFT), *lengths],
-            2,
-        ),
+        Shot(say("taken_values"), [*still, *plain, named, *told], 2),
+        Shot(say("taken_scaled"), [*still, *scaled, named, *told], 2, 1.4),
+        Shot(say("taken_flow", token=stage.name), [*still, *scaled, named, *ribbons, *mixed], 2.4, 1.2),
+        Shot(say("taken_brought"), [*still, *scaled, *brought], 2),
     ]
 
 
@@ -402,24 +228,5 @@ def _lengths(stage: Stage, lengths: np.ndarray) -> list[Mark]:
     marks: list[Mark] = [heading("score", stage.say("brought"), at(1), "end")]
     for row, length in enumerate(lengths):
         if np.isfinite(length):
-            y = stage.y(row)
-            marks += [
-                Rect(
-                    id=f"score.{row}",
-                    x=at(0.4),
-                    y=y + 2,
-                    width=wide(0.48 * float(length) / top),
-                    height=stage.high - 4,
-                    fill="value",
-                    opacity=0.75,
-                ),
-                Text(
-                    id=f"score.told.{row}",
-                    text=f"{length:.2f}",
-                    x=at(1, -2),
-                    y=y + stage.high / 2,
-                    anchor="end",
-                    size=12,
-                ),
-            ]
+            marks += stage.number(row, f"{length:.2f}", at(0.4), wide(0.48 * float(length) / top), "value")
     return marks

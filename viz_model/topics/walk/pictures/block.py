@@ -11,21 +11,9 @@ from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
 from viz_model.drawing.writing import percent
-from viz_model.topics.walk.pictures.lines import Stream, outline, strips
+from viz_model.topics.walk.pictures.lines import Stream, outline, start, strips
 from viz_model.topics.walk.pictures.schema import Schema, one_block
-from viz_model.topics.walk.pictures.stage import (
-    LEFT,
-    TOP,
-    Shot,
-    Stage,
-    at,
-    chips,
-    heading,
-    rows,
-    short,
-    vector,
-    wide,
-)
+from viz_model.topics.walk.pictures.stage import LEFT, TOP, Shot, Stage, at, heading, short, teller, wide
 
 Does = Literal["sizes", "changes", "keeps"]
 
@@ -60,26 +48,17 @@ class Alone(NamedTuple):
 
 
 def alone(stage: Stage, view: Alone) -> list[Shot]:
-    say, still, at_block = stage.say, chips(stage), f"blocks.{view.layer}"
+    say, still, at_block = stage.say, stage.chips(), f"blocks.{view.layer}"
     top = float(max(np.abs(view.x).max(), np.abs(view.total).max(), np.abs(view.out).max()))
     index: Index = (stage.first + stage.asking, COLUMN)
+    place: dict[str, Any] = {"x": LEFT, "width": (1, -LEFT), "height": 18}
 
     def strip(id: str, slot: float, values: np.ndarray, name: str, site: str, largest: float) -> list[Mark]:
         y = TOP + slot
+        where = index if site else None
         return [
             Text(id=f"{id}.name", text=name, x=LEFT, y=y - 10, size=12, fill="muted"),
-            vector(
-                id,
-                values,
-                x=LEFT,
-                y=y,
-                width=(1, -LEFT),
-                height=18,
-                top=largest,
-                name=stage.name,
-                site=site,
-                where=index if site else None,
-            ),
+            stage.line(stage.asking, id, values, y=y, top=largest, site=site, where=where, **place),
         ]
 
     def sized(key: str, values: np.ndarray, **more: object) -> str:
@@ -145,46 +124,18 @@ def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
 def _detectors(stage: Stage, view: Alone) -> list[Mark]:
     """The strongest neurons side by side: what each is on every token."""
     marks: list[Mark] = []
-    across = 1 / len(view.finds)
+    across, site = 1 / len(view.finds), f"blocks.{view.layer}.ffn.act"
     for n, (number, values) in enumerate(view.finds):
-        left, top = n * across, float(np.abs(values).max()) or 1.0
-        marks.append(heading(f"find.{n}", stage.say("neuron", n=number), at(left, 4)))
+        left, top, name = n * across, float(np.abs(values).max()) or 1.0, stage.say("neuron", n=number)
+        marks.append(heading(f"find.{n}", name, at(left, 4)))
+        named: dict[str, Any] = {"name": "find", "among": f"{n}.", "right": at(left + across * 0.92)}
         for row, value in enumerate(values):
-            y = stage.y(row)
-            marks += [
-                Rect(
-                    id=f"find.{n}.{row}",
-                    x=at(left, 4),
-                    y=y + 2,
-                    width=wide(across * 0.55 * abs(float(value)) / top),
-                    height=stage.high - 4,
-                    fill="positive" if value >= 0 else "negative",
-                    opacity=0.75,
-                ),
-                Text(
-                    id=f"find.told.{n}.{row}",
-                    text=f"{value:.2f}".replace("-", "−"),
-                    x=at(left + across * 0.92),
-                    y=y + stage.high / 2,
-                    anchor="end",
-                    size=12,
-                    bold=row == stage.asking,
-                ),
-                Cells(
-                    id=f"find.cell.{n}.{row}",
-                    x=at(left, 4),
-                    y=y,
-                    width=wide(across * 0.92),
-                    height=stage.high,
-                    values=np.array([[value]]),
-                    look="blank",
-                    rows=(stage.labels[row],),
-                    columns=(stage.say("neuron", n=number),),
-                    where=Where(f"blocks.{view.layer}.ffn.act", (stage.first + row, number)),
-                    site=f"blocks.{view.layer}.ffn.act",
-                    walk=False,
-                ),
-            ]
+            fill, length = "positive" if value >= 0 else "negative", wide(across * 0.55 * abs(float(value)) / top)
+            is_own, where = row == stage.asking, Where(site, (stage.first + row, number))
+            marks += stage.number(row, f"{value:.2f}", at(left, 4), length, fill, bold=is_own, **named)
+            place = {"x": at(left, 4), "y": stage.y(row), "width": wide(across * 0.92), "height": stage.high}
+            id = f"find.cell.{n}.{row}"
+            marks.append(teller(id, value, stage.labels[row], where, column=name, walk=False, **place))
     return marks
 
 
@@ -202,15 +153,12 @@ class Ride(NamedTuple):
 
 def again(stage: Stage, view: Ride, stream: Stream, embedded: np.ndarray, one: Schema | None) -> list[Shot]:
     """``one`` block drawn out, where it can be, and the ride through all."""
-    say, still = stage.say, chips(stage)
-    start = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
+    say, still = stage.say, [*stage.chips(), *start(stage, embedded), *outline(stage, stream)]
     shots = [] if one is None else [one_block(stage, one)]
     for n, depth in enumerate(view.depths):
         told = say("again_start") if n == 0 else say("again_block", n=depth - 1)
-        guess = _read_off(stage, view, n)
-        shots.append(
-            Shot(told, [*still, *start, *outline(stage, stream), *strips(stage, stream, n + 1), *guess], 1.5, 0.7)
-        )
+        marks = [*still, *strips(stage, stream, n + 1), *_read_off(stage, view, n)]
+        shots.append(Shot(told, marks, 1.5, 0.7))
     return shots
 
 

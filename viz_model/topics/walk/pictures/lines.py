@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing import palettes
 from viz_model.drawing.scene import Cells, Mark, Rect, Text
-from viz_model.topics.walk.pictures.stage import (
-    LEFT,
-    TOP,
-    Shot,
-    Stage,
-    at,
-    chips,
-    heading,
-    link,
-    rows,
-    short,
-    vector,
-    wide,
-)
+from viz_model.topics.walk.pictures.stage import LEFT, TOP, Shot, Stage, at, heading, link, ring, short, vector, wide
 
 Scheme = Literal["waves", "added", "turned", "changed", "biased", "none"]
 """How a model tells places apart: a wave or another vector that is added, queries and keys that are turned or changed
@@ -82,78 +68,57 @@ class Stream(NamedTuple):
 
 
 def vectors(stage: Stage, view: Table) -> list[Shot]:
-    say, still = stage.say, chips(stage, ids=True)
+    say, still = stage.say, stage.chips(ids=True)
     top = float(np.abs(view.rows).max(initial=0))
-    room = stage.height - TOP - 8
-    table = Cells(
-        id="table",
-        x=at(0.56),
-        y=TOP,
-        width=wide(0.44),
-        height=room,
-        values=view.sample,
-        top=top,
-        coarse=True,
-        rows=[""] * len(view.sample),
-        walk=False,
-        opacity=0.45,
-    )
-    frame = Rect(id="table.frame", x=at(0.56), y=TOP, width=wide(0.44), height=room, stroke="muted", thick=1)
-    title = heading("table", say("table", n=f"{view.n_rows:,}"), at(1), "end")
+    drawn = table(stage, view.sample, view.n_rows, top)
     found: list[Mark] = []
     links: list[Mark] = []
     for row, id in enumerate(stage.ids):
-        y = TOP + id / view.n_rows * (room - 4)
-        found.append(
-            vector(
-                f"row.{row}",
-                view.rows[row],
-                x=at(0.56),
-                y=y,
-                width=wide(0.44),
-                height=4,
-                top=top,
-                name=stage.labels[row],
-            )
-        )
-        stroke = palettes.token(stage.first + row)
-        links.append(
-            link(f"pick.{row}", LEFT - 12, stage.y(row) + stage.high / 2, at(0.56), y + 2, stroke=stroke, thick=1.5)
-        )
-    slid = rows(stage, "row", view.rows, "", width=wide(0.5), top=top)
+        y = TOP + id / view.n_rows * (_room(stage) - 4)
+        place = {"x": at(0.56), "y": y, "width": wide(0.44), "height": 4}
+        found.append(stage.line(row, f"row.{row}", view.rows[row], top=top, **place))
+        ends = LEFT - 12, stage.middle(row), at(0.56), y + 2
+        links.append(link(f"pick.{row}", *ends, stroke=stage.colour(row), thick=1.5))
+    slid = stage.lines("row", view.rows, width=wide(0.5), top=top)
     shots = [
-        Shot(say("vectors_table", n=f"{view.n_rows:,}", d=view.rows.shape[1]), [*still, table, frame, title]),
-        Shot(say("vectors_pick"), [*still, table, frame, title, *links, *found], 1.6),
-        Shot(say("vectors_slide"), [*still, table, frame, title, *slid], 1.8, 1.2),
+        Shot(say("vectors_table", n=f"{view.n_rows:,}", d=view.rows.shape[1]), [*still, *drawn]),
+        Shot(say("vectors_pick"), [*still, *drawn, *links, *found], 1.6),
+        Shot(say("vectors_slide"), [*still, *drawn, *slid], 1.8, 1.2),
     ]
     if view.rows.size:
         zoomed = _zoom(stage, view.rows[stage.asking], top)
         shots.append(Shot(say("vectors_zoom", word=stage.name), [*still, *slid, *zoomed], 2.4, 1.2))
     if view.near:
-        shots.append(
-            Shot(say("vectors_near", word=stage.labels[view.word]), [*still, *slid, *_near(stage, view, top)], 2)
-        )
+        near = _near(stage, view, top)
+        shots.append(Shot(say("vectors_near", word=stage.labels[view.word]), [*still, *slid, *near], 2))
     return shots
+
+
+def _room(stage: Stage) -> float:
+    """Pixels down that a table takes."""
+    return stage.height - TOP - 8
+
+
+def table(stage: Stage, sample: np.ndarray, n_rows: int, top: float | None = None) -> list[Mark]:
+    """A table of so many rows, of which ``sample`` [S, D] are drawn."""
+    top = float(np.abs(sample).max(initial=0)) if top is None else top
+    place: dict[str, Any] = {"x": at(0.56), "y": TOP, "width": wide(0.44), "height": _room(stage)}
+    look: dict[str, Any] = {"opacity": 0.45, "coarse": True, "walk": False}
+    return [
+        Cells(id="table", values=sample, top=top, rows=[""] * len(sample), **look, **place),
+        Rect(id="table.frame", stroke="muted", thick=1, **place),
+        heading("table", stage.say("table", n=f"{n_rows:,}"), at(1), "end"),
+    ]
 
 
 def _zoom(stage: Stage, row: np.ndarray, top: float) -> list[Mark]:
     """The first numbers of a row, written out."""
     marks: list[Mark] = [heading("zoom", stage.say("zoom", word=short(stage.name)), at(0.56))]
     for n, value in enumerate(row[:_ZOOMED]):
-        y = TOP + 34.0 * n
-        cell = vector(
-            f"zoom.{n}",
-            row[n : n + 1],
-            x=at(0.56),
-            y=y,
-            width=wide(0.2),
-            height=26,
-            top=top,
-            name=stage.name,
-            walk=False,
-        )
-        told = f"{value:.3f}".replace("-", "−")
-        marks += [cell, Text(id=f"zoom.told.{n}", text=told, x=at(0.92), y=y + 13, anchor="end", size=13)]
+        y, told = TOP + 34.0 * n, f"{value:.3f}".replace("-", "−")
+        place: dict[str, Any] = {"x": at(0.56), "y": y, "width": wide(0.2), "height": 26}
+        marks.append(vector(f"zoom.{n}", row[n : n + 1], top=top, name=stage.name, walk=False, **place))
+        marks.append(Text(id=f"zoom.told.{n}", text=told, x=at(0.92), y=y + 13, anchor="end", size=13))
     marks.append(Text(id="zoom.more", text="⋯", x=at(0.92), y=TOP + 34.0 * _ZOOMED + 4, anchor="end", size=13))
     return marks
 
@@ -171,20 +136,19 @@ def _near(stage: Stage, view: Table, top: float) -> list[Mark]:
 
 
 def places(stage: Stage, view: Places) -> list[Shot]:
-    say, still = stage.say, chips(stage)
+    say, still = stage.say, stage.chips()
     pair = _outlined(stage, view.twins, 0.5 if view.scheme in ("waves", "added") else 1)
     top = float(np.abs(view.before).max(initial=0))
     scaled: list[Shot] = []
     if view.scaled is not None and view.head is None:
-        whole = rows(stage, "row", view.before, view.sites[0], width=wide(0.48), top=top)
+        whole = stage.lines("row", view.before, view.sites[0], width=wide(0.48), top=top)
         scaled = [Shot(say("places_scaled", d=view.scaled), [*still, *whole], 1.4)]
     twin = stage.labels[view.twins[0]] if view.twins else ""
     same = say("places_same" if view.twins else "places_alone", word=twin)
-    at_row = (lambda row: (stage.first + row, "column")) if view.head is None else None
     half = wide(0.48)
 
-    def block(id: str, values: np.ndarray, site: str, x: object, width: object, **more: float) -> list[Mark]:
-        return rows(stage, id, values, site if at_row else "", x=x, width=width, **more)  # type: ignore[arg-type]
+    def block(id: str, values: np.ndarray, site: str, x: Any, width: Any, **more: Any) -> list[Mark]:
+        return stage.lines(id, values, site if view.head is None else "", x=x, width=width, **more)
 
     match view.scheme:
         case "waves" | "added":
@@ -225,19 +189,10 @@ def places(stage: Stage, view: Places) -> list[Shot]:
 
 def _outlined(stage: Stage, twins: tuple[int, int] | None, share: float) -> list[Mark]:
     """Frames round two equal rows."""
-    return [
-        Rect(
-            id=f"twin.{n}",
-            x=LEFT - 3,
-            y=stage.y(row) - 2,
-            width=wide(share, 3),
-            height=stage.step,
-            stroke="accent",
-            thick=2,
-            radius=3,
-        )
-        for n, row in enumerate(twins or ())
-    ]
+    frames: list[Mark] = []
+    for n, row in enumerate(twins or ()):
+        frames.append(ring(LEFT - 3, stage.y(row) - 2, wide(share, 3), stage.step, "accent", f"twin.{n}"))
+    return frames
 
 
 def column(stage: Stage, values: np.ndarray, *, title: str, left: float, top: float = 0.0) -> list[Mark]:
@@ -249,76 +204,42 @@ def column(stage: Stage, values: np.ndarray, *, title: str, left: float, top: fl
     room = 1 - left
     middle, reach = (left + 0.27 * room, 0.25 * room) if (finite < 0).any() else (left, 0.5 * room)
     for row, value in enumerate(values):
-        if not np.isfinite(value):
-            continue
-        y, share = stage.y(row), float(value) / top
-        fill = "positive" if value >= 0 else "negative"
-        marks += [
-            Rect(
-                id=f"score.{row}",
-                x=at(middle),
-                y=y + 2,
-                width=wide(reach * share),
-                height=stage.high - 4,
-                fill=fill,
-                opacity=0.75,
-            ),
-            Text(
-                id=f"score.told.{row}",
-                text=f"{value:.2f}".replace("-", "−"),
-                x=at(1, -2),
-                y=y + stage.high / 2,
-                anchor="end",
-                size=12,
-            ),
-        ]
+        if np.isfinite(value):
+            fill, length = "positive" if value >= 0 else "negative", wide(reach * (float(value) / top))
+            marks += stage.number(row, f"{value:.2f}", at(middle), length, fill)
     return marks
 
 
 def stream(stage: Stage, view: Stream, embedded: np.ndarray) -> list[Shot]:
-    say, still = stage.say, chips(stage)
-    wide_rows = rows(stage, "row", embedded, "embed.out")
-    narrow = rows(stage, "row", embedded, "embed.out", width=wide(0.16))
+    say, still = stage.say, stage.chips()
+    narrow, ahead = start(stage, embedded), outline(stage, view)
+    flow = [*still, *narrow, *ahead, *strips(stage, view, len(view.values))]
     return [
-        Shot(say("stream_rows"), [*still, *wide_rows]),
-        Shot(say("stream_ahead", n=len(view.layers)), [*still, *narrow, *outline(stage, view)], 1.8, 1.2),
-        Shot(
-            say("stream_flow"), [*still, *narrow, *outline(stage, view), *strips(stage, view, len(view.values))], 2, 1.6
-        ),
+        Shot(say("stream_rows"), [*still, *stage.lines("row", embedded, "embed.out")]),
+        Shot(say("stream_ahead", n=len(view.layers)), [*still, *narrow, *ahead], 1.8, 1.2),
+        Shot(say("stream_flow"), flow, 2, 1.6),
     ]
+
+
+def start(stage: Stage, embedded: np.ndarray) -> list[Mark]:
+    """What enters the first block, [n, D], before the blocks ahead."""
+    return stage.lines("row", embedded, "embed.out", width=wide(0.16))
 
 
 def outline(stage: Stage, view: Stream) -> list[Mark]:
     """The blocks ahead, and the line of each token through them."""
     marks: list[Mark] = []
     for row in range(stage.n):
-        y, last = stage.y(row) + stage.high / 2, row == stage.asking
-        stroke = palettes.token(stage.first + row)
-        marks.append(
-            link(f"line.{row}", LEFT - 10, y, at(1), y, stroke=stroke, thick=2.5 if last else 1.5, opacity=0.55)
-        )
+        y, thick = stage.middle(row), 2.5 if row == stage.asking else 1.5
+        marks.append(link(f"line.{row}", LEFT - 10, y, at(1), y, stroke=stage.colour(row), thick=thick, opacity=0.55))
     for n, layer in enumerate(view.layers):
         x, across = place(n, len(view.layers))
+        box: dict[str, Any] = {"x": at(x, 2), "y": TOP - 4, "width": wide(across, -4)}
+        look: dict[str, Any] = {"stroke": "muted", "fill": "grid", "opacity": 0.18, "radius": 6}
+        name, middle = stage.say("block", n=layer), at(x + across / 2)
         marks += [
-            Rect(
-                id=f"block.{layer}",
-                x=at(x, 2),
-                y=TOP - 4,
-                width=wide(across, -4),
-                height=stage.step * stage.n + 4,
-                stroke="muted",
-                fill="grid",
-                opacity=0.18,
-                radius=6,
-            ),
-            Text(
-                id=f"block.name.{layer}",
-                text=stage.say("block", n=layer),
-                x=at(x + across / 2),
-                y=13,
-                anchor="middle",
-                fill="muted",
-            ),
+            Rect(id=f"block.{layer}", height=stage.step * stage.n + 4, **box, **look),
+            Text(id=f"block.name.{layer}", text=name, x=middle, y=13, anchor="middle", fill="muted"),
         ]
     return marks
 
@@ -329,7 +250,7 @@ def place(n: int, count: int) -> tuple[float, float]:
     return 0.18 + n * across, across
 
 
-def strips(stage: Stage, view: Stream, shown: int, among: tuple[int, ...] | None = None) -> list[Mark]:
+def strips(stage: Stage, view: Stream, shown: int) -> list[Mark]:
     """The stream behind each of the first ``shown`` depths, some of its numbers."""
     marks: list[Mark] = []
     for depth in range(1, shown):
@@ -350,6 +271,6 @@ def strips(stage: Stage, view: Stream, shown: int, among: tuple[int, ...] | None
                 site=view.sites[depth],
                 walk=False,
             )
-            for row in (range(stage.n) if among is None else among)
+            for row in range(stage.n)
         ]
     return marks

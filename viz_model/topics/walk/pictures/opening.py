@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from viz_model.drawing.scene import Mark, Rect, Text
-from viz_model.topics.walk.pictures.stage import TOP, Guess, Shot, Stage, at, bars, chips, heading, wide
+from viz_model.topics.walk.pictures.stage import TOP, Guess, Shot, Stage, at, bars, heading, wide
 
 _WRAP = 330
 """Pixels of a line of the sentence: it fits a phone."""
@@ -29,20 +29,15 @@ class Opening(NamedTuple):
 
 
 def look(stage: Stage, view: Opening) -> list[Shot]:
-    say, still = stage.say, chips(stage)
+    say, still = stage.say, stage.chips()
     if not view.guesses:
         return [Shot(say("look_gap" if view.is_gap else "look_text"), still)]
     curtain: list[Mark] = [
         Rect(id="curtain", x=at(0.12), y=TOP, width=wide(0.76), height=176, fill="grid", opacity=0.5, radius=10),
         Text(id="curtain.sign", text="?", x=at(0.5), y=TOP + 88, size=56, anchor="middle", fill="muted"),
     ]
-    told = bars(
-        stage,
-        view.guesses,
-        title=say("gap" if view.is_gap else "bars", token=stage.name),
-        left=0.12,
-        position=view.position,
-    )
+    title = say("gap" if view.is_gap else "bars", token=stage.name)
+    told = bars(view.guesses, title=title, left=0.12, position=view.position)
     return [
         Shot(say("look_gap" if view.is_gap else "look_text"), [*still, *curtain]),
         Shot(say("look_guess"), [*still, *told]),
@@ -51,20 +46,16 @@ def look(stage: Stage, view: Opening) -> list[Shot]:
 
 def pieces(stage: Stage, view: Opening) -> list[Shot]:
     say, text = stage.say, _written(view.pieces)
-    marks = chips(stage)
+    marks = stage.chips()
     words = [mark for mark in marks if isinstance(mark, Text)]
     line: list[Mark] = [
         Text(id=word.id, text=piece, x=x, y=y, size=15) for word, (piece, x, y) in zip(words, text, strict=True)
     ]
-    numbered = chips(stage, ids=True)
+    numbered = stage.chips(ids=True)
     shots = [Shot(say("pieces_text"), line), Shot(say("pieces_cut"), marks), Shot(say("pieces_ids"), numbered)]
     if len(view.rare) > 1:
-        shots.append(
-            Shot(
-                say("pieces_rare", word="".join(view.rare).strip(), n=len(view.rare)),
-                [*numbered, *_rare(stage, view.rare)],
-            )
-        )
+        told = say("pieces_rare", word="".join(view.rare).strip(), n=len(view.rare))
+        shots.append(Shot(told, [*numbered, *_rare(stage, view.rare)]))
     return shots
 
 

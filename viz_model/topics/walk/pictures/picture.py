@@ -58,7 +58,7 @@ def whole(view: Patched, apart: float = 0, values: np.ndarray | None = None, rin
     for n, patch in enumerate(view.patches):
         row, column = divmod(n, columns)
         x, y = column * (side + apart), TOP + row * (side + apart)
-        marks += _patch(n, patch, x, y, side, 1.0 if values is None else 0.45)
+        marks += ink(f"patch.{n}", patch, x, y, side, side, 1.0 if values is None else 0.45)
         if values is not None and top is not None:
             marks.append(_weight(n + 1, float(values[n + 1]), top, x, y, side, side, view.names[n + 1]))
         marks.append(Rect(id=f"frame.{n}", x=x, y=y, width=side, height=side, stroke="grid"))
@@ -67,10 +67,10 @@ def whole(view: Patched, apart: float = 0, values: np.ndarray | None = None, rin
     return marks
 
 
-def class_token(view: Patched, apart: float, values: np.ndarray | None = None) -> list[Mark]:
-    """[CLS] below the picture."""
-    y = TOP + SIDE + (view.grid[0] - 1) * apart + 26
-    marks: list[Mark] = []
+def cut(view: Patched, values: np.ndarray | None = None) -> list[Mark]:
+    """The patches apart, and [CLS] below them."""
+    y = _class_top(view)
+    marks = whole(view, GAP, values)
     if values is not None:
         marks.append(_weight(0, float(values[0]), float(values.max()) or 1.0, 0, y, 60, 30, "[CLS]"))
     marks += [
@@ -80,24 +80,25 @@ def class_token(view: Patched, apart: float, values: np.ndarray | None = None) -
     return marks
 
 
-def looks(view: Patched, apart: float, values: np.ndarray) -> list[Mark]:
+def _class_top(view: Patched) -> float:
+    """Pixels down to the cell of [CLS]."""
+    return TOP + SIDE + (view.grid[0] - 1) * GAP + 26
+
+
+def looks(view: Patched, values: np.ndarray) -> list[Mark]:
     """Lines from [CLS] to the patches, as thick as what it takes of each."""
     rows, columns = view.grid
-    side, y = SIDE / columns, TOP + SIDE + (rows - 1) * apart + 26
+    side, y = SIDE / columns, _class_top(view)
     marks: list[Mark] = []
     for n in range(rows * columns):
         row, column = divmod(n, columns)
-        x_to, y_to = column * (side + apart) + side / 2, TOP + row * (side + apart) + side / 2
+        x_to, y_to = column * (side + GAP) + side / 2, TOP + row * (side + GAP) + side / 2
         thick = 14 * float(values[n + 1])
         if thick < 0.3:
             continue
         xs, ys = points([30.0, x_to], 0, 1), points([y, y_to], 0, 1)
         marks.append(Path(id=f"look.{n}", x=xs, y=ys, stroke="pattern", thick=thick, opacity=0.55))
     return marks
-
-
-def _patch(n: int, patch: np.ndarray, x: float, y: float, side: float, opacity: float) -> list[Mark]:
-    return ink(f"patch.{n}", patch, x, y, side, side, opacity)
 
 
 def _weight(n: int, value: float, top: float, x: float, y: float, width: float, height: float, name: str) -> Cells:
@@ -114,7 +115,8 @@ def vectors(view: Patched, strips: Sequence[tuple[str, str, np.ndarray]], top: f
     for row, position in enumerate(view.rows):
         y = TOP + row * STEP
         if position:
-            marks += _patch(position - 1, view.patches[position - 1], 30, y, STEP - 3, 1.0)
+            n = position - 1
+            marks += ink(f"patch.{n}", view.patches[n], 30, y, STEP - 3, STEP - 3)
         else:
             marks.append(Text(id="class.name", text="[CLS]", x=8, y=y + STEP / 2 - 1, bold=True))
         for k, (id, _, values) in enumerate(strips):

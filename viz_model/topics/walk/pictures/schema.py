@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from viz_model.config import NormAt
-from viz_model.drawing import palettes
 from viz_model.drawing.scene import Mark, Path, Rect, Text
-from viz_model.topics.walk.pictures.stage import LEFT, Shot, Stage, at, chips, heading, lengths, link, wide
+from viz_model.topics.walk.pictures.stage import LEFT, Shot, Stage, at, heading, lengths, link, wide
 
 Part = Literal["attn", "cross", "ffn"]
 
@@ -33,10 +32,9 @@ class Schema(NamedTuple):
 
 def one_block(stage: Stage, view: Schema) -> Shot:
     """The line goes through, and every part reads it and adds to it."""
-    say, stroke = stage.say, palettes.token(stage.first + stage.asking)
-    y = stage.y(stage.asking) + stage.high / 2
+    say, stroke, y = stage.say, stage.colour(stage.asking), stage.middle(stage.asking)
     marks: list[Mark] = [
-        *chips(stage),
+        *stage.chips(),
         heading("block", say("one_block"), LEFT),
         link(f"line.{stage.asking}", LEFT - 10, y, at(0.05), _LINE, stroke=stroke, thick=3),
         _way("line.whole", (0.05, 1.0), (_LINE, _LINE), stroke=stroke, thick=3),
@@ -50,22 +48,13 @@ def one_block(stage: Stage, view: Schema) -> Shot:
 def _part(stage: Stage, part: Part, left: float, span: float, norm_at: NormAt) -> list[Mark]:
     """A part on its side way, from the line up to it and down again, and its norms."""
     say, up, down = stage.say, left + 0.2 * span, left + 0.56 * span
+    disc: dict[str, Any] = {"x": at(down, -10), "y": _LINE - 10, "width": 20, "height": 20, "radius": 10}
     marks: list[Mark] = [
         _way(f"up.{part}", (up, up), (_LINE, _BOTTOM), head=7),
         _way(f"down.{part}", (down, down), (_BOTTOM, _LINE - 10), head=7),
         *_box(part, say(f"box_{part}"), left + 0.02 * span, 0.72 * span, (_TOP, _BOTTOM), _FILLS[part]),
-        Rect(id=f"plus.{part}", x=at(down, -10), y=_LINE - 10, width=20, height=20, fill="paper", radius=10),
-        Rect(
-            id=f"plus.edge.{part}",
-            x=at(down, -10),
-            y=_LINE - 10,
-            width=20,
-            height=20,
-            fill="residual",
-            stroke="residual",
-            opacity=0.15,
-            radius=10,
-        ),
+        Rect(id=f"plus.{part}", fill="paper", **disc),
+        Rect(id=f"plus.edge.{part}", fill="residual", stroke="residual", opacity=0.15, **disc),
         Text(id=f"plus.sign.{part}", text="+", x=at(down), y=_LINE, anchor="middle", size=15, bold=True),
     ]
     wide_ = 0.34 * span
@@ -82,19 +71,10 @@ def _part(stage: Stage, part: Part, left: float, span: float, norm_at: NormAt) -
 
 def _box(name: str, told: str, left: float, width: float, down: tuple[float, float], fill: str) -> list[Mark]:
     y, height = down[0], down[1] - down[0]
+    box: dict[str, Any] = {"x": at(left), "y": y, "width": wide(width), "height": height, "radius": 6}
     return [
-        Rect(id=f"box.back.{name}", x=at(left), y=y, width=wide(width), height=height, fill="paper", radius=6),
-        Rect(
-            id=f"box.{name}",
-            x=at(left),
-            y=y,
-            width=wide(width),
-            height=height,
-            fill=fill,
-            stroke=fill,
-            opacity=0.25,
-            radius=6,
-        ),
+        Rect(id=f"box.back.{name}", fill="paper", **box),
+        Rect(id=f"box.{name}", fill=fill, stroke=fill, opacity=0.25, **box),
         Text(id=f"box.name.{name}", text=told, x=at(left + width / 2), y=y + height / 2, anchor="middle", size=12.5),
     ]
 

@@ -5,7 +5,7 @@ Lengths are measured from the chips on: :func:`at` is a place in the room to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,14 @@ class Shot(NamedTuple):
     marks: Sequence[Mark]
     seconds: float = 1.8
     moves: float = 0.8
+
+
+class Guess(NamedTuple):
+    """A token with its probability."""
+
+    label: str
+    chance: float
+    id: int
 
 
 class Stage(NamedTuple):
@@ -65,6 +73,9 @@ class Stage(NamedTuple):
     def y(self, row: int) -> float:
         return TOP + row * self.step
 
+    def middle(self, row: int) -> float:
+        return self.y(row) + self.high / 2
+
     @property
     def high(self) -> float:
         """Pixels of a token's cells."""
@@ -79,20 +90,95 @@ class Stage(NamedTuple):
         """The token that the walk follows."""
         return self.labels[self.asking]
 
+    def colour(self, row: int) -> str:
+        """The role of a token's colour."""
+        return palettes.token(self.first + row)
+
     def scene(self, title: str, shot: Shot) -> Scene:
-        panel = Panel(id="stage", marks=[*shot.marks, *_beyond(self)], height=self.height, min=280)
-        return Scene(
-            id="walk", panels=[panel], title=title, description=shot.caption, words={"masked": self.say("hidden")}
-        )
+        panel = Panel(id="stage", marks=[*shot.marks, *self._beyond()], height=self.height, min=280)
+        words = {"masked": self.say("hidden")}
+        return Scene(id="walk", panels=[panel], title=title, description=shot.caption, words=words)
 
+    def _beyond(self) -> list[Mark]:
+        """How many tokens there is no room for: what is drawn of a long text is not all that counts."""
+        if not self.first and not self.after:
+            return []
+        name = "beyond" if self.first and self.after else "before" if self.first else "after"
+        told = self.say(name, before=self.first, after=self.after)
+        return [Text(id="beyond", text=told, x=0, y=TOP - 11, size=11, fill="muted")]
 
-def _beyond(stage: Stage) -> list[Mark]:
-    """How many tokens there is no room for: what is drawn of a long text is not all that counts."""
-    if not stage.first and not stage.after:
-        return []
-    name = "beyond" if stage.first and stage.after else "before" if stage.first else "after"
-    told = stage.say(name, before=stage.first, after=stage.after)
-    return [Text(id="beyond", text=told, x=0, y=TOP - 11, size=11, fill="muted")]
+    def chips(self, *, ids: bool = False) -> list[Mark]:
+        """The tokens; a click follows another."""
+        marks: list[Mark] = []
+        for row, (label, id) in enumerate(zip(self.labels, self.ids, strict=True)):
+            marks += self.chip(row, label)
+            if ids:
+                y = self.middle(row)
+                marks.append(Text(id=f"id.{row}", text=str(id), x=CHIP - 5, y=y, anchor="end", size=11, fill="muted"))
+        return marks
+
+    def chip(self, row: int, label: str) -> list[Mark]:
+        """One token, of the text or joining it."""
+        position, is_asking = self.first + row, row == self.asking
+        act = Select(token=position) if row < self.n else None
+        told = f"{position}: {label}" + (f" · id {self.ids[row]}" if row < self.n else "")
+        box: dict[str, Any] = {"y": self.y(row), "height": self.high, "fill": self.colour(row)}
+        strength = 0.4 if is_asking else 0.16
+        return [
+            Rect(id=f"chip.{row}", width=CHIP, opacity=strength, radius=4, act=act, label=told, **box),
+            Rect(id=f"edge.{row}", width=3, **box),
+            Text(id=f"word.{row}", text=short(label), x=9, y=self.middle(row), size=13, bold=is_asking),
+        ]
+
+    def line(self, row: int, id: str, values: np.ndarray, **more: Any) -> Cells:
+        """Numbers [D] (:func:`vector`) in the line of a token."""
+        return vector(id, values, **{"y": self.y(row), "height": self.high, "name": self.labels[row], **more})
+
+    def lines(
+        self,
+        id: str,
+        values: np.ndarray,
+        site: str = "",
+        *,
+        x: Length = LEFT,
+        width: Length = (1, -LEFT),
+        top: float | None = None,
+        among: Sequence[int] | None = None,
+        **more: Any,
+    ) -> list[Mark]:
+        """Numbers [n, D], a line for each token; ``among`` draws some of them."""
+        top = float(np.abs(values[np.isfinite(values)]).max(initial=0)) if top is None else top
+        place = {"x": x, "width": width, "top": top, "site": site, **more}
+        return [
+            self.line(row, f"{id}.{row}", values[row], where=(self.first + row, COLUMN) if site else None, **place)
+            for row in (range(len(values)) if among is None else among)
+        ]
+
+    def map(self, id: str, values: np.ndarray, **more: Any) -> Cells:
+        """Numbers [n, n]: a row a key, a column a query."""
+        axes: dict[str, Any] = {"row_axis": self.say("key"), "column_axis": self.say("asks")}
+        return Cells(id=id, values=values, rows=self.labels, columns=self.labels, **axes, **more)
+
+    def number(
+        self,
+        row: int,
+        told: str,
+        x: Length,
+        width: Length,
+        fill: str,
+        *,
+        name: str = "score",
+        among: str = "",
+        right: Length = (1, -2),
+        bold: bool = False,
+    ) -> list[Mark]:
+        """A bar in the line of a token, and its number, that ends at ``right``; ``among`` names one of several."""
+        y, told = self.y(row) + 2, told.replace("-", "−")
+        end: dict[str, Any] = {"x": right, "y": self.middle(row), "anchor": "end"}
+        return [
+            Rect(id=f"{name}.{among}{row}", x=x, y=y, width=width, height=self.high - 4, fill=fill, opacity=0.75),
+            Text(id=f"{name}.told.{among}{row}", text=told, size=12, bold=bold, **end),
+        ]
 
 
 def at(share: float, pixels: float = 0) -> Length:
@@ -114,67 +200,22 @@ def short(label: str, most: int = LETTERS) -> str:
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
-def chips(stage: Stage, *, ids: bool = False, boxes: bool = True) -> list[Mark]:
-    """The tokens; a click follows another."""
-    marks: list[Mark] = []
-    for row, (label, id) in enumerate(zip(stage.labels, stage.ids, strict=True)):
-        marks += chip(stage, row, label, boxes=boxes)
-        if ids:
-            y = stage.y(row) + stage.high / 2
-            marks.append(Text(id=f"id.{row}", text=str(id), x=CHIP - 5, y=y, anchor="end", size=11, fill="muted"))
-    return marks
-
-
-def chip(stage: Stage, row: int, label: str, *, boxes: bool = True) -> list[Mark]:
-    """One token; ``boxes`` draws it as a chip, and not as a word alone."""
-    y, role, position = stage.y(row), palettes.token(stage.first + row), stage.first + row
-    word = Text(id=f"word.{row}", text=short(label), x=9, y=y + stage.high / 2, size=13, bold=row == stage.asking)
-    if not boxes:
-        return [word]
-    act = Select(token=position) if row < stage.n else None
-    told = f"{position}: {label}" + (f" · id {stage.ids[row]}" if row < stage.n else "")
-    box: dict[str, Any] = {"y": y, "height": stage.high, "fill": role}
-    return [
-        Rect(
-            id=f"chip.{row}",
-            width=CHIP,
-            opacity=0.4 if row == stage.asking else 0.16,
-            radius=4,
-            act=act,
-            label=told,
-            **box,
-        ),
-        Rect(id=f"edge.{row}", width=3, **box),
-        word,
-    ]
-
-
 def heading(name: str, text: str, x: Length, anchor: Any = "start") -> Text:
     """A name over a column."""
     return Text(id=f"heading.{name}", text=text, x=x, y=13, anchor=anchor, size=12, fill="muted")
 
 
+def ring(x: Length, y: float, width: Length, height: float, stroke: str, id: str = "ring") -> Rect:
+    """A line around what is spoken of."""
+    return Rect(id=id, x=x, y=y, width=width, height=height, stroke=stroke, thick=2, radius=3)
+
+
 def vector(
-    id: str,
-    values: np.ndarray,
-    *,
-    x: Length,
-    y: float,
-    width: Length,
-    height: float,
-    top: float,
-    name: str,
-    site: str = "",
-    where: Index | None = None,
-    **more: Any,
+    id: str, values: np.ndarray, *, name: str, top: float, site: str = "", where: Index | None = None, **place: Any
 ) -> Cells:
     """Numbers [D] of one token in a line; ``where`` is their place in the site, :data:`COLUMN` for the dimension."""
     return Cells(
         id=id,
-        x=x,
-        y=y,
-        width=width,
-        height=height,
         values=values[None],
         top=top or 1.0,
         rows=(name,),
@@ -183,58 +224,22 @@ def vector(
         site=site,
         name=name,
         where=None if where is None else Where(site, where),
-        **more,
+        **place,
     )
 
 
-def rows(
-    stage: Stage,
-    id: str,
-    values: np.ndarray,
-    site: str,
-    *,
-    x: Length = LEFT,
-    width: Length = (1, -LEFT),
-    top: float | None = None,
-    where: Callable[[int], Index] | None = None,
-    among: Sequence[int] | None = None,
-    **more: Any,
-) -> list[Mark]:
-    """Numbers [n, D], a line for each token on the stage; ``among`` draws some of them."""
-    top = float(np.abs(values[np.isfinite(values)]).max(initial=0)) if top is None else top
-    index = where or (lambda row: (stage.first + row, COLUMN))
-    return [
-        vector(
-            f"{id}.{row}",
-            values[row],
-            x=x,
-            y=stage.y(row),
-            width=width,
-            height=stage.high,
-            top=top,
-            name=stage.labels[row],
-            site=site,
-            where=index(row) if site else None,
-            **more,
-        )
-        for row in (range(len(values)) if among is None else among)
-    ]
-
-
-class Guess(NamedTuple):
-    """A token with its probability."""
-
-    label: str
-    chance: float
-    id: int
+def teller(id: str, value: float, row: str, where: Where | None, *, column: str = "", **place: Any) -> Cells:
+    """What tells of a number that a bar shows."""
+    site = "" if where is None else where.site
+    told: dict[str, Any] = {"rows": (row,), "columns": (column,), "where": where, "site": site}
+    return Cells(id=id, values=np.array([[value]]), look="blank", **told, **place)
 
 
 def bars(
-    stage: Stage,
     guesses: Sequence[Guess],
     *,
     title: str,
-    left: float = 0.0,
+    left: float,
     written: Sequence[str] | None = None,
     shares: Sequence[float] | None = None,
     marked: int | None = None,
@@ -243,48 +248,18 @@ def bars(
     """Tokens with bars; by default as long as they are probable. ``position`` is whose predictions they are."""
     marks: list[Mark] = [heading("bars", title, at(left))]
     for n, guess in enumerate(guesses):
-        y, share = TOP + 36 * n, guess.chance if shares is None else shares[n]
+        y, share, is_marked = TOP + 36 * n, guess.chance if shares is None else shares[n], n == marked
         told = percent(guess.chance) if written is None else written[n]
         where = None if position is None else Where("probs", (position, guess.id))
+        place: dict[str, Any] = {"x": at(left), "y": y, "height": 28}
+        look: dict[str, Any] = {"fill": "output", "radius": 4, **place}
+        edge = "accent" if is_marked else None
         marks += [
-            Rect(
-                id=f"room.{n}",
-                x=at(left),
-                y=y,
-                width=wide(1 - left),
-                height=28,
-                fill="output",
-                opacity=0.1,
-                radius=4,
-                stroke="accent" if n == marked else None,
-                thick=2,
-            ),
-            Rect(
-                id=f"bar.{n}",
-                x=at(left),
-                y=y,
-                width=wide((1 - left) * share),
-                height=28,
-                fill="output",
-                opacity=0.5,
-                radius=4,
-            ),
-            Text(id=f"guess.{n}", text=short(guess.label, 14), x=at(left, 9), y=y + 14, size=14, bold=n == marked),
+            Rect(id=f"room.{n}", width=wide(1 - left), opacity=0.1, stroke=edge, thick=2, **look),
+            Rect(id=f"bar.{n}", width=wide((1 - left) * share), opacity=0.5, **look),
+            Text(id=f"guess.{n}", text=short(guess.label, 14), x=at(left, 9), y=y + 14, size=14, bold=is_marked),
             Text(id=f"share.{n}", text=told, x=at(1, -8), y=y + 14, size=13, anchor="end"),
-            Cells(
-                id=f"cell.{n}",
-                x=at(left),
-                y=y,
-                width=wide(1 - left),
-                height=28,
-                values=np.array([[guess.chance]]),
-                look="blank",
-                rows=(guess.label,),
-                columns=("",),
-                site="" if where is None else "probs",
-                where=where,
-                name=guess.label,
-            ),
+            teller(f"cell.{n}", guess.chance, guess.label, where, name=guess.label, width=wide(1 - left), **place),
         ]
     return marks
 
@@ -300,6 +275,3 @@ def link(
 
 def _pair(length: Length) -> tuple[float, float]:
     return (0.0, float(length)) if isinstance(length, int | float) else length
-
-
-Words = Mapping[str, str]

@@ -68,10 +68,14 @@ def film(page: Page, stop: str, passed: tuple[str, ...], titles: tuple[str, ...]
         Frame(scene=standing.scene(titles[at], shot), caption=shot.caption, seconds=shot.seconds, moves=shot.moves)
         for shot in shots
     ]
-    words = {name: page.words(f"control_{name}") for name in CONTROLS}
     # Another place of the norms is told from the start.
     key = f"{stop}.{played}.{page.trace.norm_at}" if stop == "again" else f"{stop}.{played}"
-    return Film(key=key, frames=frames, stops=titles, stop=at, words=words, waits=played is None)
+    return Film(key=key, frames=frames, stops=titles, stop=at, words=controls(page), waits=played is None)
+
+
+def controls(page: Page) -> dict[str, str]:
+    """What the buttons of a film are called."""
+    return {name: page.words(f"control_{name}") for name in CONTROLS}
 
 
 def head_of(page: Page) -> attention.Attention:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from viz_model.app import describe, elements, frame, patches, runs, state
+from viz_model.app import describe, elements, patches, runs
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, itself
 from viz_model.drawing.scene import Film, Frame
@@ -16,10 +16,10 @@ from viz_model.drawing.writing import percent
 from viz_model.runs import edits
 from viz_model.topics.embedding.numbers import filters
 from viz_model.topics.next_token.numbers.classes import Classes, by_depth, classes
-from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.pictures import picture
 from viz_model.topics.walk.pictures.picture import Patched, Shot, scene
-from viz_model.topics.walk.sections.films import CONTROLS
+from viz_model.topics.walk.sections.films import controls
+from viz_model.topics.walk.sections.stop import columns, standing
 
 DOORS = {
     "look": "overview",
@@ -61,28 +61,23 @@ _NEED_CLASSES = ("again", "out", "break")
 
 
 def section(page: Page) -> None:
-    passed = stops(page)
-    asked = STOPS.index(page.chosen(STOP) or STOPS[0])
-    stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
-    titles = tuple(page.words(f"stop_{name}") for name in passed)
-    at = passed.index(stop)
+    at = standing(page, stops(page))
     said = classes(page.trace) if page.lm.config.classes else None
     view = Patched(patches.drawn(page.trace), patches.grid(page.lm.config), patches.names(page.trace, page.t))
     walked = Walked(page, view, said)
-    beside, stage = st.columns([3, 7], gap="medium")
-    with beside, st.container(key="walk_text", gap="small"):
-        st.header(titles[at], anchor=False)
-        is_plain = stop == "look" and said is None
-        elements.see(page, "picture_look_vectors" if is_plain else f"picture_{stop}", **_facts(walked))
-    with stage, st.container(key="walk_stage", gap="small"):
+    beside, stage = columns()
+    with beside:
+        st.header(at.title, anchor=False)
+        is_plain = at.stop == "look" and said is None
+        elements.see(page, "picture_look_vectors" if is_plain else f"picture_{at.stop}", **_facts(walked))
+    with stage:
         frames = [
-            Frame(scene=scene(shot, titles[at]), caption=shot.caption, seconds=shot.seconds)
-            for shot in _SHOTS[stop](walked)
+            Frame(scene=scene(shot, at.title), caption=shot.caption, seconds=shot.seconds)
+            for shot in _SHOTS[at.stop](walked)
         ]
-        words = {name: page.words(f"control_{name}") for name in CONTROLS}
-        film = Film(key=stop, frames=frames, stops=titles, stop=at, words=words)
-        elements.film(page, film, "film", on_pick=lambda told: _go(page, passed, told))
-        _doors(page, stop, titles[at])
+        number = at.passed.index(at.stop)
+        film = Film(key=at.stop, frames=frames, stops=at.titles, stop=number, words=controls(page))
+        at.show(film, DOORS, LAST_DOORS)
 
 
 def _facts(walked: Walked) -> dict[str, Any]:
@@ -107,34 +102,6 @@ def _facts(walked: Walked) -> dict[str, Any]:
     return facts
 
 
-def _go(page: Page, passed: tuple[str, ...], told: Any) -> None:
-    """Another stop, as the browser asks for it."""
-    wanted = told.get("stop") if isinstance(told, dict) else None
-    if isinstance(wanted, int) and 0 <= wanted < len(passed):
-        state.update(**state.choose(page.name, (STOP, passed[wanted])))
-
-
-def _doors(page: Page, stop: str, title: str) -> None:
-    """The ways to other pages, on the same patch and head."""
-    is_end = stop == "end"
-    back = page.words("back_to", title=title)
-    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
-    with st.container(horizontal=True, horizontal_alignment="left" if is_end else "distribute", key="walk_doors"):
-        if not is_end:
-            st.button(page.words("skip"), key="walk.skip", type="tertiary", on_click=frame.go, args=("overview",))
-        for name in LAST_DOORS if is_end else (DOORS[stop],):
-            label = page.t(f"common.page_{name}")
-            st.button(
-                label if is_end else page.words("closer", page=label),
-                key=f"walk.door.{name}",
-                type="secondary" if is_end else "tertiary",
-                icon=None if is_end else ":material/zoom_in:",
-                on_click=frame.go,
-                args=(name, (page.name, back)),
-                kwargs=place,
-            )
-
-
 def _look(walked: Walked) -> list[Shot]:
     words, whole = walked.page.words, picture.whole(walked.view)
     shots = [Shot(whole, words("shot_reads"))]
@@ -145,11 +112,10 @@ def _look(walked: Walked) -> list[Shot]:
 
 def _pieces(walked: Walked) -> list[Shot]:
     words, view = walked.page.words, walked.view
-    apart = picture.whole(view, picture.GAP)
     return [
         Shot(picture.whole(view), words("shot_reads")),
-        Shot(apart, words("shot_cut", n=len(view.patches))),
-        Shot([*apart, *picture.class_token(view, picture.GAP)], words("shot_class")),
+        Shot(picture.whole(view, picture.GAP), words("shot_cut", n=len(view.patches))),
+        Shot(picture.cut(view), words("shot_class")),
     ]
 
 
@@ -184,45 +150,38 @@ def _places(walked: Walked) -> list[Shot]:
 
 
 def _question(walked: Walked) -> list[Shot]:
-    view, words, page = walked.view, walked.page.words, walked.page
-    values, gap = walked.weights[page.view.head], picture.GAP
-    asks = [*picture.whole(view, gap), *picture.class_token(view, gap)]
-    painted = [*picture.whole(view, gap, values), *picture.class_token(view, gap, values)]
-    return [
-        Shot(asks, words("shot_asks")),
-        Shot([*painted, *picture.looks(view, gap, values)], words("shot_looks", head=page.view.head), 3.2),
-    ]
+    view, words, head = walked.view, walked.page.words, walked.page.view.head
+    values = walked.weights[head]
+    looks = [*picture.cut(view, values), *picture.looks(view, values)]
+    return [Shot(picture.cut(view), words("shot_asks")), Shot(looks, words("shot_looks", head=head), 3.2)]
 
 
 def _heads(walked: Walked) -> list[Shot]:
-    view, words, page, gap = walked.view, walked.page.words, walked.page, picture.GAP
-    weights = walked.weights
-    own = [
-        *picture.whole(view, gap, weights[page.view.head]), *picture.class_token(view, gap, weights[page.view.head])
-    ]  # fmt: skip
-    every = picture.readers(view, weights, page.view.head, words("head"))
+    view, words, place = walked.view, walked.page.words, walked.page.view
+    own = picture.cut(view, walked.weights[place.head])
+    every = picture.readers(view, walked.weights, place.head, words("head"))
     return [
-        Shot(own, words("shot_looks", head=page.view.head)),
-        Shot([*own, *every], words("shot_heads", layer=page.view.layer), 3.2),
+        Shot(own, words("shot_looks", head=place.head)),
+        Shot([*own, *every], words("shot_heads", layer=place.layer), 3.2),
     ]
 
 
 def _again(walked: Walked) -> list[Shot]:
-    page, view, words, said = walked.page, walked.view, walked.page.words, walked.said
+    page, words, said = walked.page, walked.page.words, walked.said
     assert said is not None
-    depth, gap, shots = by_depth(page.trace), picture.GAP, []
-    for n, probs in enumerate(depth.probs):
+    shots = []
+    for n, probs in enumerate(by_depth(page.trace).probs):
         values = page.trace.row(f"blocks.{n - 1}.attn.pattern", 0).mean(0).numpy() if n else None
         caption = words("shot_before") if n == 0 else words("shot_block", layer=n - 1)
-        marks = [*picture.whole(view, gap, values), *picture.class_token(view, gap, values)]
-        shots.append(Shot([*marks, *picture.bars(said, probs, words("bars_now"))], caption, 1.8))
+        marks = [*picture.cut(walked.view, values), *picture.bars(said, probs, words("bars_now"))]
+        shots.append(Shot(marks, caption, 1.8))
     return shots
 
 
 def _out(walked: Walked) -> list[Shot]:
-    view, words, said = walked.view, walked.page.words, walked.said
+    words, said = walked.page.words, walked.said
     assert said is not None
-    marks = [*picture.whole(view, picture.GAP), *picture.class_token(view, picture.GAP)]
+    marks = picture.cut(walked.view)
     return [
         Shot(marks, words("shot_last")),
         Shot([*marks, *picture.bars(said, said.probs, words("bars"))], words("shot_says"), 3.2),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.drawing.scene import Film
 from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
@@ -39,24 +42,73 @@ LAST_DOORS = ("overview", "architectures", "ablations", "training_lab")
 
 
 def section(page: Page) -> None:
-    passed = films.stops(page)
-    asked = STOPS.index(page.chosen(STOP) or STOPS[0])
-    stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
-    titles = tuple(page.words(f"stop_{name}") for name in passed)
-    question = guesses.asked(page, stop)
-    guess = None if question is None else guesses.picked(page, stop, question)
-    beside, stage = st.columns([3, 7], gap="medium")
-    with beside, st.container(key="walk_text", gap="small"):
-        st.header(titles[passed.index(stop)], anchor=False)
-        st.markdown(_told(page, stop))
-        if stop == "again" and page.lm.twin and page.view.lesson is None:
+    at = standing(page, films.stops(page))
+    question = guesses.asked(page, at.stop)
+    guess = None if question is None else guesses.picked(page, at.stop, question)
+    beside, stage = columns()
+    with beside:
+        st.header(at.title, anchor=False)
+        st.markdown(_told(page, at.stop))
+        if at.stop == "again" and page.lm.twin and page.view.lesson is None:
             sidebar.norm_toggle(page.view, page.lm, page.t, "walk.norm_at", hidden=True)
         if question is not None:
-            guesses.draw(page, stop, question)
-    with stage, st.container(key="walk_stage", gap="small"):
-        film = films.film(page, stop, passed, titles, None if question and guess is None else str(guess))
-        elements.film(page, film, "film", on_pick=lambda told: _go(page, passed, told))
-        _doors(page, stop, titles[passed.index(stop)])
+            guesses.draw(page, at.stop, question)
+    with stage:
+        played = None if question and guess is None else str(guess)
+        at.show(films.film(page, at.stop, at.passed, at.titles, played), DOORS, LAST_DOORS)
+
+
+def columns() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Where the words of a stop stand, and its film."""
+    beside, stage = st.columns([3, 7], gap="medium")
+    return beside.container(key="walk_text", gap="small"), stage.container(key="walk_stage", gap="small")
+
+
+class Standing(NamedTuple):
+    """At which of the stops that a model has the visitor stands, and what all of them are called."""
+
+    page: Page
+    stop: str
+    passed: tuple[str, ...]
+    titles: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return self.titles[self.passed.index(self.stop)]
+
+    def show(self, film: Film, doors: Mapping[str, str], last: Sequence[str]) -> None:
+        """The film of the stop, and the ways to other pages, on the same token and head."""
+        elements.film(self.page, film, "film", on_pick=self._go)
+        is_end, page = self.stop == "end", self.page
+        back = page.words("back_to", title=self.title)
+        place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
+        with st.container(horizontal=True, horizontal_alignment="left" if is_end else "distribute", key="walk_doors"):
+            if not is_end:
+                st.button(page.words("skip"), key="walk.skip", type="tertiary", on_click=frame.go, args=("overview",))
+            for name in last if is_end else (doors[self.stop],):
+                label = page.t(f"common.page_{name}")
+                st.button(
+                    label if is_end else page.words("closer", page=label),
+                    key=f"walk.door.{name}",
+                    type="secondary" if is_end else "tertiary",
+                    icon=None if is_end else ":material/zoom_in:",
+                    on_click=frame.go,
+                    args=(name, (page.name, back)),
+                    kwargs=place,
+                )
+
+    def _go(self, told: Any) -> None:
+        """Another stop, as the browser asks for it."""
+        wanted = told.get("stop") if isinstance(told, dict) else None
+        if isinstance(wanted, int) and 0 <= wanted < len(self.passed):
+            state.update(**state.choose(self.page.name, (STOP, self.passed[wanted])))
+
+
+def standing(page: Page, passed: tuple[str, ...]) -> Standing:
+    """At the stop that is asked for, or where a model has none such, at the one before it."""
+    asked = STOPS.index(page.chosen(STOP) or STOPS[0])
+    stop = next(name for name in reversed(STOPS[: asked + 1]) if name in passed)
+    return Standing(page, stop, passed, tuple(page.words(f"stop_{name}") for name in passed))
 
 
 def _told(page: Page, stop: str) -> str:
@@ -71,12 +123,8 @@ def _told(page: Page, stop: str) -> str:
         "out": "vectors" if not views.guesses(trace, page.token, 1) else config.kind,
     }.get(stop)
     values: dict[str, Any] = {"token": page.token_name(), "layer": page.view.layer, "head": page.view.head}
-    values |= {
-        "n_heads": config.n_heads,
-        "n_layers": trace.n_layers,
-        "d": config.d_model,
-        "rows": f"{config.n_vocab:,}",
-    }
+    values |= {"n_heads": config.n_heads, "n_layers": trace.n_layers, "d": config.d_model}
+    values["rows"] = f"{config.n_vocab:,}"
     values |= {"n": len(trace), "model": literal(page.view.model)}
     if stop == "again":
         values["parts"] = page.words(f"one_after_another{'_three' if 'source' in films.stops(page) else ''}")
@@ -92,32 +140,3 @@ def _told(page: Page, stop: str) -> str:
 def _rounded(n: float) -> str:
     """A number to two digits."""
     return f"{float(f'{n:.2g}'):,g}"
-
-
-def _go(page: Page, passed: tuple[str, ...], told: Any) -> None:
-    """Another stop, as the browser asks for it."""
-    wanted = told.get("stop") if isinstance(told, dict) else None
-    if isinstance(wanted, int) and 0 <= wanted < len(passed):
-        state.update(**state.choose(page.name, (STOP, passed[wanted])))
-
-
-def _doors(page: Page, stop: str, title: str) -> None:
-    """The ways to other pages, on the same token and head."""
-    names = LAST_DOORS if stop == "end" else (DOORS[stop],)
-    back = page.words("back_to", title=title)
-    place = {"layer": page.view.layer, "head": page.view.head, "token": page.token}
-    is_end = stop == "end"
-    with st.container(horizontal=True, horizontal_alignment="left" if is_end else "distribute", key="walk_doors"):
-        if not is_end:
-            st.button(page.words("skip"), key="walk.skip", type="tertiary", on_click=frame.go, args=("overview",))
-        for name in names:
-            title = page.t(f"common.page_{name}")
-            st.button(
-                title if is_end else page.words("closer", page=title),
-                key=f"walk.door.{name}",
-                type="secondary" if is_end else "tertiary",
-                icon=None if is_end else ":material/zoom_in:",
-                on_click=frame.go,
-                args=(name, (page.name, back)),
-                kwargs=place,
-            )
