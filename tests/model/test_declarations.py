@@ -26,7 +26,7 @@ from viz_model import config
 from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.runs import notebook
-from viz_model.runs.derivation import derive
+from viz_model.runs.derivation import SMALLEST, derive
 from viz_model.runs.trace import Trace
 from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
@@ -50,7 +50,7 @@ def check_cells(trace: Trace) -> None:
         made, size_of = site.expression.evaluate(Point(where, trace.reader))
         made = made.unsqueeze(-1) if site.axes[-1] == "1" else made
         size_of = size_of.unsqueeze(-1) if site.axes[-1] == "1" else size_of
-        same = (made == value) | ((made - value).abs() <= 1e-4 * size_of)
+        same = (made == value) | ((made - value).abs() <= (1e-4 * size_of).clamp(min=SMALLEST))
         assert same.all(), f"{name}: {made[~same.expand_as(value)][:3] if made.shape == value.shape else made}"
 
 

@@ -114,10 +114,15 @@ def scored(at: str, config: ModelConfig) -> tuple[str, str]:
     return q.site, k.site
 
 
+@functools.cache
 def norm_reads(name: str, config: ModelConfig) -> tuple[str, ...]:
     """The full names of the values whose sum a norm reads; ``name`` is like ``decoder.blocks.0.attn.norm``."""
-    out = table(config)[f"{name}.out"]
-    return tuple(value.site for value in out.reads if value.axes[-1] == out.axes[-1])
+    own, found = [table(config)[f"{name}.out"]], dict[str, None]()
+    for site in own:  # what the norm makes on its way is followed to what it reads
+        names = [value.site for value in site.reads]
+        own += [table(config)[each] for each in names if each.startswith(f"{name}.")]
+        found |= {each: None for each in names if not each.startswith(f"{name}.")}
+    return tuple(found)
 
 
 def find(name: str, config: ModelConfig) -> Site:

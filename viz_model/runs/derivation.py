@@ -16,6 +16,8 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from viz_model.model import sites
 from viz_model.runs.edits import Edit
 from viz_model.runs.trace import Trace
@@ -63,6 +65,9 @@ __all__ = [
 
 TOLERANCE = 1e-4
 
+SMALLEST = torch.finfo(torch.float32).tiny
+"""Below it single precision has fewer digits, then none: e^−200 is 0 in a run."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Derivation:
@@ -73,7 +78,7 @@ class Derivation:
         formula: LaTeX of the whole site, from the registry, where ``label`` and ``role`` come from too.
         steps: in order; the last one makes the number.
         value: the number in the trace, in single precision.
-        bound: how far the two may lie apart: 1e-4 of the last step's ``size``. A sum of n terms
+        bound: how far the two may lie apart: 1e-4 of the last step's ``size``, or :data:`SMALLEST`. A sum of n terms
             rounds by about √n·6e-8 of the sum of their magnitudes, and what the run fused (softmax
             with the mixing of values) does so a few times over.
         kv_head: the key–value head that a query head shares with others, where it reads one.
@@ -156,7 +161,7 @@ def derive(trace: Trace, name: str, index: Sequence[int]) -> Derivation:
         role=site.role,
         steps=tuple(sheet.steps),
         value=value,
-        bound=TOLERANCE * sheet.steps[-1].size,
+        bound=max(TOLERANCE * sheet.steps[-1].size, SMALLEST),
         kv_head=_kv_head(trace, site, at),
         edits=edits,
         same_as=None if edits else _same(site, at, working),

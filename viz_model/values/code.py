@@ -11,7 +11,7 @@ import string
 from collections.abc import Callable, Sequence
 
 from viz_model.values.declaration import Site
-from viz_model.values.expression import Expression, Number, Whole
+from viz_model.values.expression import ATOM, Expression, Number, Whole
 from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight
 from viz_model.values.operations import Between, Sum
 
@@ -207,7 +207,10 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
         made = site.expression.code(code)
     if not set(site.index) <= site.expression.free:  # alike along an axis
         sizes = ", ".join(str(length(index)) for index in site.index)
-        made = f"torch.full(({sizes},), float({made}))" if not site.expression.free else f"{made}.expand({sizes})"
+        if not site.expression.free:
+            made = f"torch.full(({sizes},), float({made}))"
+        else:
+            made = f"({made}).expand({sizes})" if site.expression.level < ATOM else f"{made}.expand({sizes})"
     if site.axes[-1] == "1":
         made = f"({made})[:, None]"
     if len(made) + len(site.full) <= WIDEST:

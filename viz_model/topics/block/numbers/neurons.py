@@ -219,7 +219,10 @@ def curve(trace: Trace, layer: int, token: int) -> Curve | None:
     """
     at = f"blocks.{layer}.ffn."
     site = trace.site(at + ("gate_act" if gated(trace, at) else "act"))
-    if len(site.reads) != 1 or site.weights or site.reads[0].axes != site.axes:
+    walked = list(site.expression.walk())
+    if len(site.reads) != 1 or site.weights or any(isinstance(p, Element) and p.index != site.index for p in walked):
+        return None
+    if any(hasattr(part, "over") for part in walked):  # a softmax, or the largest few: no neuron decides alone
         return None
     reads = f"{at}{site.reads[0].site.rpartition('.')[2]}"
     before, after = trace.row(reads, token), trace.row(at + site.name.rpartition(".")[2], token)
