@@ -6,6 +6,7 @@ import { decode } from "./decode.js"
 import { film } from "./film.js"
 import { mask } from "./mask.js"
 import { parts } from "./parts.js"
+import { prose } from "./prose.js"
 import { reach } from "./reach.js"
 import { rest } from "./rest.js"
 import { scene } from "./scene.js"
@@ -15,7 +16,7 @@ import { slides } from "./slides.js"
 import { terms } from "./terms.js"
 import { tree } from "./tree.js"
 
-const KINDS = { bridge, chips, film, mask, parts, reach, rest, scene, sketch, skip, slides, terms, tree }
+const KINDS = { bridge, chips, film, mask, parts, prose, reach, rest, scene, sketch, skip, slides, terms, tree }
 
 // What ends the last run of each mount. Streamlit runs a mount again when its data changes, and ends a run only when the
 // mount goes: what listened before would listen on, and answer each click as often as there were answers before.

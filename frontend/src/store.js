@@ -12,7 +12,7 @@ function besides(url) {
 }
 
 function create() {
-  const listeners = new Set()
+  const listeners = new Set(), answers = new Set()
   let selection = globalThis.vizSelection ?? { layer: 0, head: 0, token: 0 } // a file says that nothing is
   let send = null, timer = 0, isLate = false, pending = {}, sent = 0, nav = null, told = []
   const push = history.pushState.bind(history)
@@ -54,7 +54,9 @@ function create() {
     timer = 0
     if (isLate) flush()
     isLate = false
+    answered()
   }
+  const answered = () => answers.forEach(listener => listener())
   return {
     get selection() { return selection },
     get isAwaited() { return timer !== 0 || told.length > 0 }, // whether the server has yet to answer to it
@@ -62,6 +64,11 @@ function create() {
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
+    },
+    // Told when the server may have said all that it has to say of what is selected.
+    answered(listener) {
+      answers.add(listener)
+      return () => answers.delete(listener)
     },
     select(wanted) {
       const changed = adopt(wanted)
@@ -84,9 +91,11 @@ function create() {
         pending = { ...selection }
         return flush()
       }
-      if (data.nav === nav) return
-      nav = data.nav
-      adopt(data)
+      if (data.nav !== nav) {
+        nav = data.nav
+        adopt(data)
+      }
+      answered()
     },
   }
 }

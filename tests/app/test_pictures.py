@@ -14,9 +14,10 @@ import scenes
 import streamlit as st
 from tiny_models import language_model, tiny_config
 
+from viz_model.app import ahead as drawn_ahead
 from viz_model.app import pictures, state
+from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
-from viz_model.app.pictures import Dimension
 from viz_model.app.texts import Texts
 from viz_model.drawing.scene import Panel, Scene, Text, merged
 
@@ -29,8 +30,8 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """A visitor's session without a browser, where drawing takes no time."""
     kept: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", kept)
-    monkeypatch.setattr(pictures, "MOST_SECONDS", math.inf)
-    pictures.begin()
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS", math.inf)
+    drawn_ahead.begin()
     yield kept
 
 
@@ -57,8 +58,8 @@ class Drawing:
 
 
 def ahead(page: Page, draw: Any, by: tuple[Dimension, ...] = ALL, key: str = "picture") -> scenes.Sent:
-    pictures.draw_ahead()
-    pictures.begin()
+    drawn_ahead.ask()
+    drawn_ahead.begin()
     return scenes.read(pictures.of(page, draw, key, by))
 
 
@@ -71,14 +72,14 @@ def test_at_first_only_what_is_looked_at_is_drawn(page: Page) -> None:
     draw = Drawing()
     sent = scenes.read(pictures.of(page, draw, "picture", ALL))
     assert draw.drawn == [(1, 2, 3)] and list(sent.cases) == [(1, 2, 3)] and sent.header["by"] == list(ALL)
-    assert pictures.end(), "its neighbours are wanted"
+    assert drawn_ahead.end(), "its neighbours are wanted"
 
 
 @pytest.mark.parametrize("by", [ALL, ("layer", "head"), ("head",), ("layer",), ("token",), ("layer", "token")])
 def test_every_neighbour_is_what_the_page_draws_there(by: tuple[Dimension, ...], page: Page) -> None:
     draw = Drawing()
     sent = ahead(page, draw, by)
-    assert not pictures.end()
+    assert not drawn_ahead.end()
     sizes: dict[Dimension, int] = {"layer": page.trace.n_layers, "head": page.lm.config.n_heads, "token": 6}
     for name in by:
         for n in range(sizes[name]):
@@ -105,10 +106,10 @@ def far(layers: int, heads: int, tokens: int) -> Any:
 @pytest.mark.parametrize(("layers", "heads", "tokens"), [(4, 6, 16), (1, 1, 1), (30, 9, 256), (96, 96, 2048)])
 def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads: int, tokens: int) -> None:
     here = layers // 2, heads // 2, tokens // 2
-    found = list(pictures._neighbours(far(layers, heads, tokens), ALL, here))
+    found = list(drawn_ahead.neighbours(far(layers, heads, tokens), ALL, here))
     assert len(set(found)) == len(found) and here not in found
-    assert len(found) <= 2 * pictures.MOST_HEADS + pictures.MOST_TOKENS
-    if layers * heads <= pictures.MOST_HEADS:
+    assert len(found) <= 2 * drawn_ahead.MOST_HEADS + drawn_ahead.MOST_TOKENS
+    if layers * heads <= drawn_ahead.MOST_HEADS:
         pairs = set(itertools.product(range(layers), range(heads)))
         assert {case[:2] for case in found if case[2] == here[2]} | {here[:2]} == pairs
     # In one dimension first, the nearest first, and the head before the layer before the token.
@@ -124,8 +125,8 @@ def test_neighbours_are_bounded_and_the_nearest_of_their_kind(layers: int, heads
 
 
 def test_time_is_bounded(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr("viz_model.app.pictures.time.monotonic", iter(range(100)).__next__)
+    monkeypatch.setattr(drawn_ahead, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr("viz_model.app.ahead.time.monotonic", iter(range(100)).__next__)
     draw = Drawing()
     assert list(ahead(page, draw).cases) == [(1, 2, 3)] == draw.drawn
 
@@ -136,11 +137,11 @@ def test_what_the_browser_has_is_not_drawn_again(page: Page) -> None:
     assert pictures.of(page, draw, "picture", ALL) is sent and len(draw.drawn) == 1
     ahead(page, draw)
     count = len(draw.drawn)
-    pictures.begin()
-    pictures.end()  # the next run is not ahead any more
+    drawn_ahead.begin()
+    drawn_ahead.end()  # the next run is not ahead any more
     held = pictures.of(at(page, head=0), draw, "picture", ALL)
     assert len(draw.drawn) == count and (1, 0, 3) in scenes.read(held).cases
-    assert pictures.end(), "of the neighbour's neighbours some are missing"
+    assert drawn_ahead.end(), "of the neighbour's neighbours some are missing"
     moved = ahead(at(page, head=0), draw)
     assert moved.cases[(1, 0, 3)] == 0 and moved.cases.keys() >= {(1, 0, token) for token in range(6)}
 
@@ -150,18 +151,18 @@ def test_a_click_on_what_is_held_leads_nowhere_that_is_not(by: tuple[Dimension, 
     draw = Drawing()
     ahead(page, draw, by)
     count, there = len(draw.drawn), at(page, **{name: 0 for name in by})
-    pictures.begin()
+    drawn_ahead.begin()
     pictures.of(there, draw, "picture", by)
-    assert not pictures.end() and len(draw.drawn) == count
+    assert not drawn_ahead.end() and len(draw.drawn) == count
 
 
 def test_of_rounded_neighbours_the_exact_one_is_wanted(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "merged", lambda *args: merged(*args)._replace(is_exact=False))
     draw = Drawing()
     ahead(page, draw, ("token",))
-    pictures.begin()
+    drawn_ahead.begin()
     pictures.of(at(page, token=4), draw, "picture", ("token",))
-    assert pictures.end()
+    assert drawn_ahead.end()
 
 
 def test_where_a_picture_has_no_place_it_is_not_asked_for_again(page: Page) -> None:
@@ -169,17 +170,17 @@ def test_where_a_picture_has_no_place_it_is_not_asked_for_again(page: Page) -> N
         return Drawing()(page) if page.token else None
 
     ahead(page, draw, ("token",))
-    pictures.begin()
+    drawn_ahead.begin()
     pictures.of(at(page, token=1), draw, "picture", ("token",))
-    assert not pictures.end()
+    assert not drawn_ahead.end()
 
 
 def test_a_run_that_was_ended_early_is_not_made_up_for_by_the_next(page: Page) -> None:
-    pictures.draw_ahead()
-    pictures.begin()
-    assert pictures.is_ahead()
-    pictures.begin()  # a click has come between: its texts do not wait for neighbours
-    assert not pictures.is_ahead()
+    drawn_ahead.ask()
+    drawn_ahead.begin()
+    assert drawn_ahead.is_now()
+    drawn_ahead.begin()  # a click has come between: its texts do not wait for neighbours
+    assert not drawn_ahead.is_now()
 
 
 def test_a_selection_that_is_not_held_is_drawn(page: Page) -> None:
@@ -193,7 +194,7 @@ def test_a_picture_of_no_selection_is_drawn_whenever_the_page_is(page: Page) -> 
     draw = Drawing()
     for _ in range(2):
         assert list(ahead(page, draw, ()).cases) == [()]
-    assert len(draw.drawn) == 2 and not pictures.end()
+    assert len(draw.drawn) == 2 and not drawn_ahead.end()
 
 
 @pytest.mark.parametrize("what", ["run", "page", "side", "language", "choice"])

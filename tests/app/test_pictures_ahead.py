@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from app_driver import open_page, pictures
+from app_driver import mounts, open_page, pictures
 from scenes import Sent
 from streamlit.testing.v1 import AppTest
 
-from viz_model.app import pictures as ahead_of_clicks
+from viz_model.app import ahead as ahead_of_clicks
 from viz_model.app.frame import SECTIONS
 from viz_model.drawing.scene.encode import DEFAULTS, MOST_LABELS
 
@@ -35,16 +35,22 @@ def visit(page: str, model: str, selection: dict[str, int]) -> AppTest:
 def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does one change with what it is said not to depend on."""
     with monkeypatch.context() as patch:
-        patch.setattr(ahead_of_clicks, "is_ahead", lambda: True)
+        patch.setattr(ahead_of_clicks, "is_now", lambda: True)
         patch.setattr(ahead_of_clicks, "MOST_SECONDS", 600)
         app = visit(page, model, HERE)
     parts = app.get("bidi_component")
     sizes = {part.proto.id.rpartition("-")[2]: len(part.proto.bytes) for part in parts}
     assert not {key: size for key, size in sizes.items() if size > MOST}
-    held = pictures(app)
+    held, told = pictures(app), prose(app)
     for name, n in THERE.items():
         selection = {**HERE, name: n}
-        now = pictures(visit(page, model, selection))
+        there = visit(page, model, selection)
+        now = pictures(there)
+        fresh_prose = prose(there)
+        for key in told.keys() & fresh_prose.keys():
+            expected = said(fresh_prose, key, selection)
+            # What only Streamlit writes is not sent, nor is a place that is not there.
+            assert said(told, key, selection) in ([], expected), f"{key} at another {name}"
         for key in held.keys() & now.keys():
             sent, fresh, where = held[key], now[key], f"{key} at another {name}"
             if not sent.header["by"]:  # the server draws it again with every selection
@@ -55,6 +61,22 @@ def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, m
             assert place in sent.cases or sizes[key] > FULL, where  # what has no room is asked for
             if place in sent.cases:
                 same(drawn(sent, sent.cases[place]), drawn(fresh, fresh.cases[place]), is_rounded, where)
+
+
+def prose(app: AppTest) -> dict[str, Any]:
+    """What is said in each place of a page, by selection."""
+    header = mounts(app)["frame_prose"]
+    return {
+        key: (place["by"], {case: [header["said"][n] for n in which] for case, which in place["cases"].items()})
+        for key, place in header["places"].items()
+    }
+
+
+def said(told: dict[str, Any], key: str, selection: dict[str, int]) -> list[Any]:
+    """In one place of one selection."""
+    by, cases = told[key]
+    found: list[Any] = cases.get(",".join(str(selection[name]) for name in by), [])
+    return found
 
 
 def drawn(sent: Sent, case: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from app_driver import mounts, open_page, pictures, tell
 from streamlit.testing.v1 import AppTest
 
-from viz_model.app import pictures as ahead
+from viz_model.app import ahead
 
 pytestmark = pytest.mark.full
 

@@ -181,3 +181,32 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
     # The first Enter follows the token of the row, or asks how the number was made.
     settle(page)
     assert page.get_by_role("dialog").count() or query(page)["token"]
+
+
+# All that is said on the page in the frame of a choice, and how often it changes after that.
+SAY = """async chosen => {
+  const read = () => document.querySelector('[data-testid=stMain]').innerText
+  const before = read()
+  window[Symbol.for('viz-model.store')].select(chosen)
+  const atOnce = read(), seen = [atOnce]
+  const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+  await new Promise(done => setTimeout(done, 2_500))
+  observer.disconnect()
+  const left = document.querySelectorAll('[data-said-over]').length
+  return { changed: atOnce !== before, left, later: seen.slice(1).map(text => {
+    const known = new Set(atOnce.split('\\n'))
+    return text.split('\\n').filter(line => !known.has(line))
+  }) }
+}"""
+TOLD = {"attention": {"token", "head", "layer"}}
+"""Pages all of whose sentences follow at once, and what changes them."""
+
+
+@pytest.mark.parametrize("stage", TOLD)
+def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str) -> None:
+    page = visit(f"/{stage}", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    for name in sorted(TOLD[stage]):
+        rested(page)
+        answer = page.evaluate(SAY, {name: 2})
+        assert answer == {"changed": True, "left": 0, "later": []}, name

@@ -12,6 +12,7 @@ from viz_model.app.choices import Choice
 from viz_model.app.state import Shown
 from viz_model.app.subject import Subject
 from viz_model.app.texts import Texts
+from viz_model.claims import Verdict
 from viz_model.model import sites
 
 V = TypeVar("V")
@@ -53,6 +54,14 @@ class Page:
     def words(self, key: str, /, **values: object) -> str:
         """A label of this page."""
         return self.subject.words(key, **values)
+
+    def prose(self, section: str, /, **values: object) -> str:
+        """A section of this page's prose."""
+        return self.t.prose(f"{self.text_key}.{section}", **values)
+
+    def verdict(self, verdict: Verdict[V], values: V, /, **filled: object) -> str:
+        """What may be said of some values of this run; "" where the verdict has no words for them."""
+        return verdict.says(self.t.language, values, **filled)
 
     def listed(self, items: Iterable[str]) -> str:
         """Several things one after another, as the language writes it."""

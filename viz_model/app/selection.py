@@ -13,7 +13,7 @@ from functools import partial
 
 import streamlit as st
 
-from viz_model.app import components, pictures, state
+from viz_model.app import ahead, components, state
 from viz_model.app.page import Page
 
 KEY, RESTS = "frame_selection", "frame_rest"
@@ -48,7 +48,7 @@ def bridge(page: Page, usual: Mapping[str, int], within: str) -> None:
 def rest(page: Page) -> None:
     """Have the browser tell when the visitor rests, where pictures lack neighbours; after all of them."""
     seen = [n for name, n in _now(page).items() if name not in page.without]
-    components.rest(pictures.end(), [*page.run_key, page.name, *seen], key=RESTS, on_rest=_rested)
+    components.rest(ahead.end(), [*page.run_key, page.name, *seen], key=RESTS, on_rest=_rested)
 
 
 def _now(page: Page) -> dict[str, int]:
@@ -59,7 +59,7 @@ def _selected(within: str, told: object) -> None:
     """What the browser selected becomes the view's; what is no selection is left alone."""
     if not isinstance(told, Mapping):
         return
-    changes = {name: told[name] for name in pictures.DIMENSIONS if _is_index(told.get(name))}
+    changes = {name: told[name] for name in ahead.DIMENSIONS if _is_index(told.get(name))}
     st.session_state[_KNOWN] = {**st.session_state.get(_KNOWN, {}), **changes}
     if _is_index(told.get("seq")):
         st.session_state[_READ] = told["seq"]
@@ -68,7 +68,7 @@ def _selected(within: str, told: object) -> None:
 
 def _rested(_: object) -> None:
     """The visitor rests: there is time to draw what the next click leads to."""
-    pictures.draw_ahead()
+    ahead.ask()
     state.run_alone(state.BODY)
 
 

@@ -11,17 +11,18 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import (
+    ahead,
     alone,
     derivation,
     elements,
     examples,
+    following,
     frame,
     glossary,
     head_picker,
     interventions,
     lent,
     onward,
-    pictures,
     runs,
     selection,
     sentence,
@@ -356,10 +357,10 @@ def _body(opened: _Opened) -> None:
         own_token = page.token if trace.side == page.lm.config.sides[-1] else -1
         interventions.banner(page.run_key, own_token, t)
     derivation.watch(page.name, view, trace, t)
+    ahead.begin()
     if not (opened.topic.is_bare or view.present):
         _head(opened, page)
     place = alone.begin(page)
-    pictures.begin()
     opened.topic.draw(page)
     alone.end(page, place)
     if not opened.topic.is_bare and view.lesson is None and not view.present:
@@ -378,13 +379,17 @@ def _head(opened: _Opened, page: Page) -> None:
         st.header(t(f"common.page_{page.name}") if own else page.words("heading"), anchor=False, width="content")
         if not opened.topic.has_sense(page.lm.config):
             return
-        if mark := stations.mark(page):
-            st.caption(mark, width="content")
+        if stations.mark(page):
+            elements.told(page, _station, "station", by=("layer",), width="content")
         if opened.topic.has_place and not {"layer", "head"} <= page.without:
-            usual.mark(opened.run_key, state.current(), page.trace.stack.side, opened.topic.part, t)
+            usual.mark(page, opened.run_key, state.current(), opened.topic.part)
         frame.back(page.name, opened.pages)
     lent.mark(t)
     elements.see(page, "lead")
+
+
+def _station(page: Page) -> list[elements.Said]:
+    return [elements.note(stations.mark(page))]
 
 
 @st.fragment(key=state.BRIDGE)
@@ -400,8 +405,10 @@ def _bridge(opened: _Opened) -> None:
 
 @st.fragment(key=state.REST)
 def _rest(opened: _Opened) -> None:
-    """After the pictures; alone where some were added to a page that stood there."""
-    selection.rest(_now(opened))
+    """After the pictures and texts; alone where some were added to a page that stood there."""
+    page = _now(opened)
+    following.send(page)
+    selection.rest(page)
 
 
 def _now(opened: _Opened) -> Page:

@@ -8,10 +8,10 @@ import streamlit as st
 import torch
 
 import viz_model as vm
-from viz_model.app import runs
+from viz_model.app import following, runs
 from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.state import ViewState
-from viz_model.app.texts import Texts
 from viz_model.config import Side
 from viz_model.topics.attention.numbers import telling
 
@@ -73,16 +73,19 @@ def _is_word(trace: vm.Trace, token: int) -> bool:
     return trace.own_ids[token] not in trace.tokenizer.controls and any(map(str.isalpha, trace.tokens[token].text))
 
 
-def mark(run: runs.RunKey, view: ViewState, side: Side, part: str, t: Texts) -> None:
+def mark(page: Page, run: runs.RunKey, view: ViewState, part: str) -> None:
     """How the head that is shown was chosen, with its number; nothing where the visitor has chosen one."""
     if view.head is not None:
         return
-    tells = _tells(run, view, side, part)
+    t, key = page.t, f"{page.text_key}.usual"
+    tells = _tells(run, view, page.trace.stack.side, part)
     best, *others = sorted(tells, key=tells.__getitem__, reverse=True)
     if others:
         facts = {"n": len(tells), "much": f"{tells[best]:.2f}", "second": f"{tells[others[0]]:.2f}"}
         said = t("common.usual", layer=best.layer, head=best.head, **facts)
-        st.caption(said, help=t("common.usual_help", **facts), width="content")
+        with st.container(key=key, width="content"):
+            st.caption(said, help=t("common.usual_help", **facts), width="content")
+        following.keep(page, key, ("layer", "head"), None, lambda page: [])
 
 
 def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Place, float]:

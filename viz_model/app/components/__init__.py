@@ -76,6 +76,11 @@ def rest(wants: bool, shown: Sequence[object], *, key: str, on_rest: Callable[[o
     _module()(key=key, data=framed({"kind": "rest", "wants": wants, "shown": list(shown)}), **heard)
 
 
+def prose(header: dict[str, Any], *, key: str) -> None:
+    """What is said of each selection, which the browser writes in its place (:mod:`viz_model.app.following`)."""
+    _module()(key=key, data=framed({"kind": "prose", **header}))
+
+
 def ribbon(
     chips: Sequence[dict[str, Any]],
     *,

@@ -8,12 +8,14 @@ from viz_model.app.elements.guess import Answer, Guess, Option, largest, of_head
 from viz_model.app.elements.prose import question, say, see, split
 from viz_model.app.elements.tables import records, table
 from viz_model.app.elements.tabs import door, fold, four_tabs, tabs
+from viz_model.app.elements.told import Said, note, title, told
 from viz_model.app.elements.worked import Worked, worked
 
 __all__ = [
     "Answer",
     "Guess",
     "Option",
+    "Said",
     "Worked",
     "choose",
     "code",
@@ -26,6 +28,7 @@ __all__ = [
     "four_tabs",
     "heat_rows",
     "largest",
+    "note",
     "of_heads",
     "of_tokens",
     "on_offer",
@@ -40,5 +43,7 @@ __all__ = [
     "spread",
     "table",
     "tabs",
+    "title",
+    "told",
     "worked",
 ]

@@ -12,10 +12,10 @@ from typing import Any
 import streamlit as st
 
 from viz_model.app import alone, components, derivation, drawn, pictures, saving
+from viz_model.app.ahead import DIMENSIONS, Dimension
 from viz_model.app.drawn import Drawn
 from viz_model.app.elements.formula import sized
 from viz_model.app.page import Page
-from viz_model.app.pictures import DIMENSIONS, Dimension
 from viz_model.app.saving import Known
 from viz_model.app.texts import literal
 from viz_model.drawing.scene import Cells as SceneCells

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from viz_model.app import state
+from viz_model.app import following, state
+from viz_model.app.ahead import DIMENSIONS
 from viz_model.app.choices import GUESS
 from viz_model.app.elements.controls import control
+from viz_model.app.markdown_tree import tree
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 
@@ -90,15 +92,38 @@ def of_heads(page: Page, values: Sequence[float]) -> dict[int, Option]:
     return {n: Option(name, float(values[n]), name) for n, name in names.items()}
 
 
-def draw(page: Page, guess: Guess) -> None:
-    """The question with its options, and once somebody has picked one, what this run has."""
+def draw(page: Page, guess: Guess, make: Callable[[Page], Guess | None] | None) -> None:
+    """The question with its options, and once somebody has picked one, what this run has.
+
+    Args:
+        make: the question for any layer, head and token; None where it belongs to those of the page alone.
+    """
     key = f"{page.text_key}.{GUESS.name}.part"
 
     def drawn() -> None:
         with state.fragment(key):
             _draw(page, guess)
 
-    st.fragment(drawn, key=key)()
+    if make is None:
+        st.fragment(drawn, key=key)()
+        return
+    place = f"{page.text_key}.{GUESS.name}.told"
+    with st.container(key=place):
+        st.fragment(drawn, key=key)()
+    by = tuple(name for name in DIMENSIONS if name not in page.without)
+    following.keep(page, place, by, _sent(page, guess), lambda page: _sent(page, make(page)))
+
+
+def _sent(page: Page, guess: Guess | None) -> following.Said:
+    """A question that nobody has answered, as the browser writes it."""
+    if guess is None or _picked(page.chosen(GUESS), guess, _place(page)) is not None:
+        return None
+    asked, *options = [tree(words) for words in (_asked(page, guess), *guess.options.values())]
+    return None if asked is None or None in options else [["options", [asked, *options]]]
+
+
+def _asked(page: Page, guess: Guess) -> str:
+    return f"**{page.t('common.guess')}** {guess.asked}"
 
 
 def _draw(page: Page, guess: Guess) -> None:
@@ -109,7 +134,7 @@ def _draw(page: Page, guess: Guess) -> None:
         GUESS,
         st.pills,
         names,
-        label=f"**{page.t('common.guess')}** {guess.asked}",
+        label=_asked(page, guess),
         format_func=lambda name: guess.options[name],
         help=None,
         read=lambda name: name + end,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -21,12 +22,12 @@ def split() -> tuple[Any, Any]:
 
 def see(page: Page, section: str = "see", /, **values: object) -> None:
     """What a picture shows, in this sentence's own tokens and numbers."""
-    st.markdown(page.t.prose(f"{page.text_key}.{section}", **values))
+    st.markdown(page.prose(section, **values))
 
 
 def say(page: Page, verdict: Verdict[V], values: V, /, **filled: object) -> None:
     """What may be said of some values of this run; nothing where the verdict has no words for them."""
-    if text := verdict.says(page.t.language, values, **filled):
+    if text := page.verdict(verdict, values, **filled):
         st.markdown(text)
 
 
@@ -36,28 +37,30 @@ def question(
     answer: str = "answer",
     /,
     *,
-    guess: Guess | None = None,
+    guess: Guess | Callable[[Page], Guess | None] | None = None,
     in_this_run: str = "",
     **values: object,
 ) -> None:
     """What this run answers, to be guessed first; and something to find out by trying, with its answer folded away.
 
     Args:
-        guess: None where this run answers nothing of the kind; then what there is to try stands in its place.
+        guess: None where this run answers nothing of the kind; then what there is to try stands in its place. One that
+            is given as it is belongs to this selection alone; a function makes the one of any.
         in_this_run: names the section that says what it is in this run, where it can be computed.
     """
 
     def to_try() -> None:
-        st.markdown(page.t.prose(f"{page.text_key}.{section}", **values))
+        see(page, section, **values)
         with st.expander(page.t("common.answer")):
             see(page, answer, **values)
             if in_this_run:
                 see(page, in_this_run, **values)
 
-    if guess is None:
+    here = guess(page) if callable(guess) else guess
+    if here is None:
         st.markdown(f"**{page.t('common.try_it')}**")
         to_try()
         return
-    draw(page, guess)
+    draw(page, here, guess if callable(guess) else None)
     with st.expander(page.t("common.try_more")):
         to_try()

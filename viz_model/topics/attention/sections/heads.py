@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
@@ -31,28 +34,26 @@ def section(query: Query) -> None:
         elements.shown(page, lambda page: figures.of_layer(page.subject, of_page(page)), "grid", by=("layer",))
         elements.source(page, view.site)
     with see:
-        _tell(query, view)
+        elements.told(page, _tell, "does")
+        if page.lm.config.kind == "encoder_decoder" and "cross_attention" in page.pages:
+            label = page.t("common.page_cross_attention")
+            st.page_link(page.pages["cross_attention"], label=label, icon=":material/arrow_forward:")
 
 
 def of_page(page: Page) -> grid.GridView:
     return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
 
 
-def _tell(query: Query, view: grid.GridView) -> None:
-    page, facts, config = query.page, query.facts, query.page.lm.config
-    does = HEAD.label(page.t.language, view.summaries[page.view.head])
-    st.subheader(page.words("does_title", does=does, **facts), anchor=False)
+def _tell(page: Page) -> Iterator[Said | str]:
+    query, view = Query.of(page), of_page(page)
+    facts, head = query.facts, view.summaries[page.view.head]
+    yield title(page.words("does_title", does=HEAD.label(page.t.language, head), **facts))
     of, weight = page.words("of_head", **facts), percent(query.largest.weight)
-    elements.say(page, STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
-    marks = page.listed(map(literal, view.marks))
-    head = view.summaries[page.view.head]
-    elements.say(page, HEAD, head, **written(head), marks=marks)
+    yield page.verdict(STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
+    yield page.verdict(HEAD, head, **written(head), marks=page.listed(map(literal, view.marks)))
     sight = layer.sight(page.trace, page.view.layer)
-    elements.say(page, SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2)
+    yield page.verdict(SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2)
     if query.shared:
-        elements.see(page, "see_shared", **query.shared)
+        yield page.prose("see_shared", **query.shared)
     if view.pool > 1:
-        st.caption(page.words("pooled", pool=view.pool))
-    if config.kind == "encoder_decoder" and "cross_attention" in page.pages:
-        label = page.t("common.page_cross_attention")
-        st.page_link(page.pages["cross_attention"], label=label, icon=":material/arrow_forward:")
+        yield note(page.words("pooled", pool=view.pool))

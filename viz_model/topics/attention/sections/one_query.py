@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
 from viz_model.topics.attention import figures
@@ -48,8 +51,7 @@ def _forms_view(query: Query) -> forms.FormsView:
 def section(query: Query) -> None:
     """The way from dot products to a mixed value, as this model takes it."""
     page, view, words = query.page, query.steps, query.page.words
-    reads = STRONGEST.label(page.t.language, query.largest, strongest=query.facts["key"], **query.facts)
-    st.subheader(words("steps_title", reads=reads), anchor=False)
+    elements.told(page, _steps_title, "steps_title")
     elements.shown(page, lambda page: figures.of_query(page.subject, Query.of(page).steps), "steps")
     sites = (*layer.matrices(page.trace, page.view.layer), "z")
     elements.source(page, *(page.at(f"attn.{name}") for name in sites))
@@ -57,3 +59,9 @@ def section(query: Query) -> None:
         st.caption(words("steps_part", shown=len(view.shown()), n=len(page.trace)))
     if not view.scaled:
         st.caption(words("no_scale"))
+
+
+def _steps_title(page: Page) -> Iterator[Said]:
+    query = Query.of(page)
+    reads = STRONGEST.label(page.t.language, query.largest, strongest=query.facts["key"], **query.facts)
+    yield title(page.words("steps_title", reads=reads))

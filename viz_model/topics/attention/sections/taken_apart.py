@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from viz_model.app import elements
+from viz_model.app.elements import Guess
+from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.choices import MATRIX
 from viz_model.topics.attention.numbers import layer
@@ -44,9 +46,18 @@ def question(query: Query) -> None:
     if len(page.trace) < 2:
         elements.question(page, *asked)
         return
-    before = page.trace[page.at("attn.pattern")].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
-    most = int(before.argmax())
-    heads = elements.of_heads(page, before.tolist())
-    guess = elements.largest(page, heads, percent, layer=page.view.layer)
-    facts = {"layer": page.view.layer, "most": most, "share": percent(float(before[most]))}
-    elements.question(page, *asked, guess=guess, in_this_run="here", **facts)
+    before = _to_the_one_before(page)
+    most = max(range(len(before)), key=before.__getitem__)
+    facts = {"layer": page.view.layer, "most": most, "share": percent(before[most])}
+    elements.question(page, *asked, guess=_guess, in_this_run="here", **facts)
+
+
+def _guess(page: Page) -> Guess | None:
+    heads = elements.of_heads(page, _to_the_one_before(page))
+    return elements.largest(page, heads, percent, layer=page.view.layer)
+
+
+def _to_the_one_before(page: Page) -> list[float]:
+    """For each head of the layer the mean weight of the token just before."""
+    weights: list[float] = page.trace[page.at("attn.pattern")].diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1).tolist()
+    return weights

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.pictures import DIMENSIONS
+from viz_model.app.ahead import DIMENSIONS
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, share, signed
 from viz_model.topics.attribution.choices import AT

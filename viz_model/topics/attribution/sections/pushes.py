@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from viz_model.app import elements
-from viz_model.app.pictures import Dimension
+from viz_model.app.ahead import Dimension
 from viz_model.topics.attribution.pictures.pushes import PushesView, draw_pushes
 from viz_model.topics.attribution.sections.question import Question
 

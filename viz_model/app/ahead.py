@@ -1,0 +1,118 @@
+"""What one click leads to: other layers and heads, other tokens; and when there is time to draw it.
+
+A page is first drawn for the layer, head and token that are looked at. Then, when the visitor rests, its pictures
+and what is said beside them are made for every neighbour too: every other head and layer, every other token. So a
+click is answered by the browser alone, with what the server would have said; later the new neighbours follow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import streamlit as st
+
+from viz_model.app import run_lock
+from viz_model.app.page import Page
+from viz_model.drawing.scene import Case
+
+Dimension: TypeAlias = Literal["layer", "head", "token"]
+DIMENSIONS: tuple[Dimension, ...] = ("layer", "head", "token")
+
+MOST_HEADS, MOST_TOKENS = 64, 48
+"""Pairs of layer and head, and tokens, that a picture is drawn for ahead; beyond that the nearest along each."""
+
+MOST_SECONDS = 1.0
+"""That a picture's neighbours take on the server at the most: what is left out is drawn when it is asked for."""
+
+_ASKED, _IS_NOW, _WANTED = "ahead.asked", "ahead.is_now", "ahead.wanted"
+
+
+def begin() -> None:
+    """Before a page is drawn.
+
+    Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
+    """
+    st.session_state.update({_WANTED: False, _IS_NOW: st.session_state.pop(_ASKED, False)})
+
+
+def end() -> bool:
+    """After it: whether neighbours of something are lacking."""
+    st.session_state[_IS_NOW] = False
+    return bool(st.session_state.get(_WANTED))
+
+
+def ask() -> None:
+    """Have the next run of the page draw the neighbours."""
+    st.session_state[_ASKED] = True
+
+
+def is_now() -> bool:
+    """Whether this run draws them."""
+    return bool(st.session_state.get(_IS_NOW))
+
+
+def want(more: bool) -> None:
+    """Whether something that was drawn lacks neighbours."""
+    st.session_state[_WANTED] = more or bool(st.session_state.get(_WANTED))
+
+
+def place(page: Page, by: tuple[Dimension, ...]) -> Case:
+    """What is looked at."""
+    return tuple(_index(page, name) for name in by)
+
+
+def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:
+    """The neighbours, each with the page as it is there; as many as there is time for."""
+    end = time.monotonic() + MOST_SECONDS
+    for case in neighbours(page, by, place(page, by)):
+        if time.monotonic() > end:
+            return
+        run_lock.check()  # who clicks in the meantime waits for none of the rest
+        yield case, _at(page, by, case)
+
+
+def neighbours(page: Page, by: tuple[Dimension, ...], here: Case) -> Iterator[Case]:
+    """Selections that differ from this one in the token, or in layer and head; those in one dimension first."""
+    sizes: dict[Dimension, int] = {
+        "layer": page.trace.n_layers,
+        "head": page.lm.config.n_heads,
+        "token": len(page.trace),
+    }
+    now: dict[str, int] = dict(zip(by, here, strict=True))
+    heads = [name for name in by if name != "token"]
+    seen = {here}
+
+    def case(**changed: int) -> Iterator[Case]:
+        found = tuple({**now, **changed}[name] for name in by)
+        if found not in seen:
+            seen.add(found)
+            yield found
+
+    for name in reversed(heads):
+        for n in _nearest(now[name], sizes[name], MOST_HEADS // 2):
+            yield from case(**{name: n})
+    if "token" in by:
+        for n in _nearest(now["token"], sizes["token"], MOST_TOKENS):
+            yield from case(token=n)
+    if len(heads) == 2 and sizes["layer"] * sizes["head"] <= MOST_HEADS:
+        for layer, head in itertools.product(range(sizes["layer"]), range(sizes["head"])):
+            yield from case(layer=layer, head=head)
+
+
+def _nearest(here: int, size: int, most: int) -> list[int]:
+    return sorted(range(size), key=lambda n: (abs(n - here), n))[: most + 1]
+
+
+def _index(page: Page, name: Dimension) -> int:
+    return page.token if name == "token" else page.view.layer if name == "layer" else page.view.head
+
+
+def _at(page: Page, by: tuple[Dimension, ...], case: Case) -> Page:
+    """The page as it is where something else is looked at."""
+    chosen: dict[str, Any] = dict(zip(by, case, strict=True))
+    token = chosen.pop("token", page.token)
+    return dataclasses.replace(page, token=token, view=dataclasses.replace(page.view, token=token, **chosen))

@@ -1,0 +1,69 @@
+"""Markdown as a tree of elements, for the browser to write by itself as Streamlit would."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TypeAlias
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+Tree: TypeAlias = "str | list[str | Tree]"
+"""Words, or an element: its tag, then what it holds. The tag of a cell has its alignment after it: ``td right``."""
+
+_TAGS = {
+    "paragraph": "p",
+    "strong": "strong",
+    "em": "em",
+    "hardbreak": "br",
+    "bullet_list": "ul",
+    "ordered_list": "ol",
+    "list_item": "li",
+    "table": "table",
+    "thead": "thead",
+    "tbody": "tbody",
+    "tr": "tr",
+    "th": "th",
+    "td": "td",
+}
+
+# What Streamlit writes in its own way: formulas, :colour[words] and :icons:, links in words, and some signs.
+_OWN = re.compile(r"\$|:[\w/-]+[:\[]|https?://|www\.|<->|<-|->|--|>=|<=|~=|~")
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def tree(words: str) -> list[Tree] | None:
+    """The blocks of Markdown; None where it holds what only Streamlit itself writes as it does."""
+    try:
+        return [made for node in SyntaxTreeNode(_parser().parse(words)).children for made in _trees(node)]
+    except _Unwritten:
+        return None
+
+
+class _Unwritten(Exception):
+    """Something that is for Streamlit to write."""
+
+
+def _trees(node: SyntaxTreeNode) -> list[Tree]:
+    """A node as elements: its children alone where it is none itself."""
+    match node.type:
+        case "text":
+            if _OWN.search(node.content):
+                raise _Unwritten
+            return [node.content] if node.content else []
+        case "softbreak":
+            return ["\n"]
+        case "code_inline":
+            return [["code", node.content]]
+    children = [made for child in node.children for made in _trees(child)]
+    if node.type == "inline" or (node.type == "paragraph" and node.hidden):
+        return children
+    if node.type not in _TAGS:
+        raise _Unwritten
+    aligned = str(node.attrs.get("style", "")).removeprefix("text-align:")
+    return [[f"{_TAGS[node.type]} {aligned}".strip(), *children]]
