@@ -9,6 +9,7 @@ const EDGE = 6 // pixels below a picture
 const TURNS = { PageUp: -1, PageDown: 1 } // which is what a presenter's remote sends
 const HEADING = "h2, h3, h4, h5"
 const PROSE = "[data-testid=stMarkdown] p, [data-testid=stMarkdown] :is(h2, h3, h4, h5), [data-testid=stHeading] :is(h2, h3, h4, h5)"
+const COVERED = "[data-said-over] > :not(.viz-said)" // by what is said of another selection (prose.js)
 const ASIDE = "[data-testid=stCaptionContainer], [data-testid=stWidgetLabel], [data-testid=stExpander], button, table, [class*=st-key-present_slide_]"
 
 export function slides(root, header) {
@@ -95,7 +96,7 @@ function found(home) {
 
 // The heading and the first sentences that belong to a picture: those before it, or else those after it.
 function told(home, groups, n) {
-  const prose = [...home.querySelectorAll(PROSE)].filter(element => !element.closest(ASIDE) && element.textContent.trim())
+  const prose = [...home.querySelectorAll(PROSE)].filter(element => !element.closest(ASIDE) && !element.closest(COVERED) && element.textContent.trim())
   const first = groups[n][0].element, before = groups[n - 1]?.at(-1).element, after = groups[n + 1]?.[0].element
   const isHeading = p => p.matches(HEADING) || (p.children.length === 1 && p.firstElementChild.matches("strong") && p.textContent === p.firstElementChild.textContent)
   const own = prose.filter(p => (!before || follows(before, p)) && (!after || follows(p, after)) && !first.contains(p))
