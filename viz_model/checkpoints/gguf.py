@@ -11,33 +11,15 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import gguf
 import torch
 
-from viz_model.checkpoints.families import (
-    bloom,
-    falcon,
-    gemma,
-    gemma2,
-    gemma3,
-    gpt2,
-    gpt_neox,
-    llama,
-    mixtral,
-    olmo2,
-    olmoe,
-    phi3,
-    qwen2,
-    qwen3,
-    qwen3_moe,
-    smollm3,
-)
+from viz_model.checkpoints import huggingface
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.gguf_file import GgufArchive
-from viz_model.checkpoints.huggingface import Family
 from viz_model.checkpoints.renames import Rename, Stack
 from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.config import ConfigError, Dense, Gated, Llama3Scaling, ModelConfig, Position, Rope
@@ -75,7 +57,8 @@ EPSILONS = {
 }
 
 
-class InGguf(Family, Protocol):
+@runtime_checkable
+class InGguf(huggingface.Family, Protocol):
     """A family that GGUF files hold too."""
 
     @property
@@ -83,24 +66,7 @@ class InGguf(Family, Protocol):
         """How."""
 
 
-FAMILIES: tuple[InGguf, ...] = (
-    bloom,
-    falcon,
-    gemma,
-    gemma2,
-    gemma3,
-    gpt2,
-    gpt_neox,
-    llama,
-    mixtral,
-    olmo2,
-    olmoe,
-    phi3,
-    qwen2,
-    qwen3,
-    qwen3_moe,
-    smollm3,
-)
+FAMILIES = tuple(family for family in huggingface.FAMILIES.values() if isinstance(family, InGguf))
 _ARCHITECTURES = {name: architecture for architecture, name in gguf.MODEL_ARCH_NAMES.items()}
 
 

@@ -58,8 +58,12 @@ class Family(Protocol):
     def NAMES(self) -> dict[str, str]:
         """Fields of ModelConfig by their name in the family's files, for messages."""
 
-    def config(self, attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-        """What a config.json describes; ``tensors`` are the names in the weights beside it."""
+    def config(self, a: Attributes, tensors: Collection[str]) -> ModelConfig:
+        """What a config.json describes; ``tensors`` are the names in the weights beside it.
+
+        Raises:
+            ModelError: a value is not supported.
+        """
 
     def renames(self, config: ModelConfig) -> list[Rename]:
         """What each tensor of its files is here."""

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from viz_model.checkpoints.weights import ModelError
 
@@ -28,8 +28,13 @@ ACTIVATIONS: dict[str, Any] = {
 
 # What training, choosing the next token, classifiers and bookkeeping need; no forward pass reads it.
 _TRAINING = """
-    finetuning_task gradient_checkpointing initializer_factor initializer_range classif_dropout classifier_dropout
-    chunk_size_feed_forward use_bfloat16 tf_legacy_loss problem_type id2label label2id num_labels _num_labels
+    finetuning_task gradient_checkpointing initializer_factor initializer_range init_std chunk_size_feed_forward
+    use_bfloat16 tf_legacy_loss problem_type id2label label2id num_labels _num_labels
+"""
+_DROPOUT = """
+    activation_dropout attention_dropout attention_probs_dropout_prob attn_pdrop classif_dropout classifier_dropout
+    decoder_layerdrop dropout dropout_rate embd_pdrop embed_dropout embedding_dropout encoder_layerdrop hidden_dropout
+    hidden_dropout_prob layerdrop mlp_dropout qa_dropout resid_dropout resid_pdrop seq_classif_dropout
 """
 _DECODING = """
     bad_words_ids begin_suppress_tokens bos_token_id decoder_start_token_id diversity_penalty do_sample early_stopping
@@ -44,7 +49,7 @@ _BOOKKEEPING = """
     return_dict_in_generate tokenizer_class torchscript transformers.js_config transformers_version
     unsloth_fixed unsloth_version
 """
-NO_EFFECT = frozenset((_TRAINING + _DECODING + _BOOKKEEPING).split())
+NO_EFFECT = frozenset((_TRAINING + _DROPOUT + _DECODING + _BOOKKEEPING).split())
 
 # Each would change the numbers if it had another value.
 ONE_VALUE: dict[str, Any] = {
@@ -56,6 +61,14 @@ ONE_VALUE: dict[str, Any] = {
     "quantization_config": None,
     "tie_encoder_decoder": False,
 }
+
+Table: TypeAlias = Mapping[str, tuple[str, int]]
+"""Sizes by the fields of ModelConfig: the attribute that holds each, and what its absence means, 0 for the usual."""
+
+
+def names(table: Table) -> dict[str, str]:
+    """The attributes alone, by field."""
+    return {field: name for field, (name, _) in table.items()}
 
 
 class Attributes:
@@ -88,6 +101,12 @@ class Attributes:
         if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
             self._refuse(name, value, f"a whole number of at least {at_least}")
         return value
+
+    def sizes(self, table: Table, absent: Mapping[str, int] | None = None) -> dict[str, Any]:
+        """All sizes of a table, as fields of ModelConfig; ``absent`` holds defaults other than its own."""
+        defaults = {field: default for field, (_, default) in table.items()} | dict(absent or {})
+        asked = {field: table[field][0] for field in defaults if defaults[field] or table[field][0] in self}
+        return {field: self.size(name, defaults[field]) for field, name in asked.items()}
 
     def number(self, name: str, default: float | None = None) -> float:
         """A finite number."""

@@ -7,90 +7,103 @@ bias stands apart from the head; the last norm of a block is called ``final_laye
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig, NormAt
+from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig, NormAt, Position
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "decoder_layers",
-    "n_encoder_layers": "encoder_layers",
-    "n_heads": "encoder_attention_heads",
-    "d_ffn": "encoder_ffn_dim",
-    "start_id": "decoder_start_token_id",
+SIZES = {
+    "n_vocab": ("vocab_size", 50265),
+    "n_context": ("max_position_embeddings", 1024),
+    "n_layers": ("decoder_layers", 12),
+    "n_encoder_layers": ("encoder_layers", 12),
+    "d_model": ("d_model", 1024),
+    "n_heads": ("encoder_attention_heads", 16),
+    "d_ffn": ("encoder_ffn_dim", 4096),
 }
+NAMES = {**names(SIZES), "start_id": "decoder_start_token_id"}
 
 BEFORE_THE_FIRST = 2
 """Rows of the tables of positions in front of that of position 0."""
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    return read(attributes, norm_at="post")
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    return read_learned(a, norm_at="post")
 
 
-def read(a: Attributes, norm_at: NormAt) -> ModelConfig:
+def read_learned(a: Attributes, norm_at: NormAt) -> ModelConfig:
     """What the attributes of a BART or an mBART mean, which differ in where the norms stand."""
-    n_heads, d_ffn = a.size("encoder_attention_heads", 16), a.size("encoder_ffn_dim", 4096)
-    a.one_value("decoder_attention_heads", n_heads)
-    a.one_value("decoder_ffn_dim", d_ffn)
-    a.one_value("normalize_before", norm_at == "pre")
-    a.one_value("add_final_layer_norm", norm_at == "pre")
-    for name in ("is_encoder_decoder", "tie_word_embeddings", "normalize_embedding"):
-        a.one_value(name, True)
+    a.one_value("normalize_embedding", True)
     for name in ("static_position_embeddings", "add_bias_logits"):
         a.one_value(name, False)
     a.one_value("extra_pos_embeddings", BEFORE_THE_FIRST)
-    a.no_effect(["dropout", "attention_dropout", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop"])
-    a.no_effect(["init_std", "num_hidden_layers", "force_bos_token_to_be_generated"])
+    a.no_effect(["force_bos_token_to_be_generated"])
+    start_id = a.size("decoder_start_token_id", a.size("eos_token_id", 2, 0), 0)
+    return replace(read(a, norm_at, Learned()), embedding_norm=True, start_id=start_id)
+
+
+def read(a: Attributes, norm_at: NormAt, position: Position, **absent: int) -> ModelConfig:
+    """What these and Marian's models have in common; ``absent`` holds sizes where a file names none, unlike BART's."""
+    sizes = a.sizes(SIZES, absent)
+    a.one_value("decoder_attention_heads", sizes["n_heads"])
+    a.one_value("decoder_ffn_dim", sizes["d_ffn"])
+    a.one_value("normalize_before", norm_at == "pre")
+    a.one_value("add_final_layer_norm", norm_at == "pre")
+    for name in ("is_encoder_decoder", "tie_word_embeddings"):
+        a.one_value(name, True)
+    a.no_effect(["num_hidden_layers"])
     return ModelConfig(
+        **sizes,
         kind="encoder_decoder",
-        n_vocab=a.size("vocab_size", 50265),
-        n_context=a.size("max_position_embeddings", 1024),
-        n_layers=a.size("decoder_layers", 12),
-        n_encoder_layers=a.size("encoder_layers", 12),
-        d_model=a.size("d_model", 1024),
-        n_heads=n_heads,
-        d_ffn=d_ffn,
         norm=LayerNorm(),
         norm_at=norm_at,
-        position=Learned(),
-        embedding_norm=True,
+        position=position,
         ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu")),
         head=LanguageHead(bias=True),
         scale_embedding=a.flag("scale_embedding", False),
-        start_id=a.size("decoder_start_token_id", a.size("eos_token_id", 2, 0), 0),
     )
 
 
 def renames(config: ModelConfig) -> list[Rename]:
-    """The same words in both stacks; the prefix ``model.`` is absent where there is no head."""
+    """The prefix ``model.`` is absent where there is no head."""
+    rows = shared("[model.]")
+    for side in config.sides:
+        table = f"{side}.position.table.weight"
+        rows += [
+            rename(f"[model.]{side}.embed_positions.weight", table, skip=BEFORE_THE_FIRST),
+            rename(f"[model.]{side}.layernorm_embedding.*", f"{side}.embed_norm.*"),
+            rename(f"[model.]{side}.layer_norm.*", f"{side}.final_norm.*"),
+        ]
+    return rows
+
+
+def shared(prefix: str) -> list[Rename]:
+    """The rows of both stacks that Marian's models have too; the head's bias stands apart from the head."""
     rows = [
-        rename("[model.]shared.weight", "embedding.weight"),
+        rename(f"{prefix}shared.weight", "embedding.weight"),
         rename("lm_head.weight", "embedding.weight"),
         rename("final_logits_bias", "head.unembedding.bias", how="row"),
     ]
     for side in ("encoder", "decoder"):
-        theirs, ours = f"[model.]{side}.layers.{{layer}}.", f"{side}.blocks.{{layer}}."
-        table = f"{side}.position.table.weight"
-        rows += [
-            rename(f"[model.]{side}.embed_tokens.weight", "embedding.weight"),
-            rename(f"[model.]{side}.embed_positions.weight", table, skip=BEFORE_THE_FIRST),
-            rename(f"[model.]{side}.layernorm_embedding.*", f"{side}.embed_norm.*"),
-            *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkv"),
-            rename(f"{theirs}self_attn.out_proj.*", f"{ours}attn.o.*"),
-            rename(f"{theirs}self_attn_layer_norm.*", f"{ours}attn_norm.*"),
-            rename(f"{theirs}fc1.*", f"{ours}ffn.up.*"),
-            rename(f"{theirs}fc2.*", f"{ours}ffn.down.*"),
-            rename(f"{theirs}final_layer_norm.*", f"{ours}ffn_norm.*"),
-            rename(f"[model.]{side}.layer_norm.*", f"{side}.final_norm.*"),
-        ]
-    theirs, ours = "[model.]decoder.layers.{layer}.", "decoder.blocks.{layer}."
+        rows.append(rename(f"{prefix}{side}.embed_tokens.weight", "embedding.weight"))
+        rows += block(f"{prefix}{side}.layers.{{layer}}.", f"{side}.blocks.{{layer}}.")
+    theirs, ours = f"{prefix}decoder.layers.{{layer}}.", "decoder.blocks.{layer}."
     return [
         *rows,
         *(rename(f"{theirs}encoder_attn.{part}_proj.*", f"{ours}cross.{part}.*") for part in "qkv"),
         rename(f"{theirs}encoder_attn.out_proj.*", f"{ours}cross.o.*"),
         rename(f"{theirs}encoder_attn_layer_norm.*", f"{ours}cross_norm.*"),
+    ]
+
+
+def block(theirs: str, ours: str) -> list[Rename]:
+    """Self-attention and feed-forward, as OPT has them too; the last norm is called final."""
+    return [
+        *(rename(f"{theirs}self_attn.{part}_proj.*", f"{ours}attn.{part}.*") for part in "qkv"),
+        rename(f"{theirs}self_attn.out_proj.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}self_attn_layer_norm.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}fc1.*", f"{ours}ffn.up.*"),
+        rename(f"{theirs}fc2.*", f"{ours}ffn.down.*"),
+        rename(f"{theirs}final_layer_norm.*", f"{ours}ffn_norm.*"),
     ]

@@ -11,49 +11,53 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from viz_model.checkpoints.families import classes
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
-from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
+from viz_model.config import Activation, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "num_hidden_layers",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "d_ffn": "intermediate_size",
-    "norm": "layer_norm_eps",
-    "n_segments": "type_vocab_size",
+SIZES = {
+    "n_vocab": ("vocab_size", 30522),
+    "n_context": ("max_position_embeddings", 512),
+    "n_layers": ("num_hidden_layers", 12),
+    "d_model": ("hidden_size", 768),
+    "n_heads": ("num_attention_heads", 12),
+    "d_ffn": ("intermediate_size", 3072),
+    "n_segments": ("type_vocab_size", 2),
 }
+NAMES = {**names(SIZES), "norm": "layer_norm_eps"}
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.one_value("position_embedding_type", "absolute")
-    a.no_effect(["hidden_dropout_prob", "attention_probs_dropout_prob", "directionality", "pooler_type"])
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    a.no_effect(["directionality", "pooler_type"])
     a.no_effect(f"pooler_{name}" for name in ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head"))
-    activation = a.choice("hidden_act", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("cls.predictions.") for name in tensors)
-    of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
+    return read(a, tensors, MaskedHead(activation=_activation(a)) if fills_masks else NoHead())
+
+
+def read(a: Attributes, tensors: Collection[str], of_tokens: Head, **absent: int) -> ModelConfig:
+    """What BERT and RoBERTa have in common.
+
+    Args:
+        of_tokens: the head, unless it is that of a classifier of texts.
+        absent: sizes where a file names none, as far as they are other than BERT's.
+    """
+    a.one_value("position_embedding_type", "absolute")
     return ModelConfig(
+        **a.sizes(SIZES, absent),
         kind="encoder",
-        n_vocab=a.size("vocab_size", 30522),
-        n_context=a.size("max_position_embeddings", 512),
-        n_layers=a.size("num_hidden_layers", 12),
-        d_model=a.size("hidden_size", 768),
-        n_heads=a.size("num_attention_heads", 12),
-        d_ffn=a.size("intermediate_size", 3072),
         norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-12)),
         norm_at="post",
         position=Learned(),
-        n_segments=a.size("type_vocab_size", 2),
         embedding_norm=True,
-        ffn=Dense(activation=activation),
+        ffn=Dense(activation=_activation(a)),
         head=classes.head(a, tensors, "tanh") or of_tokens,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )
+
+
+def _activation(a: Attributes) -> Activation:
+    return a.choice("hidden_act", ACTIVATIONS, "gelu")
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import Attributes
+from viz_model.checkpoints.families.attributes import Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
+from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
+SIZES = {
+    "n_vocab": ("vocab_size", 250_880),
+    "n_context": ("seq_length", 2048),
+}
 NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "seq_length",
+    **names(SIZES),
     "n_layers": "n_layer",
     "d_model": "hidden_size",
     "n_heads": "n_head",
@@ -25,22 +28,19 @@ NAMES = {
 }
 
 _OF_TRAINING = """
-    attention_dropout attention_softmax_in_fp32 bias_dropout_fusion hidden_dropout masked_softmax_fusion offset_alibi
-    pretraining_tp skip_bias_add skip_bias_add_qkv slow_but_exact unk_token_id
+    attention_softmax_in_fp32 bias_dropout_fusion masked_softmax_fusion offset_alibi pretraining_tp
+    skip_bias_add skip_bias_add_qkv slow_but_exact unk_token_id
 """
 GGUF = Gguf("bloom")
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.one_value("apply_residual_connection_post_layernorm", False)
     a.no_effect(_OF_TRAINING.split())
     d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 64)
     a.no_effect(["hidden_size"])
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 250_880),
-        n_context=a.size("seq_length", 2048),
+        **a.sizes(SIZES),
         n_layers=a.size("num_hidden_layers" if "num_hidden_layers" in a else "n_layer", 2),
         d_model=d_model,
         n_heads=a.size("num_attention_heads" if "num_attention_heads" in a else "n_head", 8),
@@ -49,7 +49,6 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         position=Alibi(),
         embedding_norm=True,
         ffn=Dense(activation="gelu_tanh"),
-        head=LanguageHead(),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,
     )

@@ -9,36 +9,29 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import classes
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, rename, task_head
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "n_layers",
-    "d_model": "dim",
-    "n_heads": "n_heads",
-    "d_ffn": "hidden_dim",
+SIZES = {
+    "n_vocab": ("vocab_size", 30522),
+    "n_context": ("max_position_embeddings", 512),
+    "n_layers": ("n_layers", 6),
+    "d_model": ("dim", 768),
+    "n_heads": ("n_heads", 12),
+    "d_ffn": ("hidden_dim", 3072),
 }
+NAMES = names(SIZES)
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["dropout", "attention_dropout", "qa_dropout", "seq_classif_dropout"])
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(["sinusoidal_pos_embds", "tie_weights_"])
     activation = a.choice("activation", ACTIVATIONS, "gelu")
     fills_masks = any(name.startswith("vocab_transform.") for name in tensors)
     of_tokens = MaskedHead(activation=activation) if fills_masks else NoHead()
     return ModelConfig(
+        **a.sizes(SIZES),
         kind="encoder",
-        n_vocab=a.size("vocab_size", 30522),
-        n_context=a.size("max_position_embeddings", 512),
-        n_layers=a.size("n_layers", 6),
-        d_model=a.size("dim", 768),
-        n_heads=a.size("n_heads", 12),
-        d_ffn=a.size("hidden_dim", 3072),
         norm=LayerNorm(eps=1e-12),
         norm_at="post",
         position=Learned(),

@@ -6,7 +6,7 @@ from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, Share, rename
 from viz_model.config import Experts, ModelConfig
 
-NO_EFFECT = ("attention_dropout", "output_router_logits", "router_aux_loss_coef", "router_jitter_noise")
+NO_EFFECT = ("output_router_logits", "router_aux_loss_coef", "router_jitter_noise")
 """Of training, which alone adds noise and a loss to the router."""
 
 

@@ -15,16 +15,19 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import Alibi, Dense, LanguageHead, LayerNorm, ModelConfig
+from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
+SIZES = {
+    "n_vocab": ("vocab_size", 65024),
+    "n_context": ("max_position_embeddings", 2048),
+    "n_layers": ("num_hidden_layers", 32),
+}
 NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "num_hidden_layers",
+    **names(SIZES),
     "d_model": "hidden_size",
     "n_heads": "num_attention_heads",
     "n_kv_heads": "num_kv_heads",
@@ -48,10 +51,7 @@ def _layout(plain: Mapping[str, Any], tensors: Collection[str]) -> dict[str, Any
 GGUF = Gguf("falcon", seen=_layout)
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["attention_dropout", "hidden_dropout"])
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     n_heads, bias = a.size("num_attention_heads", 71), a.flag("bias", False)
     d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 4544)
     a.no_effect(["hidden_size"])
@@ -64,12 +64,10 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         raise ModelError(
             f"{a.path}: num_ln_in_parallel_attn: expected 1 (2 with new_decoder_architecture alone), got {n_norms}"
         )
-    n_context = a.size("max_position_embeddings", 2048)
-    turned = rope.read(a, n_context)
+    sizes = a.sizes(SIZES)
+    turned = rope.read(a, sizes["n_context"])
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 65024),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 32),
+        **sizes,
         d_model=d_model,
         n_heads=n_heads,
         n_kv_heads=1 if one_key and not is_new else n_kv_heads if is_new else n_heads,
@@ -79,7 +77,6 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         shared_norm=parallel and n_norms == 1,
         position=Alibi(divided=True) if a.flag("alibi", False) else turned,
         ffn=Dense(activation=a.choice("activation", ACTIVATIONS, "gelu"), bias=bias),
-        head=LanguageHead(),
         attention_bias=bias,
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,

@@ -6,15 +6,15 @@ the approximation, as ``hidden_activation`` says where it stands; in 16 bits the
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from viz_model.checkpoints.families import llama, rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename
-from viz_model.config import Activation, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import Activation, Gated, ModelConfig
 
 NAMES = llama.NAMES
 
@@ -22,29 +22,33 @@ ROOT = "query_pre_attn_scalar"
 GGUF = Gguf("gemma")
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.one_value("use_bidirectional_attention", False)
-    a.no_effect(["attention_dropout"])
-    n_context = a.size("max_position_embeddings", 8192)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 256000),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 28),
-        d_model=a.size("hidden_size", 3072),
-        n_heads=a.size("num_attention_heads", 16),
-        n_kv_heads=a.size("num_key_value_heads", 16),
-        d_head=a.size("head_dim", 256),
-        d_ffn=a.size("intermediate_size", 24576),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        position=rope.read(a, n_context),
-        ffn=Gated(activation=activation(a)),
-        head=LanguageHead(),
-        attention_bias=a.flag("attention_bias", False),
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=True,
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    return read(
+        a,
+        n_vocab=256_000,
+        n_context=8192,
+        n_layers=28,
+        d_model=3072,
+        n_heads=16,
+        n_kv_heads=16,
+        d_head=256,
+        d_ffn=24576,
     )
+
+
+def read(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
+    """What all generations have in common; the arguments are those of :func:`llama.read`."""
+    a.one_value("use_bidirectional_attention", False)
+    base = llama.read(a, turned=turned, ffn=Gated(activation=_activation(a)), tied=True, **absent)
+    return replace(base, attention_bias=a.flag("attention_bias", False), scale_embedding=True)
+
+
+def read_later(a: Attributes, turned: llama.Turned = rope.read, **absent: int) -> ModelConfig:
+    """What the second and the third have in common: norms on both ends, and a width of their own under the root."""
+    a.no_effect(["cache_implementation", "num_logits_to_keep"])
+    sizes = {"n_layers": 26, "d_model": 2304, "n_heads": 8, "n_kv_heads": 4, "d_head": 256, "d_ffn": 9216}
+    base, under = read(a, turned, **sizes, **absent), a.number(ROOT, 256.0)
+    return replace(base, norm_at="both", scale_width=None if under == base.d_head else under)
 
 
 def renames(config: ModelConfig) -> list[Rename]:
@@ -52,19 +56,13 @@ def renames(config: ModelConfig) -> list[Rename]:
     return from_one(llama.renames(config))
 
 
-def activation(a: Attributes) -> Activation:
+def _activation(a: Attributes) -> Activation:
     """``hidden_activation`` where it stands, else ``hidden_act``, whose ``gelu`` is the approximation."""
     a.no_effect(["hidden_act"])
     if "hidden_activation" in a:
         return a.choice("hidden_activation", ACTIVATIONS)
     known: dict[str, Activation] = {**ACTIVATIONS, "gelu": "gelu_tanh"}
     return a.choice("hidden_act", known, "gelu_pytorch_tanh")
-
-
-def root(a: Attributes, d_head: int) -> float | None:
-    """What the later ones take the square root of in the place of K; None where it is K."""
-    under = a.number(ROOT, 256.0)
-    return None if under == d_head else under
 
 
 def root_by_depth(plain: Mapping[str, Any], deepest: int) -> dict[str, Any]:
@@ -82,4 +80,4 @@ def cap(a: Attributes, name: str, default: float | None) -> float | None:
 
 def from_one(rows: list[Rename]) -> list[Rename]:
     """A table in which every norm's gain is stored as its distance from 1."""
-    return [dataclasses.replace(row, how="from_one") if row.ours and "norm" in row.ours[0] else row for row in rows]
+    return [replace(row, how="from_one") if row.ours and "norm" in row.ours[0] else row for row in rows]

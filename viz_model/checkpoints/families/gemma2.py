@@ -8,12 +8,13 @@ taken of in the place of K, 256 where the config says nothing; gains are stored 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families import gemma, gemma3, rope, windows
+from viz_model.checkpoints.families import gemma, gemma3, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename
-from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import LanguageHead, ModelConfig
 
 NAMES = {**gemma.NAMES, "windows": "layer_types", "score_cap": "attn_logit_softcapping", "scale_width": gemma.ROOT}
 GGUF = Gguf(
@@ -27,38 +28,16 @@ GGUF = Gguf(
 )
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.one_value("use_bidirectional_attention", False)
-    a.no_effect(["attention_dropout", "cache_implementation", "num_logits_to_keep"])
-    n_layers, d_head = a.size("num_hidden_layers", 26), a.size("head_dim", 256)
-    n_context = a.size("max_position_embeddings", 8192)
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    base = gemma.read_later(a, n_vocab=256_000, n_context=8192)
     kinds = a.words("layer_types")
     if kinds is None:
-        n_words = n_layers if n_layers <= LIMITS["n_layers"] else 0  # ModelConfig refuses the rest
-        kinds = [windows.SEES_ALL if layer % 2 else windows.SLIDES for layer in range(n_words)]
-    window = 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 256_000),
-        n_context=n_context,
-        n_layers=n_layers,
-        d_model=a.size("hidden_size", 2304),
-        n_heads=a.size("num_attention_heads", 8),
-        n_kv_heads=a.size("num_key_value_heads", 4),
-        d_head=d_head,
-        d_ffn=a.size("intermediate_size", 9216),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        norm_at="both",
-        position=rope.read(a, n_context),
-        ffn=Gated(activation=gemma.activation(a)),
+        kinds = [windows.SEES_ALL if layer % 2 else windows.SLIDES for layer in range(base.n_layers)]
+    return replace(
+        base,
         head=LanguageHead(cap=gemma.cap(a, "final_logit_softcapping", 30.0)),
-        windows=windows.of_words(a, kinds, window),
-        attention_bias=a.flag("attention_bias", False),
-        scale_width=gemma.root(a, d_head),
+        windows=windows.of_words(a, kinds, windows.size(a)),
         score_cap=gemma.cap(a, "attn_logit_softcapping", 50.0),
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=True,
     )
 
 

@@ -8,12 +8,13 @@ taken of in the place of K.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import LIMITS, Gated, LanguageHead, ModelConfig, RMSNorm, Rope
+from viz_model.config import LanguageHead, ModelConfig, Rope
 
 NAMES = {**llama.NAMES, "windows": "layer_types", "positions": "layer_types", "scale_width": gemma.ROOT}
 
@@ -30,40 +31,16 @@ GGUF = Gguf(
 )
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.one_value("use_bidirectional_attention", False)
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.one_value("attn_logit_softcapping", None)  # the reference reads it, and caps nothing
-    # Of the caches of pictures and text, which change no number.
-    a.no_effect(["attention_dropout", "cache_implementation", "num_logits_to_keep"])
-    n_layers, d_head = a.size("num_hidden_layers", 26), a.size("head_dim", 256)
-    n_context = a.size("max_position_embeddings", 131_072)
-    kinds = _kinds(a, n_layers)
-    window = 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096)
-    everywhere, nearby = _turns(a, n_context)
-    found = tuple(nearby if kind == windows.SLIDES else everywhere for kind in kinds)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 262_208),
-        n_context=n_context,
-        n_layers=n_layers,
-        d_model=a.size("hidden_size", 2304),
-        n_heads=a.size("num_attention_heads", 8),
-        n_kv_heads=a.size("num_key_value_heads", 4),
-        d_head=d_head,
-        d_ffn=a.size("intermediate_size", 9216),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        norm_at="both",
-        position=everywhere,
-        positions=found if windows.SLIDES in kinds else (),
-        ffn=Gated(activation=gemma.activation(a)),
+    base = gemma.read_later(a, lambda a, n_context: _turns(a, n_context)[0], n_vocab=262_208, n_context=131_072)
+    kinds = _kinds(a, base.n_layers)
+    return replace(
+        base,
+        positions=rope.of_words(kinds, *_turns(a, base.n_context)),
         head=LanguageHead(cap=gemma.cap(a, "final_logit_softcapping", None)),
-        windows=windows.of_words(a, kinds, window),
-        attention_bias=a.flag("attention_bias", False),
+        windows=windows.of_words(a, kinds, windows.size(a)),
         qk_norm=True,
-        scale_width=gemma.root(a, d_head),
-        tie_embeddings=a.flag("tie_word_embeddings", True),
-        scale_embedding=True,
     )
 
 
@@ -85,25 +62,17 @@ def _kinds(a: Attributes, n_layers: int) -> list[str]:
     """A word for each layer: as listed, or every sixth (or another) sees all."""
     kinds, pattern = a.words("layer_types"), a.size("sliding_window_pattern", 6)
     a.no_effect(["_sliding_window_pattern"])
-    if kinds is not None or n_layers > LIMITS["n_layers"]:
-        return kinds or []
+    if kinds is not None:
+        return kinds
     return [windows.SLIDES if (layer + 1) % pattern else windows.SEES_ALL for layer in range(n_layers)]
 
 
 def _turns(a: Attributes, n_context: int) -> tuple[Rope, Rope]:
     """The rotation of layers that see all, and of those that see a window; the former alone may be scaled."""
     local, base = a.number("rope_local_base_freq", LOCAL_BASE), a.number("rope_theta", GLOBAL_BASE)
-    parameters, scaling = a.inner("rope_parameters"), a.inner("rope_scaling")
-    if parameters is None:
-        everywhere = Rope(base=base) if scaling is None else rope.within(scaling, n_context, base)
-        if scaling is not None:
-            scaling.finish()
-        return everywhere, Rope(base=local)
-    found = []
-    for name, default in ((windows.SEES_ALL, base), (windows.SLIDES, local)):
-        inner = parameters.inner(name)
-        found.append(Rope(base=default) if inner is None else rope.within(inner, n_context, default))
-        if inner is not None:
-            inner.finish()
-    parameters.finish()
-    return found[0], found[1]
+    scaling = a.inner("rope_scaling")
+    if scaling is None or "rope_parameters" in a:
+        return rope.by_kind(a, n_context, base, local)
+    everywhere = rope.within(scaling, n_context, base)
+    scaling.finish()
+    return everywhere, Rope(base=local)

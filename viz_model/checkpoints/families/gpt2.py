@@ -4,42 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, ignored, rename
-from viz_model.config import Dense, LanguageHead, LayerNorm, Learned, ModelConfig
+from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "n_positions",
-    "n_layers": "n_layer",
-    "d_model": "n_embd",
-    "n_heads": "n_head",
-    "d_ffn": "n_inner",
-    "norm": "layer_norm_epsilon",
+SIZES = {
+    "n_vocab": ("vocab_size", 50257),
+    "n_context": ("n_positions", 1024),
+    "n_layers": ("n_layer", 12),
+    "d_model": ("n_embd", 768),
+    "n_heads": ("n_head", 12),
 }
+NAMES = {**names(SIZES), "d_ffn": "n_inner", "norm": "layer_norm_epsilon"}
 GGUF = Gguf("gpt2")
+SUMMARY = [f"summary_{name}" for name in ("type", "use_proj", "activation", "proj_to_labels", "first_dropout")]
+"""Of a head for one task, which is not read here."""
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.one_value("scale_attn_by_inverse_layer_idx", False)
     # Reordering protects half precision from overflow; the numbers it computes are the same.
-    a.no_effect(["reorder_and_upcast_attn", "n_ctx", "resid_pdrop", "embd_pdrop", "attn_pdrop"])
-    a.no_effect(f"summary_{name}" for name in ("type", "use_proj", "activation", "proj_to_labels", "first_dropout"))
-    d_model = a.size("n_embd", 768)
+    a.no_effect(["reorder_and_upcast_attn", "n_ctx", *SUMMARY])
+    sizes = a.sizes(SIZES)
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 50257),
-        n_context=a.size("n_positions", 1024),
-        n_layers=a.size("n_layer", 12),
-        d_model=d_model,
-        n_heads=a.size("n_head", 12),
-        d_ffn=a.size("n_inner", 4 * d_model),
+        **sizes,
+        d_ffn=a.size("n_inner", 4 * sizes["d_model"]),
         norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
         position=Learned(),
         ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu_new")),
-        head=LanguageHead(),
         scale_scores=a.flag("scale_attn_weights", True),
         tie_embeddings=a.flag("tie_word_embeddings", True),
         scale_embedding=False,

@@ -8,43 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families import gpt2
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import LIMITS, Dense, LanguageHead, LayerNorm, Learned, ModelConfig
+from viz_model.config import LIMITS, Dense, LayerNorm, Learned, ModelConfig
 
+SIZES = {
+    "n_vocab": ("vocab_size", 50257),
+    "n_context": ("max_position_embeddings", 2048),
+    "n_layers": ("num_layers", 24),
+    "d_model": ("hidden_size", 2048),
+    "n_heads": ("num_heads", 16),
+}
 NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "num_layers",
-    "d_model": "hidden_size",
-    "n_heads": "num_heads",
+    **names(SIZES),
     "d_ffn": "intermediate_size",
     "norm": "layer_norm_epsilon",
     "windows": "attention_types",
 }
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["attention_dropout", "embed_dropout", "resid_dropout"])
-    a.no_effect(f"summary_{name}" for name in ("type", "use_proj", "activation", "proj_to_labels", "first_dropout"))
-    d_model = a.size("hidden_size", 2048)
-    window = a.size("window_size", 256)
-    sizes = {"global": 0, "local": window}
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    a.no_effect(gpt2.SUMMARY)
+    windows = {"global": 0, "local": a.size("window_size", 256)}
+    sizes = a.sizes(SIZES)
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 50257),
-        n_context=a.size("max_position_embeddings", 2048),
-        n_layers=a.size("num_layers", 24),
-        d_model=d_model,
-        n_heads=a.size("num_heads", 16),
-        d_ffn=a.size("intermediate_size", 4 * d_model),
+        **sizes,
+        d_ffn=a.size("intermediate_size", 4 * sizes["d_model"]),
         norm=LayerNorm(eps=a.number("layer_norm_epsilon", 1e-5)),
         position=Learned(),
         ffn=Dense(activation=a.choice("activation_function", ACTIVATIONS, "gelu_new")),
-        head=LanguageHead(),
-        windows=tuple(sizes[kind] for kind in _kinds(a)),
+        windows=tuple(windows[kind] for kind in _kinds(a)),
         scale_scores=False,
         attention_bias=False,
         attention_out_bias=True,

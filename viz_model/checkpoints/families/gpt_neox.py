@@ -11,42 +11,32 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, ignored, rename
-from viz_model.config import Dense, LanguageHead, LayerNorm, ModelConfig
+from viz_model.config import Dense, LayerNorm, ModelConfig
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "num_hidden_layers",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "d_ffn": "intermediate_size",
-    "norm": "layer_norm_eps",
-    "position": "rotary_pct",
+SIZES = {
+    "n_vocab": ("vocab_size", 50432),
+    "n_context": ("max_position_embeddings", 2048),
+    "n_layers": ("num_hidden_layers", 44),
+    "d_model": ("hidden_size", 6144),
+    "n_heads": ("num_attention_heads", 64),
+    "d_ffn": ("intermediate_size", 24576),
 }
+NAMES = {**names(SIZES), "norm": "layer_norm_eps", "position": "rotary_pct"}
 GGUF = Gguf("gptneox", fields={"use_parallel_residual": "use_parallel_residual"}, partial=True)
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["attention_dropout", "hidden_dropout"])
-    n_context = a.size("max_position_embeddings", 2048)
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     base, share = a.number("rotary_emb_base", 10_000.0), a.number("rotary_pct", 0.25)
+    sizes = a.sizes(SIZES)
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 50432),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 44),
-        d_model=a.size("hidden_size", 6144),
-        n_heads=a.size("num_attention_heads", 64),
-        d_ffn=a.size("intermediate_size", 24576),
+        **sizes,
         norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-5)),
         parallel=a.flag("use_parallel_residual", True),
-        position=rope.read(a, n_context, base, share),
+        position=rope.read(a, sizes["n_context"], base, share),
         ffn=Dense(activation=a.choice("hidden_act", ACTIVATIONS, "gelu")),
-        head=LanguageHead(),
         attention_bias=a.flag("attention_bias", True),
         tie_embeddings=a.flag("tie_word_embeddings", False),
         scale_embedding=False,

@@ -3,54 +3,74 @@ positions, SwiGLU, and key–value heads shared by groups of queries. TinyLlama 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TypeAlias
 
 from viz_model.checkpoints.families import rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, ignored, rename
-from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import FeedForward, Gated, ModelConfig, RMSNorm, Rope
 
-NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "max_position_embeddings",
-    "n_layers": "num_hidden_layers",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "n_kv_heads": "num_key_value_heads",
-    "d_head": "head_dim",
-    "d_ffn": "intermediate_size",
-    "norm": "rms_norm_eps",
-    "position": "rope_theta",
+SIZES = {
+    "n_vocab": ("vocab_size", 32000),
+    "n_context": ("max_position_embeddings", 2048),
+    "n_layers": ("num_hidden_layers", 32),
+    "d_model": ("hidden_size", 4096),
+    "n_heads": ("num_attention_heads", 32),
+    "n_kv_heads": ("num_key_value_heads", 0),
+    "d_head": ("head_dim", 0),
+    "d_ffn": ("intermediate_size", 11008),
 }
+NAMES = {**names(SIZES), "norm": "rms_norm_eps", "position": "rope_theta"}
+
+Turned: TypeAlias = Callable[[Attributes, int], Rope]
+"""The rotation that a config asks for, of a context of so many positions."""
+
 GGUF = Gguf("llama", pairing="interleaved")
 """Mistral's files are the same, without its window."""
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.one_value("rope_interleaved", False)
-    a.no_effect(["attention_dropout", "is_llama_config", "max_sequence_length", "pretraining_tp"])
-    n_context = a.size("max_position_embeddings", 2048)
-    n_heads = a.size("num_attention_heads", 32)
+    a.no_effect(["is_llama_config", "max_sequence_length", "pretraining_tp"])
+    base = read(a, ffn=gated(a, bias=a.flag("mlp_bias", False)))
+    return replace(base, attention_bias=a.flag("attention_bias", False))
+
+
+def read(
+    a: Attributes,
+    *,
+    turned: Turned = rope.read,
+    ffn: FeedForward | None = None,
+    eps: float = 1e-6,
+    tied: bool = False,
+    **absent: int,
+) -> ModelConfig:
+    """What Llama and its kin have in common; what is a family's own is read in its file.
+
+    Args:
+        ffn: None for that of :func:`gated`.
+        eps, tied, absent: ε, whether there is one table, and sizes where a file does not say; Llama's unless given.
+    """
+    sizes = a.sizes(SIZES, absent)
+    if a.is_null("num_key_value_heads"):
+        sizes["n_kv_heads"] = sizes["n_heads"]
     return ModelConfig(
-        n_vocab=a.size("vocab_size", 32000),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 32),
-        d_model=a.size("hidden_size", 4096),
-        n_heads=n_heads,
-        n_kv_heads=a.size("num_key_value_heads", n_heads),
-        d_head=a.size("head_dim") if "head_dim" in a else 0,
-        d_ffn=a.size("intermediate_size", 11008),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        position=rope.read(a, n_context),
-        ffn=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu"), bias=a.flag("mlp_bias", False)),
-        head=LanguageHead(),
-        attention_bias=a.flag("attention_bias", False),
-        tie_embeddings=a.flag("tie_word_embeddings", False),
+        **sizes,
+        norm=RMSNorm(eps=a.number("rms_norm_eps", eps)),
+        position=turned(a, sizes["n_context"]),
+        ffn=ffn or gated(a),
+        attention_bias=False,
+        tie_embeddings=a.flag("tie_word_embeddings", tied),
         scale_embedding=False,
     )
+
+
+def gated(a: Attributes, bias: bool = False) -> Gated:
+    """The feed-forward of one network, or of one expert."""
+    return Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu"), bias=bias)
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -9,17 +9,11 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import bart
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.renames import Rename
 from viz_model.config import ModelConfig
 
 NAMES = bart.NAMES
+renames = bart.renames
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    return bart.read(attributes, norm_at="pre")
-
-
-def renames(config: ModelConfig) -> list[Rename]:
-    """BART's table."""
-    return bart.renames(config)
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    return bart.read_learned(a, norm_at="pre")

@@ -7,46 +7,25 @@ normalised; a file that says nothing of a window has none.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
+from functools import partial
 
 from viz_model.checkpoints.families import experts, llama, rope, windows
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename
-from viz_model.config import Experts, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import Experts, ModelConfig
 
 NAMES = {**llama.NAMES, "windows": "sliding_window", "ffn": "num_experts_per_tok"}
 GGUF = Gguf("llama", has_experts=True, pairing="interleaved")
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect(experts.NO_EFFECT)
-    n_context = a.size("max_position_embeddings", 4096 * 32)
-    n_layers = a.size("num_hidden_layers", 32)
-    n_heads = a.size("num_attention_heads", 32)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 32000),
-        n_context=n_context,
-        n_layers=n_layers,
-        d_model=a.size("hidden_size", 4096),
-        n_heads=n_heads,
-        n_kv_heads=n_heads if a.is_null("num_key_value_heads") else a.size("num_key_value_heads", 8),
-        d_head=a.size("head_dim") if "head_dim" in a else 0,
-        d_ffn=a.size("intermediate_size", 14336),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-5)),
-        position=rope.read(a, n_context, 1e6),
-        ffn=Experts(
-            expert=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
-            n_experts=experts.number(a, 8),
-            top_k=a.size("num_experts_per_tok", 2),
-        ),
-        head=LanguageHead(),
-        windows=windows.every(n_layers, a.size("sliding_window", 0, 0)),
-        attention_bias=False,
-        tie_embeddings=a.flag("tie_word_embeddings", False),
-        scale_embedding=False,
-    )
+    ffn = Experts(expert=llama.gated(a), n_experts=experts.number(a, 8), top_k=a.size("num_experts_per_tok", 2))
+    turned = partial(rope.read, base=1e6)
+    base = llama.read(a, turned=turned, ffn=ffn, eps=1e-5, n_context=4096 * 32, n_kv_heads=8, d_ffn=14336)
+    return replace(base, windows=windows.every(base.n_layers, a.size("sliding_window", 0, 0)))
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -7,43 +7,22 @@ norm before the feed-forward layer, as it is in Llama; queries and keys are norm
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families import llama, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families import llama
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import ModelConfig
 
 NAMES = llama.NAMES
 GGUF = Gguf("olmo2")
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["attention_dropout"])
-    n_context = a.size("max_position_embeddings", 2048)
-    n_heads = a.size("num_attention_heads", 32)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 50304),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 32),
-        d_model=a.size("hidden_size", 4096),
-        n_heads=n_heads,
-        n_kv_heads=a.size("num_key_value_heads", n_heads),
-        d_head=a.size("head_dim") if "head_dim" in a else 0,
-        d_ffn=a.size("intermediate_size", 11008),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-5)),
-        norm_at="branch",
-        position=rope.read(a, n_context),
-        ffn=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
-        head=LanguageHead(),
-        attention_bias=a.flag("attention_bias", False),
-        qk_norm=True,
-        qk_norm_over="heads",
-        tie_embeddings=a.flag("tie_word_embeddings", False),
-        scale_embedding=False,
-    )
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    base = llama.read(a, n_vocab=50304, eps=1e-5)
+    has_bias = a.flag("attention_bias", False)
+    return replace(base, norm_at="branch", attention_bias=has_bias, qk_norm=True, qk_norm_over="heads")
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -7,47 +7,38 @@ files of its predecessor have, is refused.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families import experts, llama, rope
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families import experts, llama
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import Experts, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import Experts, ModelConfig
 
-NAMES = {**{field: name for field, name in llama.NAMES.items() if field != "d_head"}, "ffn": "num_experts_per_tok"}
+NAMES = {**llama.NAMES, "ffn": "num_experts_per_tok"}
 GGUF = Gguf("olmoe", has_experts=True)
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.one_value("clip_qkv", None)
     a.no_effect(experts.NO_EFFECT)
-    n_context = a.size("max_position_embeddings", 4096)
-    n_heads = a.size("num_attention_heads", 16)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 50304),
-        n_context=n_context,
-        n_layers=a.size("num_hidden_layers", 16),
-        d_model=a.size("hidden_size", 2048),
-        n_heads=n_heads,
-        n_kv_heads=a.size("num_key_value_heads", n_heads),
-        d_ffn=a.size("intermediate_size", 2048),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-5)),
-        position=rope.read(a, n_context),
+    base = llama.read(
+        a,
         ffn=Experts(
-            expert=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
+            expert=llama.gated(a),
             n_experts=experts.number(a, 64),
             top_k=a.size("num_experts_per_tok", 8),
             normalise=a.flag("norm_topk_prob", False),
         ),
-        head=LanguageHead(),
-        attention_bias=a.flag("attention_bias", False),
-        qk_norm=True,
-        qk_norm_over="heads",
-        tie_embeddings=a.flag("tie_word_embeddings", False),
-        scale_embedding=False,
+        eps=1e-5,
+        n_vocab=50304,
+        n_context=4096,
+        n_layers=16,
+        d_model=2048,
+        n_heads=16,
+        d_ffn=2048,
     )
+    return replace(base, attention_bias=a.flag("attention_bias", False), qk_norm=True, qk_norm_over="heads")
 
 
 def renames(config: ModelConfig) -> list[Rename]:

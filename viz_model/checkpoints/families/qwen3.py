@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families import llama, rope, windows
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families import llama, windows
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename, rename
-from viz_model.config import Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import ModelConfig
 
 NAMES = {**llama.NAMES, "windows": "layer_types"}
 GGUF = Gguf("qwen3")
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["attention_dropout"])
-    n_context = a.size("max_position_embeddings", 32768)
-    n_layers = a.size("num_hidden_layers", 32)
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 151936),
-        n_context=n_context,
-        n_layers=n_layers,
-        d_model=a.size("hidden_size", 4096),
-        n_heads=a.size("num_attention_heads", 32),
-        n_kv_heads=a.size("num_key_value_heads", 32),
-        d_head=a.size("head_dim", 128),
-        d_ffn=a.size("intermediate_size", 22016),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        position=rope.read(a, n_context),
-        ffn=Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu")),
-        head=LanguageHead(),
-        windows=windows.from_a_layer_on(a, n_layers),
-        attention_bias=a.flag("attention_bias", False),
-        qk_norm=True,
-        tie_embeddings=a.flag("tie_word_embeddings", False),
-        scale_embedding=False,
-    )
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    base = llama.read(a, n_vocab=151936, n_context=32768, n_kv_heads=32, d_head=128, d_ffn=22016)
+    slides = windows.from_a_layer_on(a, base.n_layers)
+    return replace(base, windows=slides, attention_bias=a.flag("attention_bias", False), qk_norm=True)
 
 
 def renames(config: ModelConfig) -> list[Rename]:

@@ -8,12 +8,13 @@ layer, whatever ``max_window_layers`` says.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from viz_model.checkpoints.families import experts, llama, qwen3, rope, windows
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families import experts, llama, qwen3, windows
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.families.in_gguf import Gguf
 from viz_model.checkpoints.renames import Rename
-from viz_model.config import LIMITS, Experts, FeedForward, Gated, LanguageHead, ModelConfig, RMSNorm
+from viz_model.config import Experts, FeedForward, Gated, ModelConfig
 
 NAMES = {**llama.NAMES, "windows": "sliding_window", "ffn": "num_experts_per_tok"}
 GGUF = Gguf(
@@ -25,15 +26,11 @@ GGUF = Gguf(
 )
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
     a.no_effect([*experts.NO_EFFECT, "max_window_layers"])
-    n_context = a.size("max_position_embeddings", 32768)
-    n_layers = a.size("num_hidden_layers", 24)
     window = a.size("sliding_window", 4096, 0) if a.flag("use_sliding_window", False) else 0
     a.no_effect(["sliding_window"])
-    dense = Gated(activation=a.choice("hidden_act", ACTIVATIONS, "silu"))
+    dense = llama.gated(a)
     routed = Experts(
         expert=dense,
         n_experts=experts.number(a, 128),
@@ -41,33 +38,21 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
         d_expert=a.size("moe_intermediate_size", 768),
         normalise=a.flag("norm_topk_prob", False),
     )
-    return ModelConfig(
-        n_vocab=a.size("vocab_size", 151936),
-        n_context=n_context,
-        n_layers=n_layers,
-        d_model=a.size("hidden_size", 2048),
-        n_heads=a.size("num_attention_heads", 32),
-        n_kv_heads=a.size("num_key_value_heads", 4),
-        d_head=a.size("head_dim") if "head_dim" in a else 0,
-        d_ffn=a.size("intermediate_size", 6144),
-        norm=RMSNorm(eps=a.number("rms_norm_eps", 1e-6)),
-        position=rope.read(a, n_context),
-        ffn=routed,
-        ffns=_by_layer(a, n_layers, routed, dense),
-        head=LanguageHead(),
-        windows=windows.every(n_layers, window),
+    base = llama.read(
+        a, ffn=routed, n_vocab=151936, n_context=32768, n_layers=24, d_model=2048, n_kv_heads=4, d_ffn=6144
+    )
+    return replace(
+        base,
+        ffns=_by_layer(a, base.n_layers, routed, dense),
+        windows=windows.every(base.n_layers, window),
         attention_bias=a.flag("attention_bias", False),
         qk_norm=True,
-        tie_embeddings=a.flag("tie_word_embeddings", False),
-        scale_embedding=False,
     )
 
 
 def _by_layer(a: Attributes, n_layers: int, routed: Experts, dense: Gated) -> tuple[FeedForward, ...]:
     """Empty where all layers have experts."""
     step, left_out = a.size("decoder_sparse_step", 1), a.items("mlp_only_layers") or []
-    if n_layers > LIMITS["n_layers"]:
-        return ()  # ModelConfig refuses it
     has_experts = [(layer + 1) % step == 0 and layer not in left_out for layer in range(n_layers)]
     return () if all(has_experts) else tuple(routed if has else dense for has in has_experts)
 

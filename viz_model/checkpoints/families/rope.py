@@ -6,7 +6,9 @@ Older files have ``rope_theta`` beside ``rope_scaling``, newer ones both in ``ro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from viz_model.checkpoints.families import windows
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LinearScaling, Llama3Scaling, Rope, RopeScaling, YarnScaling
@@ -47,6 +49,25 @@ def within(inner: Attributes, n_context: int, base: float, share: float | None =
     else:
         share = inner.number("partial_rotary_factor", share)
     return Rope(base=base, fraction=1.0 if share is None else share, scaling=_scaling(inner, n_context))
+
+
+def by_kind(a: Attributes, n_context: int, everywhere: float, nearby: float) -> tuple[Rope, Rope]:
+    """The rotation of layers that see all, and of those that see a window; their bases where the file names none."""
+    parameters, found = a.inner("rope_parameters"), []
+    for name, base in ((windows.SEES_ALL, everywhere), (windows.SLIDES, nearby)):
+        inner = None if parameters is None else parameters.inner(name)
+        found.append(Rope(base=base) if inner is None else within(inner, n_context, base))
+        if inner is not None:
+            inner.finish()
+    if parameters is not None:
+        parameters.finish()
+    return found[0], found[1]
+
+
+def of_words(kinds: Sequence[str], everywhere: Rope, nearby: Rope) -> tuple[Rope, ...]:
+    """For each layer its rotation; empty where no layer has a window."""
+    found = tuple(nearby if kind == windows.SLIDES else everywhere for kind in kinds)
+    return found if windows.SLIDES in kinds else ()
 
 
 def _scaling(inner: Attributes, n_context: int) -> RopeScaling | None:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename
 from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias
 
+SIZES = {
+    "n_vocab": ("vocab_size", 32128),
+    "n_context": ("n_positions", 512),
+    "d_model": ("d_model", 512),
+    "n_heads": ("num_heads", 8),
+    "d_head": ("d_kv", 64),
+    "d_ffn": ("d_ff", 2048),
+}
 NAMES = {
-    "n_vocab": "vocab_size",
-    "n_context": "n_positions",
+    **names(SIZES),
     "n_layers": "num_decoder_layers",
     "n_encoder_layers": "num_layers",
-    "d_model": "d_model",
-    "n_heads": "num_heads",
-    "d_head": "d_kv",
-    "d_ffn": "d_ff",
     "norm": "layer_norm_epsilon",
     "position": "relative_attention_num_buckets",
     "start_id": "decoder_start_token_id",
@@ -35,10 +38,8 @@ FEED_FORWARDS: dict[str, FeedForward] = {
 }
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["dropout_rate", "dense_act_fn", "is_gated_act"])  # the last two repeat feed_forward_proj
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    a.no_effect(["dense_act_fn", "is_gated_act"])  # they repeat feed_forward_proj
     layers = a.size("num_layers", 6)
     decoder_layers = a.size("num_decoder_layers", layers)
     encoder_only = not a.flag("is_encoder_decoder", True) or a.words("architectures") == ["T5EncoderModel"]
@@ -48,15 +49,10 @@ def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
     if "scale_decoder_outputs" in a:
         tied = "lm_head.weight" not in tensors
     return ModelConfig(
+        **a.sizes(SIZES),
         kind="encoder" if encoder_only else "encoder_decoder",
-        n_vocab=a.size("vocab_size", 32128),
-        n_context=a.size("n_positions", 512),
         n_layers=layers if encoder_only else decoder_layers,
         n_encoder_layers=layers,
-        d_model=a.size("d_model", 512),
-        n_heads=a.size("num_heads", 8),
-        d_head=a.size("d_kv", 64),
-        d_ffn=a.size("d_ff", 2048),
         norm=RMSNorm(eps=a.number("layer_norm_epsilon", 1e-6)),
         position=T5Bias(
             buckets=a.size("relative_attention_num_buckets", 32),

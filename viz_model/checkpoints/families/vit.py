@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes
+from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import ClassHead, Dense, LayerNorm, Learned, ModelConfig, NoHead, Patches
 from viz_model.images import Resample
 
-NAMES = {
-    "n_layers": "num_hidden_layers",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "d_ffn": "intermediate_size",
-    "norm": "layer_norm_eps",
-    "inputs": "image_size",
-    "head": "id2label",
+SIZES = {
+    "n_layers": ("num_hidden_layers", 12),
+    "d_model": ("hidden_size", 768),
+    "n_heads": ("num_attention_heads", 12),
+    "d_ffn": ("intermediate_size", 3072),
 }
+NAMES = {**names(SIZES), "norm": "layer_norm_eps", "inputs": "image_size", "head": "id2label"}
 PROCESSOR = "preprocessor_config.json"
 """Where the attribute "preprocessor" comes from, an object."""
 
@@ -34,23 +32,17 @@ _NO_EFFECT = """
 """
 
 
-def config(attributes: Attributes, tensors: Collection[str]) -> ModelConfig:
-    """What the attributes mean. Raises ModelError for a value that is not supported."""
-    a = attributes
-    a.no_effect(["hidden_dropout_prob", "attention_probs_dropout_prob", "encoder_stride"])
-    a.no_effect(["pooler_output_size", "pooler_act"])
+def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
+    a.no_effect(["encoder_stride", "pooler_output_size", "pooler_act"])
     inputs = _patches(a)
     has_classifier = any(name.startswith("classifier.") for name in tensors)
     labels = a.by_number("id2label") or tuple(f"LABEL_{n}" for n in range(a.size("num_labels", 2)))
     return ModelConfig(
+        **a.sizes(SIZES),
         kind="encoder",
         inputs=inputs,
         n_vocab=0,
         n_context=inputs.n_patches + 1,
-        n_layers=a.size("num_hidden_layers", 12),
-        d_model=a.size("hidden_size", 768),
-        n_heads=a.size("num_attention_heads", 12),
-        d_ffn=a.size("intermediate_size", 3072),
         norm=LayerNorm(eps=a.number("layer_norm_eps", 1e-12)),
         norm_at="pre",
         position=Learned(),

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import LIMITS
 
 SLIDES, SEES_ALL = "sliding_attention", "full_attention"
+
+
+def size(a: Attributes) -> int:
+    """The window of layers that have one; ``null`` is none."""
+    return 0 if a.is_null("sliding_window") else a.size("sliding_window", 4096)
 
 
 def of_words(a: Attributes, kinds: Sequence[str], window: int) -> tuple[int, ...]:
@@ -27,7 +31,7 @@ def of_words(a: Attributes, kinds: Sequence[str], window: int) -> tuple[int, ...
 
 def every(n_layers: int, window: int) -> tuple[int, ...]:
     """The same window in all layers."""
-    return (window,) * n_layers if window and n_layers <= LIMITS["n_layers"] else ()  # ModelConfig refuses the rest
+    return (window,) * n_layers if window else ()
 
 
 def from_a_layer_on(a: Attributes, n_layers: int) -> tuple[int, ...]:
@@ -37,7 +41,7 @@ def from_a_layer_on(a: Attributes, n_layers: int) -> tuple[int, ...]:
     window = a.size("sliding_window", 4096, 0)
     first = a.size("max_window_layers", 28, 0)
     if kinds is None:
-        if not slides or n_layers > LIMITS["n_layers"]:
+        if not slides:
             return ()
         kinds = [SLIDES if layer >= first else SEES_ALL for layer in range(n_layers)]
     return of_words(a, kinds, window if slides else 0)
