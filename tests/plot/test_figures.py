@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -221,6 +222,20 @@ def _without_picks(value: Any) -> Any:
     return [_without_picks(inner) for inner in value] if isinstance(value, list) else value
 
 
+def test_every_figure_says_in_its_signature_what_it_may_be_told() -> None:
+    for name in set(vm.plot.__all__) - {"Figure"}:
+        make = getattr(vm.plot, name)
+        keywords = inspect.signature(make).parameters
+        assert not any(keyword.kind is keyword.VAR_KEYWORD for keyword in keywords.values()), name
+        told = {key: (keywords[key].annotation, keywords[key].default) for key in ("lang", "theme")}
+        assert told == {"lang": ("str", "en"), "theme": ("Theme", "light")}, name
+        assert set(inspect.get_annotations(make)) == {*keywords, "return"}, name
+    stack = inspect.signature(vm.plot.head).parameters["stack"]
+    assert (stack.annotation, stack.default, stack.kind) == ("Side | None", None, stack.KEYWORD_ONLY)
+    with pytest.raises(TypeError, match="colour"):
+        drawn("story-pre-ln", "heads", colour="red")
+
+
 @pytest.mark.parametrize(
     ("model", "page"),
     some([(model, page) for model in SCHEMES for page in OF_PAGE if page != "cross_attention" or "trans" in model], 6),
@@ -237,7 +252,7 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
     for key, name in wanted.items():
         make = getattr(vm.plot, name)
         known = {**place, "position": 3, "stack": None if len(lm.config.sides) == 1 else "decoder", "lang": lang}
-        taken = make.__kwdefaults__.keys() | set(make.__code__.co_varnames[: make.__code__.co_argcount])
+        taken = inspect.signature(make).parameters.keys()
         figure = make(trace, **{word: known[word] for word in known.keys() & taken})
         sent = on_page[next(known for known in on_page if known.endswith(f".{key}"))]
         arrays, expected = plain(scenes.read(encode(figure.scene))), plain(sent)

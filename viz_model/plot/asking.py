@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeAlias, TypedDict, cast
 
+from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.config import Side
+from viz_model.drawing.scene.svg import Theme
+from viz_model.plot.figure import Figure, themed
 from viz_model.runs.trace import Trace
 from viz_model.topics.attribution.numbers.attribution import Against
 from viz_model.topics.attribution.numbers.typed import token_typed
@@ -14,6 +20,19 @@ from viz_model.topics.next_token.numbers.masked import can_be_covered, covering
 
 Asked = int | str | None
 """A token of the vocabulary: its id, its text, or none."""
+
+Made: TypeAlias = tuple[Subject, Drawn]
+"""What is looked at, and its picture."""
+
+P = ParamSpec("P")
+
+
+class Look(TypedDict, total=False):
+    """What every function is told besides, by keyword."""
+
+    stack: Side | None
+    lang: str
+    theme: Theme
 
 
 def subject(
@@ -25,6 +44,7 @@ def subject(
     head: int = 0,
     token: int = -1,
     lang: str = "en",
+    theme: Theme = "light",
 ) -> Subject:
     """What is looked at.
 
@@ -32,20 +52,38 @@ def subject(
         group: of texts.
         stack: of a model with two, which; by default the one that the trace is seen from, or the decoder.
         layer, head, token: counted from 0, or from the end where they are negative.
+        theme: of the figure; the subject has none.
 
     Raises:
         TypeError: no trace.
-        ValueError: there is no such stack, layer, head, token or language; the message says which there are.
+        ValueError: there is no such stack, layer, head, token, language or theme; the message says which there are.
     """
     seen = from_stack(trace, stack)
     if lang not in LANGUAGES:
         raise ValueError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
+    themed(theme)
     places = {
         "layer": _counted("layer", layer, seen.n_layers),
         "head": _counted("head", head, seen.config.n_heads),
         "token": _counted("token", token, len(seen)),
     }
     return Subject(seen, t=Texts.of(lang, seen.config), text_key=group, **places)
+
+
+def figure(draw: Callable[P, Made]) -> Callable[P, Figure]:
+    """Makes a figure of what ``draw`` returns, under its name, and spells out :class:`Look` in its signature."""
+
+    @functools.wraps(draw)
+    def made(*args: P.args, **keywords: P.kwargs) -> Figure:
+        of, drawn = draw(*args, **keywords)
+        return Figure(draw.__name__, of, drawn, cast(Theme, keywords.get("theme", "light")))
+
+    own, asked = inspect.signature(draw), inspect.signature(subject).parameters
+    shown = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    shown += [asked[name] for name in Look.__annotations__]
+    vars(made)["__signature__"] = own.replace(parameters=shown, return_annotation="Figure")
+    made.__annotations__ = {**{one.name: one.annotation for one in shown}, "return": "Figure"}
+    return made
 
 
 def from_stack(trace: Trace, stack: Side | None) -> Trace:

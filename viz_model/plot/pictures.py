@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
 from viz_model.plot import asking
-from viz_model.plot.asking import Asked, subject
+from viz_model.plot.asking import Asked, Look, Made, figure, subject
 from viz_model.plot.figure import Figure, themed
 from viz_model.runs.generation import Sampling
 from viz_model.runs.trace import Trace
@@ -29,15 +31,8 @@ from viz_model.topics.tokens import figures as cutting
 from viz_model.topics.tokens.numbers.facts import facts as token_facts
 
 
-def overview(
-    trace: Trace,
-    *,
-    layer: int = 0,
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def overview(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """The whole run in one picture: tokens, what enters the blocks, a head of each block, the next token.
 
     Of a model that reads pictures: patches, vectors, where the chosen one looks in each block, the class.
@@ -47,20 +42,13 @@ def overview(
     Raises:
         ValueError: as :func:`viz_model.plot.asking.subject` says; so do all functions here.
     """
-    of = subject(trace, "overview", stack=stack, layer=layer, token=token, lang=lang)
+    of = subject(trace, "overview", layer=layer, token=token, **look)
     draw = overviews.overview if of.trace.picture is None else overviews.drawn
-    return Figure("overview", of, draw(of), theme)
+    return of, draw(of)
 
 
-def tokens(
-    trace: Trace,
-    *,
-    beside: Tokenizer | None = None,
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def tokens(trace: Trace, *, beside: Tokenizer | None = None, token: int = -1, **look: Unpack[Look]) -> Made:
     """The text cut by the model's vocabulary, over the same bytes cut by another: ``cl100k_base`` unless said.
 
     Raises:
@@ -68,36 +56,27 @@ def tokens(
             was typed, or spells none; or the model reads a picture.
     """
     _needs_text(trace, "tokens")
-    of = subject(trace, "tokens", stack=stack, token=token, lang=lang)
+    of = subject(trace, "tokens", token=token, **look)
     view = token_facts(of.trace, beside or cl100k_base(), of.token).view
     if view is None:
         raise ValueError("tokens: this vocabulary does not keep the text as it was typed, so no other lies beside it")
-    return Figure("tokens", of, cutting.cuts(of, view), theme)
+    return of, cutting.cuts(of, view)
 
 
-def embedding(
-    trace: Trace, *, token: int = -1, stack: Side | None = None, lang: str = "en", theme: Theme = "light"
-) -> Figure:
+@figure
+def embedding(trace: Trace, *, token: int = -1, **look: Unpack[Look]) -> Made:
     """The rows of the table that the tokens pick, ``embed.token`` [T, D]; that of ``token`` is marked.
 
     Raises:
         ValueError: the model reads a picture.
     """
     _needs_text(trace, "embedding")
-    of = subject(trace, "embedding", stack=stack, token=token, lang=lang)
-    return Figure("embedding", of, embeddings.rows(of), theme)
+    of = subject(trace, "embedding", token=token, **look)
+    return of, embeddings.rows(of)
 
 
-def position(
-    trace: Trace,
-    *,
-    layer: int = 0,
-    head: int = 0,
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """What tells the model the order of its tokens, by its scheme.
 
     Sinusoidal and learned positions: the vectors that are added, [T, D]. Rotary: by which angle each pair is turned,
@@ -107,41 +86,28 @@ def position(
     Raises:
         ValueError: nothing of the kind can be drawn of this layer, or of so short a text.
     """
-    of = subject(trace, "position", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    of = subject(trace, "position", layer=layer, head=head, token=token, **look)
     made = positions.of_scheme(of)
     if made is None:
         raise ValueError(f"position: nothing tells layer {of.layer} the order in a way that can be drawn of this text")
-    return Figure("position", of, made, theme)
+    return of, made
 
 
-def heads(
-    trace: Trace,
-    layer: int | None = None,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def heads(trace: Trace, layer: int | None = None, **look: Unpack[Look]) -> Made:
     """The attention patterns of one layer's heads, [H, T, T]; without a ``layer`` of all, [L, H, T, T].
 
     Each row of a pattern is a query, and sums to 1. Of long texts several tokens share a cell, which holds the largest
     of their weights; cells that a mask hides are NaN.
     """
-    of = subject(trace, "attention", stack=stack, layer=layer or 0, lang=lang)
-    return Figure("heads", of, attention.of_every_layer(of) if layer is None else attention.of_layer(of), theme)
+    of = subject(trace, "attention", layer=layer or 0, **look)
+    return of, attention.of_every_layer(of) if layer is None else attention.of_layer(of)
 
 
+@figure
 def head(
-    trace: Trace,
-    layer: int,
-    head: int,
-    *,
-    matrix: str = "pattern",
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+    trace: Trace, layer: int, head: int, *, matrix: str = "pattern", token: int = -1, **look: Unpack[Look]
+) -> Made:
     """One matrix of a head in large: its pattern [Tq, Tk], or "q", "k", "v", "z" [T, K], "scores", "masked" …
 
     Of a text of more than 88 tokens, those around ``token``.
@@ -149,7 +115,7 @@ def head(
     Raises:
         ValueError: this model has no such matrix; the message says which it has.
     """
-    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
     known = dict.fromkeys(
         (
             *attention_layer.matrices(of.trace, of.layer, attention_layer.CHAIN),
@@ -158,19 +124,11 @@ def head(
     )
     if matrix not in known:
         raise ValueError(f"matrix: {matrix!r} is not one of {', '.join(known)}")
-    return Figure("head", of, attention.matrix(of, matrix), theme)
+    return of, attention.matrix(of, matrix)
 
 
-def painted(
-    trace: Trace,
-    layer: int,
-    head: int,
-    token: int = 0,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def painted(trace: Trace, layer: int, head: int, token: int = 0, **look: Unpack[Look]) -> Made:
     """Where one patch looks, painted over the picture: a head in large, and all heads of its layer, [H, T].
 
     ``token`` is the patch that asks, 0 [CLS].
@@ -178,76 +136,45 @@ def painted(
     Raises:
         ValueError: the model reads a text.
     """
-    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
     if of.trace.picture is None:
         raise ValueError("painted: this model reads a text; head() and heads() draw where its tokens look")
-    return Figure("painted", of, attention.of_picture(of), theme)
+    return of, attention.of_picture(of)
 
 
-def steps(
-    trace: Trace,
-    layer: int,
-    head: int,
-    token: int = -1,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def steps(trace: Trace, layer: int, head: int, token: int = -1, **look: Unpack[Look]) -> Made:
     """One query from its dot products with all keys to its weights, step by step: a row [Tk] a step."""
-    of = subject(trace, "attention", stack=stack, layer=layer, head=head, token=token, lang=lang)
-    return Figure("steps", of, attention.of_query(of), theme)
+    of = subject(trace, "attention", layer=layer, head=head, token=token, **look)
+    return of, attention.of_query(of)
 
 
-def residual(
-    trace: Trace,
-    *,
-    layer: int = 0,
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def residual(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """How long the residual stream of each token is, from the embedding to the last block: [depths, T].
 
     ``layer`` and ``token`` are marked.
     """
-    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
-    return Figure("residual", of, blocks.along_depth(of), theme)
+    of = subject(trace, "block", layer=layer, token=token, **look)
+    return of, blocks.along_depth(of)
 
 
-def block(
-    trace: Trace,
-    layer: int,
-    token: int = -1,
-    *,
-    dimension: int = 0,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def block(trace: Trace, layer: int, token: int = -1, *, dimension: int = 0, **look: Unpack[Look]) -> Made:
     """A token's vectors [D] on their way through a block, from its input to its output; one ``dimension`` is followed.
 
     Raises:
         ValueError: the model has no such dimension.
     """
-    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    of = subject(trace, "block", layer=layer, token=token, **look)
     width = of.trace.config.d_model
     if not 0 <= dimension < width:
         raise ValueError(f"dimension: there are dimensions 0 to {width - 1}, not {dimension}")
-    return Figure("block", of, blocks.vectors(of, dimension), theme)
+    return of, blocks.vectors(of, dimension)
 
 
-def norms(
-    trace: Trace,
-    layer: int = 0,
-    token: int = -1,
-    *,
-    which: str | None = None,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def norms(trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = None, **look: Unpack[Look]) -> Made:
     """What a norm of the block makes of a token's vector [D]: before, standardised, after the learnt gain.
 
     ``which`` is the sublayer that the norm belongs to, "attn", "cross" or "ffn"; by default the first.
@@ -255,39 +182,25 @@ def norms(
     Raises:
         ValueError: the block has no norms, or none of that sublayer.
     """
-    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    of = subject(trace, "block", layer=layer, token=token, **look)
     view = block_views.strips_view(of.trace, of.layer, of.token)
     if not view.has_norms:
         raise ValueError(f"norms: block {of.layer} has none")
     known = [addition.sublayer for addition in view.sums]
     if which is not None and which not in known:
         raise ValueError(f"which: {which!r} is not one of {', '.join(known)}")
-    return Figure("norms", of, blocks.of_norm(of, which or known[0], view), theme)
+    return of, blocks.of_norm(of, which or known[0], view)
 
 
-def neurons(
-    trace: Trace,
-    layer: int = 0,
-    token: int = -1,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def neurons(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """The feed-forward neurons with the largest values on a token, and what each of them promotes."""
-    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
-    return Figure("neurons", of, blocks.strongest(of), theme)
+    of = subject(trace, "block", layer=layer, token=token, **look)
+    return of, blocks.strongest(of)
 
 
-def experts(
-    trace: Trace,
-    layer: int = 0,
-    token: int = -1,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def experts(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """Which experts are chosen for each token in each layer that has some, and with which weight.
 
     At most 22 tokens, around ``token``; of many layers those around ``layer``, which may be one without experts.
@@ -295,23 +208,17 @@ def experts(
     Raises:
         ValueError: no layer has experts.
     """
-    of = subject(trace, "block", stack=stack, layer=layer, token=token, lang=lang)
+    of = subject(trace, "block", layer=layer, token=token, **look)
     drawn = blocks.of_experts(of)
     if drawn is None:
         raise ValueError("experts: no block of this stack has experts")
-    return Figure("experts", of, drawn, theme)
+    return of, drawn
 
 
+@figure
 def attribution(
-    trace: Trace,
-    token: int = -1,
-    target: int | str | None = None,
-    rival: Asked = None,
-    *,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+    trace: Trace, token: int = -1, target: int | str | None = None, rival: Asked = None, **look: Unpack[Look]
+) -> Made:
     """The logit at a position as the sum that it is: what heads, feed-forward layers and embedding add to it.
 
     An encoder with a mask is asked with the token covered. Of a stack without logits the sum is the vector's length.
@@ -323,27 +230,20 @@ def attribution(
     Raises:
         ValueError: there is no such token, or the stack has no logits to ask about.
     """
-    of = asking.covered(subject(trace, "attribution", stack=stack, token=token, lang=lang))
+    of = asking.covered(subject(trace, "attribution", token=token, **look))
     parts = sums.decompose(of.trace, of.token)
     if not sums.predicts(of.trace):
         if target is not None or rival is not None:
             raise ValueError(f"target: the {of.trace.stack.side} ends in vectors, there is no token to ask about")
-        return Figure("attribution", of, attributions.of_sum(of, sums.of_vector(of.trace, parts), None, None), theme)
+        return of, attributions.of_sum(of, sums.of_vector(of.trace, parts), None, None)
     best = of.trace.next_tokens(of.token, 1)[0][0].id if target is None else asking.vocabulary(of, target, "target")
     against = asking.rival(of, rival, best)
     answer = sums.of_logit(of.trace, parts, best, against)
-    return Figure("attribution", of, attributions.of_sum(of, answer, best, against), theme)
+    return of, attributions.of_sum(of, answer, best, against)
 
 
-def logit_lens(
-    trace: Trace,
-    *,
-    layer: int = 0,
-    token: int = -1,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+@figure
+def logit_lens(trace: Trace, *, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
     """What the model would say if it stopped after each block: the most probable token by position and depth, [P, S].
 
     At most twelve positions around ``token`` and eight depths, that after ``layer`` among them. An encoder with a mask
@@ -352,20 +252,15 @@ def logit_lens(
     Raises:
         ValueError: the stack has no logits.
     """
-    of = asking.covered(subject(trace, "attribution", stack=stack, layer=layer, token=token, lang=lang))
+    of = asking.covered(subject(trace, "attribution", layer=layer, token=token, **look))
     _needs_logits(of.trace, "logit_lens")
-    return Figure("logit_lens", of, attributions.of_lens(of), theme)
+    return of, attributions.of_lens(of)
 
 
+@figure
 def next_tokens(
-    trace: Trace,
-    position: int = -1,
-    *,
-    sampling: Sampling = next_token.USUAL,
-    stack: Side | None = None,
-    lang: str = "en",
-    theme: Theme = "light",
-) -> Figure:
+    trace: Trace, position: int = -1, *, sampling: Sampling = next_token.USUAL, **look: Unpack[Look]
+) -> Made:
     """The twenty most probable tokens after a position, before and after ``sampling`` filters them (shares of 1).
 
     Of an encoder: in place of the token there, which is covered where the vocabulary has a mask.
@@ -373,13 +268,13 @@ def next_tokens(
     Raises:
         ValueError: the stack has no logits.
     """
-    group = next_token.text_key(asking.from_stack(trace, stack).config)
-    of = subject(trace, group, stack=stack, token=position, lang=lang)
+    group = next_token.text_key(asking.from_stack(trace, look.get("stack")).config)
+    of = subject(trace, group, token=position, **look)
     _needs_logits(of.trace, "next_tokens")
     run, own_id = asking.covered(of).trace, of.trace.own_ids[of.token]
     is_covered = can_be_covered(of.trace, of.token)
     view = choice_view(run, of.token, sampling, marked_id=own_id if is_covered else None)
-    return Figure("next_tokens", of, next_token.choice(of, view, sampling, covered=is_covered), theme)
+    return of, next_token.choice(of, view, sampling, covered=is_covered)
 
 
 def compare(
