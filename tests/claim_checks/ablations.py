@@ -15,8 +15,9 @@ from claim_checks import Shown
 from viz_model.claims import Verdict
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations import claims
-from viz_model.topics.ablations.claims import Reach, Shift, Without
+from viz_model.topics.ablations import claims, left_out
+from viz_model.topics.ablations.claims import Reach, Without
+from viz_model.topics.ablations.left_out import Shift
 from viz_model.topics.ablations.numbers import breaking, views
 from viz_model.topics.ablations.pictures.guesses import GuessesView
 from viz_model.topics.block.numbers import stream
@@ -165,13 +166,13 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 both = (float(np.nanmean(breaking.row_entropies(run, layer, head))) for run in (trace, after))
                 gap = _entropy(after, layer, head) - _entropy(trace, layer, head)
                 right = "flatter" if gap > 0.05 else "sharper" if gap < -0.05 else "same"
-                yield Shown(claims.SCALE, Shift(*both), partial(operator.eq, right))
+                yield Shown(left_out.SCALE, Shift(*both), partial(operator.eq, right))
             case edits.NoPosition():
                 shares = [breaking.previous_shares(run) for run in (trace, after)]
                 best = np.unravel_index(shares[0].argmax(), shares[0].shape)
                 was, now = (_previous(run, *best) for run in (trace, after))
                 yield Shown(
-                    claims.POSITION,
+                    left_out.POSITION,
                     Shift(float(shares[0][best]), float(shares[1][best])),
                     partial(operator.eq, "loses" if now < was / 2 else "keeps"),
                 )
@@ -179,18 +180,18 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 cosines = [float(stream.stream_similarity(run)[-1]) for run in (trace, after)]
                 was, now = (_cosine(run) for run in (trace, after))
                 right = "alike" if now - was > 0.05 else "apart" if now - was < -0.05 else "same"
-                yield Shown(claims.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
+                yield Shown(left_out.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
             case edits.NoNorm():
                 lengths = [float(breaking.lengths_by_depth(run)[-1]) for run in (trace, after)]
                 was, now = (_length(run) for run in (trace, after))
                 right = "same" if was / 2 <= now <= 2 * was else "shorter" if now < was / 2 else "longer"
-                yield Shown(claims.NORM, Shift(*lengths), partial(operator.eq, right))
+                yield Shown(left_out.NORM, Shift(*lengths), partial(operator.eq, right))
     if trace.side == "decoder":
         after = breaking.rerun(trace, (edits.NoMask(side="decoder" if len(trace.config.sides) > 1 else None),))
         share = float(breaking.future_shares(after).mean())
         later = _later(after)
         right = "little" if later < 0.1 else "most" if later > 0.5 else "some"
-        yield Shown(claims.MASK, share, partial(operator.eq, right))
+        yield Shown(left_out.MASK, share, partial(operator.eq, right))
 
 
 def _entropy(run: Trace, layer: int, head: int) -> float:

@@ -1,15 +1,16 @@
-"""A picture that a model reads, its patches, and numbers of the patches painted over it."""
+"""A picture that a model reads, its patches, numbers of the patches painted over it, and the classes it may be of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from viz_model.drawing.cells import COLUMN, Index
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
+from viz_model.drawing.writing import percent
 
 FAINT = 0.4
 """How much of the ink is left where numbers are painted over it."""
@@ -167,3 +168,42 @@ def tiles(
     n_rows = -(-len(each) // columns)
     width = int(columns * (size + 14))
     return Panel(id=id, marks=marks, height=n_rows * (tall + 30), min=width, most=width)
+
+
+def shares(
+    labels: Sequence[str],
+    probs: np.ndarray,
+    shown: Sequence[int],
+    *,
+    left: float,
+    top: float,
+    step: float,
+    inset: tuple[float, float] = (2, 2),
+    size: float = 12,
+    right: float = -4,
+    written: Callable[[float], str] = percent,
+    site: str = "",
+) -> list[Mark]:
+    """A bar for each class that is ``shown``, of [Y] probabilities, from ``left`` pixels on; the largest stands out.
+
+    ``inset`` are the pixels of a ``step`` above and below a bar. What a bar tells is a value of ``site``, where there
+    is one.
+    """
+    marks: list[Mark] = []
+    for row, n in enumerate(shown):
+        y, share, label, is_best = top + row * step, float(probs[n]), labels[n], n == int(np.argmax(probs))
+        told, middle = written(share), y + step / 2
+        bar: dict[str, Any] = {"x": left, "y": y + inset[0], "height": step - sum(inset), "fill": "output"}
+        length, strong = (share, -left * share), 0.85 if is_best else 0.5
+        before = left - (size + 1) // 2
+        marks += [
+            Text(id=f"label.{n}", text=label, x=before, y=middle, anchor="end", bold=is_best, size=size),
+            Rect(id=f"room.{n}", width=(1, -left), opacity=0.12, **bar),
+            Rect(id=f"bar.{n}", width=length, opacity=strong, label="" if site else f"{label}: {told}", **bar),
+            Text(id=f"share.{n}", text=told, x=(1, right), y=middle, anchor="end", bold=is_best),
+        ]
+        if site:
+            place: dict[str, Any] = {"x": left, "y": y, "width": (1, -left), "height": step}
+            told_of: dict[str, Any] = {"rows": (label,), "columns": ("",), "where": Where(site, (n,)), "name": label}
+            marks.append(Cells(id=f"cell.{n}", values=np.array([[share]]), look="blank", **told_of, **place))
+    return marks

@@ -14,8 +14,8 @@ from tiny_models import describe, language_model, variants
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.runs import edits
-from viz_model.topics.ablations.claims import NORM
-from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
+from viz_model.topics.ablations.left_out import NORM
+from viz_model.topics.ablations.sections.ablation import EXPERIMENTS
 
 pytestmark = pytest.mark.full
 

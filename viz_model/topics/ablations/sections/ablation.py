@@ -7,15 +7,20 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import elements, interventions, state
+from viz_model.app import elements, state
 from viz_model.app.page import Page
 from viz_model.claims import Verdict
 from viz_model.runs.edits import Edit
 from viz_model.topics.ablations.choices import EXPERIMENT, GUESS
 from viz_model.topics.ablations.claims import OUTCOMES
+from viz_model.topics.ablations.sections import pieces, reading, routed, sentence, structure, trying
 from viz_model.topics.ablations.sections.experiment import Experiment, Finding
-from viz_model.topics.ablations.sections.experiments import EXPERIMENTS
 from viz_model.topics.ablations.sections.lab import Lab
+
+_ALL = (*structure.EXPERIMENTS, *pieces.EXPERIMENTS, routed.EXPERT, reading.ORDER, reading.CELL, sentence.SENTENCE)
+_BY_NAME = {experiment.name: experiment for experiment in _ALL}
+EXPERIMENTS: dict[str, Experiment] = {name: _BY_NAME[name] for name in OUTCOMES}
+"""What a visitor can try, in the order in which the page offers it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,12 @@ class Ablation:
 
 def section(ablation: Ablation) -> None:
     lab, page, experiment = ablation.lab, ablation.lab.page, ablation.experiment
-    _choose(page, experiment)
+    trying.choose(
+        page,
+        list(EXPERIMENTS),
+        experiment.name,
+        change=lambda name: state.choose(page.name, (EXPERIMENT, name), (GUESS, None)),
+    )
     st.subheader(lab.words(f"title_{experiment.name}"), anchor=False)
     if lack := experiment.lacks(lab):
         st.info(lab.words(f"missing_{lack}"), icon=":material/info:")
@@ -75,7 +85,7 @@ def section(ablation: Ablation) -> None:
     with left:
         elements.see(page, f"question_{experiment.name}", **experiment.ask(lab))
         _guess(ablation)
-        is_pressed = _buttons(ablation)
+        is_pressed = trying.buttons(page, page.trace.edits, ablation.tried is not None)
     if is_pressed:
         _try(ablation)
     finding = ablation.finding()
@@ -89,49 +99,9 @@ def section(ablation: Ablation) -> None:
         finding.draw()
 
 
-def _choose(page: Page, experiment: Experiment) -> None:
-    look: dict[str, Any] = {"required": True, "wrap": True}
-    elements.control(
-        page,
-        EXPERIMENT,
-        st.segmented_control,
-        list(EXPERIMENTS),
-        value=experiment.name,
-        format_func=lambda name: page.words(f"experiment_{name}"),
-        change=lambda name: state.choose(page.name, (EXPERIMENT, name), (GUESS, None)),
-        **look,
-    )
-
-
 def _guess(ablation: Ablation) -> None:
     look: dict[str, Any] = {"format_func": ablation.guess_name, "wrap": True, "help": None}
     elements.control(ablation.lab.page, GUESS, st.pills, ablation.guesses, write=lambda guess: ablation.guess, **look)
-
-
-def _buttons(ablation: Ablation) -> bool:
-    """Whether it is to be tried now."""
-    page, edits = ablation.lab.page, ablation.lab.page.trace.edits
-    with st.container(horizontal=True, vertical_alignment="center"):
-        is_pressed = st.button(
-            page.words("again" if ablation.tried else "try"),
-            key="ablations.try",
-            type="secondary" if ablation.tried else "primary",
-            icon=":material/science:",
-            disabled=ablation.tried is not None,
-        )
-        st.button(
-            page.words("undo"),
-            key="ablations.undo",
-            icon=":material/restart_alt:",
-            type="tertiary",
-            disabled=not edits,
-            on_click=state.update,
-            kwargs={"edits": ()},
-        )
-    if edits and ablation.tried is None:
-        changes = page.listed(interventions.describe(edit, page.t) for edit in edits)
-        st.caption(page.words("replaces", changes=changes))
-    return is_pressed
 
 
 def _try(ablation: Ablation) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 import viz_model as vm
-from viz_model.app import elements, interventions, patches, runs, state
+from viz_model.app import elements, patches, runs, state
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs
 from viz_model.drawing.picture import Painted
@@ -19,9 +19,9 @@ from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.topics.ablations.choices import CHANGES, EXPERIMENT
 from viz_model.topics.ablations.pictures.picture import scene
+from viz_model.topics.ablations.sections import trying
 from viz_model.topics.next_token.numbers.classes import Classes, classes
 
-EXPERIMENTS = ("position", "shuffle", "head", "layer", "residual", "norm", "scale")
 SEED = 1
 
 
@@ -37,8 +37,12 @@ class Tried:
     @classmethod
     def of(cls, page: Page) -> Tried:
         name = page.chosen(EXPERIMENT)
-        name = name if name in EXPERIMENTS else _fitting(page.view.edits) or EXPERIMENTS[0]
-        return cls(page, name, _edit(page, name), runs.trace(page.run_key.plain))
+        experiments, changes = _experiments(page), [type(edit) for edit in page.view.edits]
+        if name not in experiments:
+            # The one that the view's change belongs to, or the first.
+            fitting = (other for other, edit in experiments.items() if changes == [type(edit)])
+            name = next(fitting, "position")
+        return cls(page, name, experiments[name], runs.trace(page.run_key.plain))
 
     @property
     def is_tried(self) -> bool:
@@ -62,52 +66,23 @@ class Tried:
         }
 
 
-def _edit(page: Page, name: str) -> Edit:
-    match name:
-        case "position":
-            return edits.NoPosition()
-        case "shuffle":
-            return edits.ShuffleTokens(seed=SEED)
-        case "head":
-            return edits.AblateHead(layer=page.view.layer, head=page.view.head)
-        case "layer":
-            return edits.Skip(layer=page.view.layer, part="attn")
-        case "residual":
-            return edits.NoResidual()
-        case "norm":
-            return edits.NoNorm()
-        case "scale":
-            return edits.NoScale()
-        case _:
-            raise ValueError(name)
-
-
-def _fitting(changes: tuple[Edit, ...]) -> str | None:
-    """The experiment that a change belongs to."""
-    kinds = {
-        edits.NoPosition: "position",
-        edits.ShuffleTokens: "shuffle",
-        edits.AblateHead: "head",
-        edits.Skip: "layer",
-        edits.NoResidual: "residual",
-        edits.NoNorm: "norm",
-        edits.NoScale: "scale",
+def _experiments(page: Page) -> dict[str, Edit]:
+    """What each experiment changes, in the order in which the page offers them."""
+    layer, head = page.view.layer, page.view.head
+    return {
+        "position": edits.NoPosition(),
+        "shuffle": edits.ShuffleTokens(seed=SEED),
+        "head": edits.AblateHead(layer=layer, head=head),
+        "layer": edits.Skip(layer=layer, part="attn"),
+        "residual": edits.NoResidual(),
+        "norm": edits.NoNorm(),
+        "scale": edits.NoScale(),
     }
-    return kinds.get(type(changes[0])) if len(changes) == 1 else None
 
 
 def section(tried: Tried) -> None:
     page, name = tried.page, tried.name
-    elements.control(
-        page,
-        EXPERIMENT,
-        st.segmented_control,
-        list(EXPERIMENTS),
-        value=name,
-        format_func=lambda name: page.words(f"experiment_{name}"),
-        required=True,
-        wrap=True,
-    )
+    trying.choose(page, list(_experiments(page)), name)
     st.subheader(page.words(f"title_{name}"), anchor=False)
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -119,37 +94,11 @@ def section(tried: Tried) -> None:
             "format_func": lambda guess: page.words(f"changes_{guess}"),
         }
         elements.control(page, CHANGES, st.pills, ["same", "other"], **options)
-        _buttons(tried)
+        trying.buttons(page, page.view.edits, tried.is_tried, on_click=_try, args=(page.name, tried.name, tried.edit))
         if tried.is_tried:
             _answer(tried)
     with right:
         elements.picture(page, _drawn, "classes", by=("layer", "head"))
-
-
-def _buttons(tried: Tried) -> None:
-    page = tried.page
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            page.words("again" if tried.is_tried else "try"),
-            key="ablations.try",
-            type="secondary" if tried.is_tried else "primary",
-            icon=":material/science:",
-            disabled=tried.is_tried,
-            on_click=_try,
-            args=(page.name, tried.name, tried.edit),
-        )
-        st.button(
-            page.words("undo"),
-            key="ablations.undo",
-            icon=":material/restart_alt:",
-            type="tertiary",
-            disabled=not page.view.edits,
-            on_click=state.update,
-            kwargs={"edits": ()},
-        )
-    if page.view.edits and not tried.is_tried:
-        changes = page.listed(interventions.describe(edit, page.t) for edit in page.view.edits)
-        st.caption(page.words("replaces", changes=changes))
 
 
 def _try(page: str, name: str, edit: Edit) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
-from viz_model.topics.ablations.claims import Shift
+from viz_model.topics.ablations.left_out import Shift
 from viz_model.topics.ablations.numbers import breaking
 from viz_model.topics.ablations.sections.experiment import Facts, Measure, left_out
 from viz_model.topics.ablations.sections.lab import Lab

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.picture import ink
+from viz_model.drawing.picture import ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Rect, Scene, Text
-from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes
 
 PICTURE, BAR, TOP = 196.0, 26.0, 24.0
@@ -28,22 +27,8 @@ def bars(view: Classes, picture: tuple[np.ndarray, str] | None, id: str, title: 
     panels = [] if picture is None else [_picture(*picture)]
     marks: list[Mark] = [Text(id="name", text=name, y=12, bold=True)]
     left = 12.0 + 8.0 * max(len(label) for label in view.labels)
-    for row, n in enumerate(shown):
-        y, share, label = TOP + row * BAR, float(view.probs[n]), view.labels[n]
-        is_top = n == view.top
-        marks += [
-            Text(id=f"label.{n}", text=label, x=left - 8, y=y + BAR / 2, anchor="end", size=15, bold=is_top),
-            Rect(id=f"room.{n}", x=left, y=y + 3, width=(1, -left), height=BAR - 6, fill="output", opacity=0.12),
-            Rect(
-                id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=BAR - 6, fill="output",
-                opacity=0.85 if is_top else 0.5,
-            ),
-            Text(id=f"share.{n}", text=percent(share), x=(1, -8), y=y + BAR / 2, anchor="end", bold=is_top),
-            Cells(
-                id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
-                rows=(label,), columns=("",), where=Where("class.probs", (n,)), name=label, digits=4,
-            ),
-        ]  # fmt: skip
+    place: dict[str, Any] = {"left": left, "top": TOP, "step": BAR, "inset": (3, 3), "right": -8}
+    marks += shares(view.labels, view.probs, shown, size=15, site="class.probs", **place)
     panels.append(Panel(id="classes", marks=marks, height=height, min=240, grow=2))
     return Scene(id=id, panels=panels, title=title)
 

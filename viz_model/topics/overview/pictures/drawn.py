@@ -10,9 +10,8 @@ import numpy as np
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.picture import Painted, across, ink, painted
+from viz_model.drawing.picture import Painted, across, ink, painted, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Pick, Rect, Scene, Select, Text
-from viz_model.drawing.writing import percent
 from viz_model.topics.next_token.numbers.classes import Classes
 
 TOP, PICTURE, SMALL, ROWS, BAR = 46.0, 168.0, 112.0, 238.0, 22.0
@@ -123,19 +122,5 @@ def _classes(said: Classes, words: Mapping[str, str]) -> Panel:
     marks = _heading(words["classes"], said.labels[said.top], page="next_token")
     shown = said.order[:10] if len(said.labels) > 10 else range(len(said.labels))
     left = 6.0 + 9.0 * max(len(said.labels[n]) for n in shown)
-    for row, n in enumerate(shown):
-        y, share, is_top = TOP + row * BAR, float(said.probs[n]), n == said.top
-        marks += [
-            Text(id=f"label.{n}", text=said.labels[n], x=left - 6, y=y + BAR / 2, anchor="end", bold=is_top),
-            Rect(id=f"room.{n}", x=left, y=y + 2, width=(1, -left), height=BAR - 4, fill="output", opacity=0.12),
-            Rect(
-                id=f"bar.{n}", x=left, y=y + 2, width=(share, -left * share), height=BAR - 4, fill="output",
-                opacity=0.85 if is_top else 0.5,
-            ),
-            Text(id=f"share.{n}", text=percent(share), x=(1, -4), y=y + BAR / 2, anchor="end", bold=is_top),
-            Cells(
-                id=f"cell.{n}", x=left, y=y, width=(1, -left), height=BAR, values=np.array([[share]]), look="blank",
-                rows=(said.labels[n],), columns=("",), where=Where("class.probs", (n,)), name=said.labels[n],
-            ),
-        ]  # fmt: skip
+    marks += shares(said.labels, said.probs, shown, left=left, top=TOP, step=BAR, site="class.probs")
     return Panel(id="classes", marks=marks, height=TOP + ROWS + 8, min=150, most=260)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.picture import FAINT, ink
+from viz_model.drawing.picture import FAINT, ink, shares
 from viz_model.drawing.scene import Cells, Mark, Panel, Path, Rect, Scene, Text, points
-from viz_model.drawing.writing import percent
 from viz_model.topics.embedding.numbers.filters import Filtered
 from viz_model.topics.next_token.numbers.classes import Classes
 
@@ -153,21 +152,10 @@ def filtering(seen: Filtered, words: Mapping[str, str]) -> list[Mark]:
 def bars(said: Classes, probs: np.ndarray, name: str) -> list[Mark]:
     """The classes to the right of the picture."""
     shown = range(len(said.labels)) if len(said.labels) <= BARS else sorted(said.order[:BARS])
-    best, step = int(np.argmax(probs)), 27.0
     left = BESIDE + 10.0 * max(len(said.labels[n]) for n in shown) + 8
     marks: list[Mark] = [Text(id="bars.name", text=name, x=BESIDE, y=14, bold=True)]
-    for row, n in enumerate(shown):
-        y, share, is_best = TOP + row * step, float(probs[n]), n == best
-        marks += [
-            Text(id=f"label.{n}", text=said.labels[n], x=left - 8, y=y + step / 2, anchor="end", bold=is_best, size=15),
-            Rect(id=f"room.{n}", x=left, y=y + 3, width=(1, -left), height=step - 7, fill="output", opacity=0.12),
-            Rect(
-                id=f"bar.{n}", x=left, y=y + 3, width=(share, -left * share), height=step - 7, fill="output",
-                opacity=0.85 if is_best else 0.5, label=f"{said.labels[n]}: {percent(share)}",
-            ),
-            Text(id=f"share.{n}", text=percent(share), x=(1, -6), y=y + step / 2, anchor="end", bold=is_best),
-        ]  # fmt: skip
-    return marks
+    place: dict[str, Any] = {"left": left, "top": TOP, "step": 27.0, "inset": (3, 4), "right": -6}
+    return [*marks, *shares(said.labels, probs, shown, size=15, **place)]
 
 
 def readers(view: Patched, weights: np.ndarray, chosen: int, name: str) -> list[Mark]:
