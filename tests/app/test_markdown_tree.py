@@ -13,6 +13,7 @@ def test_blocks_and_what_is_in_them() -> None:
         ["p", ["strong", "bold"], ", ", ["em", "leaning"], "\n", ["code", "code"], " & <b>"]
     ]
     assert tree("one\n\n- two\n- `three`") == [["p", "one"], ["ul", ["li", "two"], ["li", ["code", "three"]]]]
+    assert tree("#### a *heading*\n\ntext") == [["h4", "a ", ["em", "heading"]], ["p", "text"]]
     assert tree("") == []
 
 
@@ -33,7 +34,6 @@ def test_a_table_with_its_alignment() -> None:
         "see https://example.org",
         "[a link](https://example.org)",
         "![a picture](x.png)",
-        "# a heading",
         "1\n\n```\ncode\n```",
         "> quoted",
     ],

@@ -63,7 +63,8 @@ def _trees(node: SyntaxTreeNode) -> list[Tree]:
     children = [made for child in node.children for made in _trees(child)]
     if node.type == "inline" or (node.type == "paragraph" and node.hidden):
         return children
-    if node.type not in _TAGS:
+    tag = node.tag if node.type == "heading" else _TAGS.get(node.type)
+    if tag is None:
         raise _Unwritten
     aligned = str(node.attrs.get("style", "")).removeprefix("text-align:")
-    return [[f"{_TAGS[node.type]} {aligned}".strip(), *children]]
+    return [[f"{tag} {aligned}".strip(), *children]]

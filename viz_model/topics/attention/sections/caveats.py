@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import streamlit as st
 
 from viz_model.app import elements, runs, state
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, note
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
@@ -53,45 +54,52 @@ def section(query: Query) -> None:
 
 def _one_head(page: Page) -> None:
     """The chosen head: one query's keys, and every pair."""
-    words, head = page.words, page.view.head
-    found = _arriving(page)
-    labels = page.token_labels
-
-    def row_of(page: Page) -> RowView:
-        return RowView.of(_arriving(page), labels, 0, page.token)
-
-    def pairs_of(page: Page) -> PairsView:
-        return PairsView.of(_arriving(page), labels, 0)
-
-    row = row_of(page)
-    far = row.furthest
-    values = {
-        "layer": page.view.layer,
-        "head": head,
-        "token": page.token_name(),
-        "key": literal(row.labels[far]),
-        "weight": share(float(row.weights[far])),
-        "share": share(float(row.shares[far])),
-        "shown": len(row.keys),
-        "n": row.n_seen,
-    }
+    words = page.words
     names = {name: words(name) for name in ("weight", "share", "axis", "key", "query", "first", "others", "equal")}
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"#### {words('row_one' if row.n_seen == 1 else 'row_title', **values)}")
-        elements.figure(page, lambda page: draw_row(row_of(page), names), "row", words("row_alt"))
-        top = care.first(found, page.token)
-        facts = {name: share(getattr(top, name)) for name in ("read_weight", "weight", "share")}
-        names_of = {name: page.token_name(getattr(top, name)) for name in ("read", "sender")}
-        elements.say(page, FIRST, top, **facts, **names_of)
-        if len(row.keys) < row.n_seen:
-            st.caption(words("row_part", **values))
+        elements.told(page, _row_title, "row_title")
+        elements.figure(page, lambda page: draw_row(_row(page), names), "row", words("row_alt"))
+        elements.told(page, _tell_row, "row_told")
     with right:
-        pairs = pairs_of(page)
-        st.markdown(f"#### {words('pairs_title', **values)}")
-        elements.figure(page, lambda page: draw_pairs(pairs_of(page), names, page.token), "pairs", words("pairs_alt"))
-        st.caption(words("pairs_note", shown=len(pairs.weights), n=pairs.n_pairs, token=page.token_name()))
+        elements.told(page, _pairs_title, "pairs_title", by=("layer", "head"))
+        elements.figure(page, lambda page: draw_pairs(_pairs(page), names, page.token), "pairs", words("pairs_alt"))
+        elements.told(page, _tell_pairs, "pairs_told")
     elements.source(page, page.at("attn.pattern"), page.at("attn.v"))
+
+
+def _row(page: Page) -> RowView:
+    return RowView.of(_arriving(page), page.token_labels, 0, page.token)
+
+
+def _pairs(page: Page) -> PairsView:
+    return PairsView.of(_arriving(page), page.token_labels, 0)
+
+
+def _row_title(page: Page) -> Iterator[str]:
+    row = _row(page)
+    far = row.furthest
+    numbers = {"weight": share(float(row.weights[far])), "share": share(float(row.shares[far]))}
+    named = {"token": page.token_name(), "key": literal(row.labels[far])}
+    yield f"#### {page.words('row_one' if row.n_seen == 1 else 'row_title', **numbers, **named)}"
+
+
+def _tell_row(page: Page) -> Iterator[Said | str]:
+    row, top = _row(page), care.first(_arriving(page), page.token)
+    facts = {name: share(getattr(top, name)) for name in ("read_weight", "weight", "share")}
+    names = {name: page.token_name(getattr(top, name)) for name in ("read", "sender")}
+    yield page.verdict(FIRST, top, **facts, **names)
+    if len(row.keys) < row.n_seen:
+        yield note(page.words("row_part", shown=len(row.keys), n=row.n_seen))
+
+
+def _pairs_title(page: Page) -> Iterator[str]:
+    yield f"#### {page.words('pairs_title', layer=page.view.layer, head=page.view.head)}"
+
+
+def _tell_pairs(page: Page) -> Iterator[Said]:
+    pairs = _pairs(page)
+    yield note(page.words("pairs_note", shown=len(pairs.weights), n=pairs.n_pairs, token=page.token_name()))
 
 
 def _arriving(page: Page) -> care.Arriving:

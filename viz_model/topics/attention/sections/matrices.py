@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import title
 from viz_model.app.page import Page
 from viz_model.drawing.strips import StripsView
 from viz_model.runs.trace import Trace
@@ -19,7 +20,7 @@ from viz_model.topics.attention.sections.query import Query
 def section(query: Query) -> None:
     """From Q, K and V to the values mixed."""
     page = query.page
-    st.subheader(page.words("matrices_title", **query.facts), anchor=False)
+    elements.told(page, lambda page: [title(page.words("matrices_title", **Query.of(page).facts))], "matrices_title")
     elements.see(page, "matrices", n=len(page.trace), **layer.sizes(page.lm.config))
     draw(page, page.trace, layer.matrices(page.trace, page.view.layer, layer.CHAIN), "chain", 3)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.drawing import lines
@@ -24,7 +26,7 @@ MOST_LINES, LINE_PITCH = 20, 26
 
 def section(query: Query) -> None:
     page = query.page
-    st.subheader(page.words("one_head", **query.facts), anchor=False)
+    elements.told(page, _title, "one_head")
     matrix = elements.choose(page, MATRIX, layer.matrices(page.trace, page.view.layer))
     wide, narrow = st.columns([3, 2], gap="medium")
     with wide:
@@ -33,15 +35,23 @@ def section(query: Query) -> None:
         _lines(page)
 
 
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("one_head", **Query.of(page).facts))
+
+
 def _matrix(page: Page, matrix: str) -> None:
     """One matrix, of the positions around the chosen token."""
-    words, n, most = page.words, len(page.trace), _reach(page)
+    n, most = len(page.trace), _reach(page)
 
     elements.shown(page, lambda page: figures.matrix(page.subject, matrix, most), "head")
     elements.source(page, page.at(f"attn.{matrix}"))
-    shown = around(page.token, n, most)
-    if shown.stop - shown.start < n:
-        st.caption(words("shown_part", first=shown.start, last=shown.stop - 1, n=n))
+
+    def part(page: Page) -> Iterator[Said]:
+        shown = around(page.token, n, most)
+        yield note(page.words("shown_part", first=shown.start, last=shown.stop - 1, n=n))
+
+    if most < n:
+        elements.told(page, part, "head_part", by=("token",))
 
 
 def _reach(page: Page) -> int:
@@ -60,8 +70,10 @@ def _lines(page: Page) -> None:
         return lines.scene(_seen(page), "attention.lines", page.words("lines_title"), names, LINE_PITCH)
 
     elements.picture(page, drawn, "lines", known=partial(_known, page))
-    if len((seen := _seen(page)).target) < len(page.token_labels):
-        st.caption(page.words("lines_part", share=f"{seen.share:.0%}"))
+    if len(_seen(page).target) < len(page.token_labels):
+        elements.told(
+            page, lambda page: [note(page.words("lines_part", share=f"{_seen(page).share:.0%}"))], "lines_part"
+        )
 
 
 def _known(page: Page) -> Known:

@@ -26,7 +26,7 @@ def forms_section(query: Query) -> None:
     """The query and the key before and after norm and rotation, and what that does to the products."""
     page, words = query.page, query.page.words
     view = _forms_view(query)
-    st.subheader(words(f"forms{''.join(view.notes)}", **query.facts), anchor=False)
+    elements.told(page, _forms_title, "forms_title")
     lengths = {name: words(f"form_{name}") for name in ("length", "axis")}
 
     def drawn(page: Page) -> StripsView:
@@ -37,9 +37,19 @@ def forms_section(query: Query) -> None:
     elements.heat_rows(page, drawn, "forms", words("forms_alt"))
     elements.source(page, *(page.at(f"attn.{letter}{form}") for form in view.forms for letter in "qk"))
     st.caption(words("forms_note"))
+    elements.told(page, _forms, "forms_told")
+
+
+def _forms_title(page: Page) -> Iterator[Said]:
+    query = Query.of(page)
+    yield title(page.words(f"forms{''.join(_forms_view(query).notes)}", **query.facts))
+
+
+def _forms(page: Page) -> Iterator[str]:
+    view = _forms_view(Query.of(page))
     tokens = {"token": page.token_name(view.query), "key": page.token_name(view.key)}
     for form, note in view.notes.items():
-        elements.see(page, f"form{note}", **tokens, **view.facts(form))
+        yield page.prose(f"form{note}", **tokens, **view.facts(form))
 
 
 def _forms_view(query: Query) -> forms.FormsView:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from viz_model.app import elements, patches
-from viz_model.app.elements import Option
+from viz_model.app.elements import Guess, Option
 from viz_model.app.onward import Trials
+from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention import figures
@@ -20,10 +23,15 @@ def section(query: Query) -> None:
         elements.shown(page, lambda page: figures.of_picture(page.subject, heads.of_page(page)), "painted")
         elements.source(page, page.at("attn.pattern"))
     with see:
-        weights = painted.looks(page.trace, page.view.layer, page.token).weights[page.view.head]
-        shares = painted.shares(weights, patches.of(page.trace), page.token)
-        facts = {name: percent(share) for name, share in shares._asdict().items()}
-        elements.see(page, "see_painted", weight=percent(query.largest.weight), **query.facts, **facts)
+        elements.told(page, _tell, "see_painted")
+
+
+def _tell(page: Page) -> Iterator[str]:
+    query = Query.of(page)
+    weights = painted.looks(page.trace, page.view.layer, page.token).weights[page.view.head]
+    shares = painted.shares(weights, patches.of(page.trace), page.token)
+    facts = {name: percent(share) for name, share in shares._asdict().items()}
+    yield page.prose("see_painted", weight=percent(query.largest.weight), **query.facts, **facts)
 
 
 def grid(query: Query) -> None:
@@ -35,14 +43,17 @@ def grid(query: Query) -> None:
 
 
 def question(query: Query) -> None:
+    elements.question(query.page, guess=_guess)
+
+
+def _guess(page: Page) -> Guess | None:
     """Which patch [CLS] reads most in this layer."""
-    page, layer = query.page, query.page.view.layer
+    layer = page.view.layer
     mean = page.trace.row(page.at("attn.pattern"), 0).mean(0)
     names = patches.names(page.trace, page.t)
     options = {n: Option(names[n], float(mean[n]), names[n]) for n in elements.spread(len(names))}
     options |= {int(mean.argmax()): Option(names[int(mean.argmax())], float(mean.max()), names[int(mean.argmax())])}
-    guess = elements.largest(page, dict(sorted(options.items())), percent, "guess_class", layer=layer)
-    elements.question(page, guess=guess)
+    return elements.largest(page, dict(sorted(options.items())), percent, "guess_class", layer=layer)
 
 
 LAYOUT = Layout(
