@@ -28,8 +28,8 @@ from viz_model.model import sites
 from viz_model.runs import notebook
 from viz_model.runs.derivation import SMALLEST, derive
 from viz_model.runs.trace import Trace
-from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
+from viz_model.values.point import Point
 
 
 def check_weights(config_: ModelConfig) -> None:

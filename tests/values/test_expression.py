@@ -13,7 +13,7 @@ from torch import Tensor
 
 from viz_model.values.code import Code
 from viz_model.values.declaration import Scope, inlined
-from viz_model.values.expression import LETTERS, Expression, Number, Point, Where
+from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Setting, Value, Weight
 from viz_model.values.operations import (
     FUNCTIONS,
@@ -26,6 +26,7 @@ from viz_model.values.operations import (
     sqrt,
     where,
 )
+from viz_model.values.point import LETTERS, Point, Where
 from viz_model.values.steps import Sheet
 from viz_model.values.working import Working
 

@@ -194,7 +194,7 @@ def _value(page: Page, name: str) -> str:
 def _heads(page: Page, shown: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
     """The values of which a picture shows heads, in all layers or only in this one; nothing where even that is much."""
     run, every = page.trace.whole, sites.table(page.trace.config)
-    kinds = {_kind(name) for name in shown if every[name].axes[0] in ("H", "G")}
+    kinds = {_kind(name) for name in shown if every[name].has_heads}
 
     def fit(names: tuple[str, ...]) -> bool:
         return 4 * sum(math.prod(run.shape(name)) for name in names) <= MOST_BYTES

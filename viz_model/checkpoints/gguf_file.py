@@ -11,7 +11,7 @@ import functools
 import math
 import mmap
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class GgufArchive:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             if path.exists() and not path.is_file():
                 raise ModelError(f"{path}: not a file")
@@ -66,15 +66,7 @@ class GgufArchive:
         if not isinstance(alignment, int) or alignment < 1:
             raise ModelError(f"{path}: general.alignment: expected a whole number of at least 1, got {alignment!r:.80}")
         self._tensors = header.tensors(alignment)
-        self._shapes = {name: stored.shape for name, stored in self._tensors.items()}
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self._shapes
+        self.shapes = {name: stored.shape for name, stored in self._tensors.items()}
 
     def read(self, name: str) -> Tensor:
         stored = self._tensors[name]

@@ -42,19 +42,14 @@ class OwnArchive(SafetensorsArchive):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        every = super().shapes
-        self._packed = {name for name in every if f"{name}{SCALE}" in every}
-        scales = {f"{name}{SCALE}" for name in self._packed}
-        self._own_shapes = {name: shape for name, shape in every.items() if name not in scales}
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self._own_shapes
+        self._packed = {name for name in self.shapes if f"{name}{SCALE}" in self.shapes}
+        for name in self._packed:
+            del self.shapes[f"{name}{SCALE}"]
 
     def read(self, name: str) -> Tensor:
         if name not in self._packed:
             return super().read(name)
-        scale, shape = super().read(f"{name}{SCALE}"), self._own_shapes[name]
+        scale, shape = super().read(f"{name}{SCALE}"), self.shapes[name]
         if (kind := self.kind(name)) != "I8" or scale.shape != (*shape[:1], 1):
             raise ModelError(
                 f"{self.path}: tensor {name!r} is {kind} of {list(shape)} with a scale of {list(scale.shape)}, "

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from pathlib import Path
+from collections.abc import Collection
 
 from torch import Tensor
 
@@ -16,15 +15,7 @@ class JoinedArchive:
     def __init__(self, own: Archive, other: Archive, names: Collection[str]) -> None:
         self._own, self._other = own, other
         shared = {name: shape for name, shape in other.shapes.items() if name in names and name not in own.shapes}
-        self._shapes = {**shared, **own.shapes}
-
-    @property
-    def path(self) -> Path:
-        return self._own.path
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self._shapes
+        self.path, self.shapes = own.path, {**shared, **own.shapes}
 
     def read(self, name: str) -> Tensor:
         return (self._own if name in self._own.shapes else self._other).read(name)

@@ -194,12 +194,12 @@ class SafetensorsArchive:
 
     def __init__(self, folder: Path) -> None:
         single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-        self._path = single
+        self.path = single
         self._files: dict[str, Any] = {}
         if single.exists():
             self._open(single)
         elif index.exists():
-            self._path = index
+            self.path = index
             self._open_shards(index)
         elif pickles := sorted(path for kind in PICKLES for path in folder.glob(kind)):
             raise ModelError(
@@ -207,15 +207,7 @@ class SafetensorsArchive:
             )
         else:
             raise ModelError(f"{single}: no such file")
-        self._shapes = {name: tuple(file.get_slice(name).get_shape()) for name, file in self._files.items()}
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self._shapes
+        self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name, file in self._files.items()}
 
     def read(self, name: str) -> Tensor:
         if (kind := self.kind(name)) not in FLOATS:

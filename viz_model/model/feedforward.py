@@ -17,9 +17,10 @@ from viz_model import config
 from viz_model.config import Activation
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression, Names, Number, Point, Sized
+from viz_model.values.expression import Expression, Number
 from viz_model.values.leaves import Index, Value
 from viz_model.values.operations import Softmax, Sum, phi, relu, sigmoid, tanh
+from viz_model.values.point import Names, Point, Sized
 from viz_model.values.top import Top
 
 if TYPE_CHECKING:

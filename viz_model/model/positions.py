@@ -18,9 +18,10 @@ from viz_model import config
 from viz_model.config import ModelConfig, Side
 from viz_model.model import ops
 from viz_model.values.declaration import Scope, Vector
-from viz_model.values.expression import Expression, Names, Point, Sized, exact
+from viz_model.values.expression import Expression, exact
 from viz_model.values.leaves import Index, Setting, Table, Value
 from viz_model.values.operations import Sum, absolute, cos, sin, where
+from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from viz_model.model import sites
 from viz_model.runs.recompute import Recomputed
-from viz_model.values.expression import Point, Where
+from viz_model.values.point import Point, Where
 
 if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
 
 
 class RunReader:
-    """The :class:`viz_model.values.expression.Reader` of a trace. Names are full names."""
+    """The :class:`viz_model.values.point.Reader` of a trace. Names are full names."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -41,13 +41,13 @@ class RunReader:
         return self._trace.model.get_parameter(weight).detach()[index]
 
     def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
-        trace, axes = self._trace, sites.find(site, self._trace.config).axes
-        axis = 1 if axes[0] in ("H", "G") else 0
+        trace, declared = self._trace, sites.find(site, self._trace.config)
+        axis = int(declared.has_heads)
         position, full = index[axis], trace.whole
         if not isinstance(position, int) and position.numel() == 1:
             position = int(position)
         if isinstance(position, int):
-            head = index[0] if axis and isinstance(index[0], int) and axes[0] == "H" else None
+            head = index[0] if axis and isinstance(index[0], int) and declared.axes[0] == "H" else None
             if site in trace.values and not isinstance(trace.values, Recomputed):
                 return trace.values[site][index]
             row = full.row(site, position, head)

@@ -29,8 +29,8 @@ from viz_model.runs.reader import RunReader
 from viz_model.runs.recompute import Noted, Recomputed
 from viz_model.tokenizers.patches import CLS, PatchTokenizer
 from viz_model.tokenizers.tokenizer import Token, Tokenizer, Tokens
-from viz_model.values.expression import Point
 from viz_model.values.leaves import Index
+from viz_model.values.point import Point
 
 
 class Place(NamedTuple):
@@ -270,9 +270,9 @@ class Trace:
         """
         full = self.full_name(name)
         site = sites.find(full, self.config)
-        if site.axes[0] not in ("H", "G"):
+        if not site.has_heads:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
-        head = self._head_number(head)
+        head = _counted("head", head, self.config.n_heads)
         if full in self.values:
             if isinstance(self.values, Recomputed) and full.endswith(".attn.v"):
                 return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
@@ -289,23 +289,21 @@ class Trace:
         """
         full = self.full_name(name)
         site = sites.find(full, self.config)
-        axis = 1 if site.axes[0] in ("H", "G") else 0
+        axis = int(site.has_heads)
         if head is not None and not axis:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         # Of cross-attention, keys and values are the source's: only the value knows how many.
         count = self.values[full].shape[axis] if ".cross." in full and full in self.values else self._count(full)
-        if not -count <= position < count:
-            raise IndexError(f"position {position}: there are {count}")
-        position %= count
-        if full in self.values:
-            found = self._rows(full, slice(position, position + 1)).select(axis, 0)
-            if head is None:
-                return found
-            head = self._head_number(head)
-            return found[self.config.kv_head(head) if site.axes[0] == "G" else head]
-        number = None if head is None else self._head_number(head)
-        found = self._derive(full, number, slice(position, position + 1)).select(axis, 0)
-        return found if head is None else found[0]
+        position = _counted("position", position, count)
+        rows = slice(position, position + 1)
+        head = None if head is None else _counted("head", head, self.config.n_heads)
+        if full not in self.values:
+            found = self._derive(full, head, rows).select(axis, 0)
+            return found if head is None else found[0]
+        found = self._rows(full, rows).select(axis, 0)
+        if head is None:
+            return found
+        return found[self.config.kv_head(head) if site.axes[0] == "G" else head]
 
     def chunks(self, name: str, rows: int = 64) -> Iterator[Tensor]:
         """``trace[name]`` some positions at a time, in order: [≤ rows, …], or [H, ≤ rows, Tk] of an attention pattern.
@@ -316,7 +314,7 @@ class Trace:
             KeyError: no such site. ValueError: the site has heads, and is no pattern.
         """
         full = self.full_name(name)
-        has_heads = sites.find(full, self.config).axes[0] in ("H", "G")
+        has_heads = sites.find(full, self.config).has_heads
         if has_heads and not full.endswith(".pattern"):
             raise ValueError(f"site {name!r} has heads: read them one by one")
         if full in self.values:
@@ -333,11 +331,6 @@ class Trace:
         """Who may look at whom in a layer's self-attention: boolean [T, T], True where a query may look."""
         return self._attended(f"{self.prefix}blocks.{layer}.attn").visible
 
-    def _head_number(self, head: int) -> int:
-        if not -self.config.n_heads <= head < self.config.n_heads:
-            raise IndexError(f"head {head}: this model has {self.config.n_heads}")
-        return head % self.config.n_heads
-
     def _length(self, full: str) -> int:
         """The number of positions, or of queries, of a site."""
         side = sites.split_side(full)[0] or self.config.sides[-1]
@@ -345,8 +338,8 @@ class Trace:
 
     def _count(self, full: str) -> int:
         """How many rows a site has: its positions, or what else its first axis without heads counts."""
-        own = sites.find(full, self.config).index
-        first = own[own[0].axis in ("H", "G")]
+        site = sites.find(full, self.config)
+        first = site.index[site.has_heads]
         return self._length(full) if first.size is None else first.size
 
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
@@ -388,10 +381,7 @@ class Trace:
         full = self.full_name(name)
         if position is None:
             return self._norm_input(full)
-        count = self._length(full)
-        if not -count <= position < count:
-            raise IndexError(f"position {position}: there are {count}")
-        position %= count
+        position = _counted("position", position, self._length(full))
         return self._norm_input(full, slice(position, position + 1))[0]
 
     def _rows(self, full: str, rows: slice) -> Tensor:
@@ -401,7 +391,7 @@ class Trace:
             if found is not None:
                 return found
         value = self.values[full]
-        return value[:, rows] if sites.find(full, self.config).axes[0] in ("H", "G") else value[rows]
+        return value[:, rows] if sites.find(full, self.config).has_heads else value[rows]
 
     def _norm_input(self, full: str, rows: slice = slice(None)) -> Tensor:
         """What a norm read at ``rows``, [T, D]; ``full`` is like ``decoder.blocks.0.attn.norm``."""
@@ -413,25 +403,9 @@ class Trace:
 
     def _derive(self, full: str, head: int | None = None, rows: slice = slice(None)) -> Tensor:
         """A derived value: all heads, or one with an axis of 1 in their place; all positions, or ``rows``."""
+        if (found := self._said(full, rows)) is not None:
+            return found.detach()
         at, _, last = full.rpartition(".")
-        if full == "logits":
-            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
-            return self.model.head(leaving[None, rows])[0].detach()
-        if full == "class.act":
-            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
-            assert isinstance(self.model.head, ClassHead)
-            return self.model.head.act(leaving[None])[0, rows].detach()
-        if full == "class.logits":
-            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
-            return self.model.head(leaving[None])[0, rows].detach()
-        if full == "class.probs":
-            return self._derive("class.logits").softmax(-1)[rows]
-        if full == "raw_logits":
-            leaving = self.values[sites.leaving(self.config, self.config.sides[-1])]
-            return self.model.head.uncapped(leaving[None, rows])[0].detach()
-        if full == "probs":
-            logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
-            return logits.softmax(-1)
         if last == "head_out":
             heads = slice(None) if head is None else slice(head, head + 1)
             w_o = self._attended(at).attention.o.weight.T.unflatten(0, (self.config.n_heads, -1))[heads]
@@ -439,6 +413,31 @@ class Trace:
         if at.endswith((".attn", ".cross")) and last in STEPS:
             return self._attended(at).step(last, head, rows).detach()
         return self._evaluated(sites.find(full, self.config), head, rows)
+
+    @property
+    def _leaving(self) -> Tensor:
+        """The vectors [T, D] that leave the model."""
+        return self.values[sites.leaving(self.config, self.config.sides[-1])]
+
+    def _said(self, full: str, rows: slice) -> Tensor | None:
+        """What the head makes of the vectors that leave the model; None for any other value."""
+        head = self.model.head
+        match full:
+            case "logits":
+                return head(self._leaving[None, rows])[0]
+            case "raw_logits":
+                return head.uncapped(self._leaving[None, rows])[0]
+            case "probs":
+                logits = self.values["logits"][rows] if "logits" in self.values else self._derive("logits", None, rows)
+                return logits.softmax(-1)
+            case "class.act":
+                assert isinstance(head, ClassHead)
+                return head.act(self._leaving[None])[0, rows]
+            case "class.logits":
+                return head(self._leaving[None])[0, rows]
+            case "class.probs":
+                return self._derive("class.logits").softmax(-1)[rows]
+        return None
 
     def _evaluated(self, site: Site, head: int | None, rows: slice) -> Tensor:
         """A derived value by its declaration."""
@@ -461,3 +460,10 @@ class Trace:
     def reader(self) -> RunReader:
         """Cells of this run and entries of its weights, for declarations."""
         return RunReader(self)
+
+
+def _counted(name: str, n: int, count: int) -> int:
+    """A number that counts from 0, or from the end where it is negative."""
+    if not -count <= n < count:
+        raise IndexError(f"{name} {n}: there are {count}")
+    return n % count

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from viz_model.values.expression import LETTERS, Condition, Expression, Names
-from viz_model.values.leaves import Element, Entry, Index, Setting, Value, Weight, indexed
+from viz_model.values.expression import Condition, Expression
+from viz_model.values.leaves import HEADS, Element, Entry, Index, Setting, Value, Weight, indexed
 from viz_model.values.operations import Between
+from viz_model.values.point import LETTERS, Names
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -80,6 +81,11 @@ class Site:
     @property
     def value(self) -> Value:
         return Value(self.full, self.axes, self.symbol)
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether its first axis counts heads, of queries or of keys."""
+        return self.axes[0] in HEADS
 
     def written(self, names: Names) -> str:
         """LaTeX of one cell: its letter and indices."""

@@ -19,12 +19,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import torch
 from torch import Tensor
+
+from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -33,88 +36,9 @@ if TYPE_CHECKING:
     from viz_model.values.working import Working
 
 Like: TypeAlias = "Expression | int | float"
-Where: TypeAlias = "int | Tensor"
 
 # How tightly an expression binds, for brackets.
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
-
-
-class Sized(NamedTuple):
-    """Numbers, and how large those were that made them: single precision rounds relative to the latter."""
-
-    value: Tensor
-    size: Tensor
-
-
-class Reader(Protocol):
-    """Where the numbers of leaves come from: a run and its model."""
-
-    def cells(self, site: str, index: tuple[Where, ...]) -> Tensor:
-        """Cells of a named value; index arrays broadcast as in PyTorch."""
-        ...
-
-    def entries(self, weight: str, index: tuple[Where, ...]) -> Tensor:
-        """Entries of a weight, by its full name; the index is that of the stored tensor."""
-        ...
-
-    def given(self, name: str, index: tuple[Where, ...]) -> Tensor:
-        """What the run was given: token ids, kinds of token."""
-        ...
-
-    def rounding(self, site: str, index: tuple[Where, ...]) -> Tensor:
-        """The magnitudes that made derived cells, by their own declaration."""
-        ...
-
-    def length(self, stack: str) -> int:
-        """The number of positions of a stack, by the prefix of its names."""
-        ...
-
-
-@dataclass(frozen=True)
-class Point:
-    """Where an expression is evaluated: a number or an array for each index, arrays broadcasting together.
-
-    ``dtype`` is that of the numbers that are read: double, or single precision where a run's own is wanted.
-    """
-
-    where: Mapping[Index, Where]
-    reader: Reader
-    dtype: torch.dtype = torch.float64
-
-    def over(self, index: Index) -> Point:
-        """The same place, with a last axis along which ``index`` runs."""
-        wider = {key: at.unsqueeze(-1) if isinstance(at, Tensor) else at for key, at in self.where.items()}
-        return Point({**wider, index: torch.arange(self.length(index))}, self.reader, self.dtype)
-
-    def length(self, index: Index) -> int:
-        """How far an index counts in this run."""
-        return self.reader.length(index.stack) if index.size is None else index.size
-
-
-class Names:
-    """How indices are printed, by their letters or by the numbers of one cell, and parts that print otherwise."""
-
-    def __init__(
-        self,
-        index: Callable[[Index], str] = lambda index: index.name,
-        part: Callable[[Expression], str | None] = lambda part: None,
-    ) -> None:
-        self._index, self._part = index, part
-
-    def __call__(self, index: Index) -> str:
-        return self._index(index)
-
-    def part(self, part: Expression) -> str | None:
-        """What stands in the place of an expression, such as the symbol of a step before; None is its own LaTeX."""
-        return self._part(part)
-
-    def inside(self, over: Index, text: str | None = None) -> Names:
-        """The same, where ``over`` counts and keeps its letter."""
-        return Names(lambda index: (text or over.name) if index == over else self._index(index), self._part)
-
-
-LETTERS = Names()
-"""Every index by its letter: the formula of a whole value."""
 
 
 class Expression(ABC):
@@ -237,6 +161,16 @@ def exact(value: float | Tensor) -> Sized:
     return Sized(tensor, tensor.abs())
 
 
+class Around(Expression):
+    """What is made of one other expression."""
+
+    inner: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+
 class Leaf(Expression):
     """What is made of nothing else: an index, a number."""
 
@@ -302,17 +236,13 @@ class Add(Expression):
         found = [term.evaluate(point) for term in self.terms]
         # A mask's −∞ has no rounding.
         sizes = [torch.where(part.size.isfinite(), part.size, 0.0) for part in found]
-        return Sized(_total([part.value for part in found]), _total(sizes))
+        return Sized(reduce(torch.add, [part.value for part in found]), reduce(torch.add, sizes))
 
     def work(self, cell: Working, symbol: str | None = None) -> Operand:
         flat: list[Expression] = []
         for term in self.terms:
             flat += term.terms if isinstance(term, Add) else (term,)
-        return cell.apply("add", symbol, flat, self._joined, lambda *values: math.fsum(values), _sum_sizes)
-
-    @staticmethod
-    def _joined(texts: Sequence[str]) -> str:
-        return " + ".join(texts)
+        return cell.apply("add", symbol, flat, " + ".join, lambda *values: math.fsum(values), _sum_sizes)
 
     def code(self, python: Code) -> str:
         return " + ".join(python.within(term, SUM) for term in self.terms)
@@ -337,13 +267,9 @@ class Subtract(Pair):
 
 
 @dataclass(frozen=True)
-class Negative(Expression):
+class Negative(Around):
     inner: Expression
     level: ClassVar[int] = SIGN
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
 
     def latex(self, names: Names) -> str:
         return f"-{bracket(self.inner, names, PRODUCT)}"
@@ -463,13 +389,6 @@ class Whole(Pair):
 
     def code(self, python: Code) -> str:
         return f"{python.within(self.left, PRODUCT)} {self.sign} {python.within(self.right, POWER)}"
-
-
-def _total(values: Sequence[Tensor]) -> Tensor:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total
 
 
 def _sum_sizes(values: Sequence[float], sizes: Sequence[float], result: float) -> float:

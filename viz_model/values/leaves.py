@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from viz_model.values.expression import Expression, Leaf, Names, Number, Point, Sized, Where, exact
+from viz_model.values.expression import Expression, Leaf, Number, exact
+from viz_model.values.point import Names, Point, Sized, Where
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code

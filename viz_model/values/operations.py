@@ -15,18 +15,17 @@ from viz_model.values.expression import (
     POWER,
     PRODUCT,
     SUM,
+    Around,
     Condition,
     Expression,
     Like,
     Multiply,
-    Names,
     Number,
-    Point,
-    Sized,
     bracket,
     wrap,
 )
 from viz_model.values.leaves import Index, Setting
+from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -85,7 +84,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 @dataclass(frozen=True)
-class Apply(Expression):
+class Apply(Around):
     """A function of one number, by its name in :data:`FUNCTIONS`."""
 
     name: str
@@ -98,10 +97,6 @@ class Apply(Expression):
     @property
     def function(self) -> Function:
         return FUNCTIONS[self.name]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
 
     def latex(self, names: Names) -> str:
         text = bracket(self.inner, names, ATOM) if self.function.brackets else self.inner.printed(names)
@@ -136,39 +131,16 @@ class Apply(Expression):
         return self.function.code.format(f"torch.as_tensor({inner})" if is_plain else inner)
 
 
-def sqrt(x: Like) -> Expression:
-    return Apply("sqrt", wrap(x))
+def _applied(name: str) -> Callable[[Like], Expression]:
+    """The function of that name, of an expression or a number."""
+    return lambda x: Apply(name, wrap(x))
 
 
-def exp(x: Like) -> Expression:
-    return Apply("exp", wrap(x))
-
-
-def log(x: Like) -> Expression:
-    """The natural logarithm."""
-    return Apply("log", wrap(x))
-
-
-def sin(x: Like) -> Expression:
-    """Of an angle that is known to double precision."""
-    return Apply("sin", wrap(x))
-
-
-def cos(x: Like) -> Expression:
-    """Of an angle that is known to double precision."""
-    return Apply("cos", wrap(x))
-
-
-def absolute(x: Like) -> Expression:
-    return Apply("abs", wrap(x))
-
-
-def relu(x: Like) -> Expression:
-    return Apply("relu", wrap(x))
-
-
-def tanh(x: Like) -> Expression:
-    return Apply("tanh", wrap(x))
+sqrt, exp, log = _applied("sqrt"), _applied("exp"), _applied("log")
+sin, cos = _applied("sin"), _applied("cos")
+"""Of angles that are known to double precision."""
+absolute, relu, tanh = _applied("abs"), _applied("relu"), _applied("tanh")
+sigmoid, softplus, phi = _applied("sigmoid"), _applied("softplus"), _applied("phi")
 
 
 def within(cap: float, x: Expression) -> Expression:
@@ -177,37 +149,26 @@ def within(cap: float, x: Expression) -> Expression:
     return limit * tanh(x / limit)
 
 
-def sigmoid(x: Like) -> Expression:
-    return Apply("sigmoid", wrap(x))
-
-
-def softplus(x: Like) -> Expression:
-    return Apply("softplus", wrap(x))
-
-
-def phi(x: Like) -> Expression:
-    """The share of a standard normal distribution below x."""
-    return Apply("phi", wrap(x))
-
-
 # Over an axis
 
 
+class Along(Around):
+    """One number of all entries along an index."""
+
+    over: Index
+
+    @property
+    def free(self) -> frozenset[Index]:
+        return self.inner.free - {self.over}
+
+
 @dataclass(frozen=True)
-class Sum(Expression):
+class Sum(Along):
     """Σ over an index; ``size`` is how far it counts, or None where a run says so."""
 
     over: Index
     inner: Expression
     level: ClassVar[int] = SUM
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
-
-    @property
-    def free(self) -> frozenset[Index]:
-        return self.inner.free - {self.over}
 
     def latex(self, names: Names) -> str:
         return rf"\sum_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
@@ -234,19 +195,11 @@ class Sum(Expression):
 
 
 @dataclass(frozen=True)
-class Largest(Expression):
+class Largest(Along):
     """The largest number along an index."""
 
     over: Index
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
-
-    @property
-    def free(self) -> frozenset[Index]:
-        return self.inner.free - {self.over}
 
     def latex(self, names: Names) -> str:
         return rf"\max_{{{self.over.name}}} {bracket(self.inner, names.inside(self.over), PRODUCT)}"
@@ -263,15 +216,11 @@ class Largest(Expression):
 
 
 @dataclass(frozen=True)
-class Softmax(Expression):
+class Softmax(Around):
     """e^x of one entry over the sum of e^x along an index: ``at`` is the entry's index."""
 
     over: Index
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
 
     def latex(self, names: Names) -> str:
         own, letter = self.inner.printed(names), f"{self.over.name}'"
@@ -298,7 +247,7 @@ class Softmax(Expression):
 
 
 @dataclass(frozen=True)
-class Between(Expression):
+class Between(Around):
     """A result that has a symbol, but is no value of its own: written once in worked cells and code."""
 
     symbol: str
@@ -307,10 +256,6 @@ class Between(Expression):
     @property
     def level(self) -> int:  # type: ignore[override]
         return self.inner.level
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
 
     def latex(self, names: Names) -> str:
         return self.inner.printed(names)

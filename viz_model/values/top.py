@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from viz_model.values.expression import ATOM, Expression, Names, Number, Point, Sized
+from viz_model.values.expression import ATOM, Around, Expression, Number
 from viz_model.values.leaves import Index
+from viz_model.values.point import Names, Point, Sized
 
 if TYPE_CHECKING:
     from viz_model.values.code import Code
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Top(Expression):
+class Top(Around):
     """An entry where it is among the ``k`` largest along an index, and ``otherwise`` elsewhere.
 
     Of equal entries the first are taken. ``over`` is the entry's own index too.
@@ -28,10 +29,6 @@ class Top(Expression):
     k: int
     inner: Expression
     otherwise: float = 0.0
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.inner,)
 
     def latex(self, names: Names) -> str:
         own, letter = self.inner.printed(names), f"{self.over.name}'"

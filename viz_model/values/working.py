@@ -12,17 +12,15 @@ from viz_model.values.expression import (
     Add,
     Expression,
     Multiply,
-    Names,
     Number,
-    Point,
     Power,
-    Reader,
     Subtract,
     Whole,
     bracket,
 )
 from viz_model.values.leaves import Element, Entry, GivenAt, Index
 from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
+from viz_model.values.point import Names, Point, Reader
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
 from viz_model.values.steps import Weight as WeightOrigin
 from viz_model.values.top import Top

@@ -14,8 +14,9 @@ from viz_model.model.heads import LanguageHead
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
-from viz_model.values.expression import Multiply, Point, Where
+from viz_model.values.expression import Multiply
 from viz_model.values.leaves import Element, Weight
+from viz_model.values.point import Point, Where
 
 CURVE_POINTS = 161
 
