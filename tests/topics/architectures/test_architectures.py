@@ -26,9 +26,7 @@ from viz_model.topics.architectures.pictures import (
     tree,
     where,
 )
-from viz_model.topics.architectures.pictures.depth import draw_depth
-from viz_model.topics.architectures.pictures.pattern import draw_pattern
-from viz_model.topics.architectures.pictures.predictions import draw_choices
+from viz_model.topics.architectures.pictures.compared import draw_choices, draw_depth, draw_pattern
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)

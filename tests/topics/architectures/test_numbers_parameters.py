@@ -13,7 +13,7 @@ from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.numbers import parameters, views
 from viz_model.topics.architectures.numbers.architectures import described
 from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.scale import draw_scale
+from viz_model.topics.architectures.pictures.where import draw_scale
 
 CONFIGS = variants()
 every = pytest.mark.parametrize("config", CONFIGS, ids=describe)

@@ -11,9 +11,8 @@ from viz_model.topics.attention.claims import HEAD
 from viz_model.topics.attention.numbers import heads
 from viz_model.topics.cost.numbers import by_hand, counted
 from viz_model.topics.cost.numbers.measured import PARTS, Reading
-from viz_model.topics.cost.pictures.by_length import CurvesView, draw_curves
+from viz_model.topics.cost.pictures.by_length import CurvesView, GeneratedView, draw_curves, draw_generated
 from viz_model.topics.cost.pictures.common import FACTORS, SHARES
-from viz_model.topics.cost.pictures.generated import GeneratedView, draw_generated
 from viz_model.topics.cost.pictures.kinds import KindsView, draw_kinds
 from viz_model.topics.cost.pictures.shares import SharesView, draw_shares
 from viz_model.topics.cost.pictures.times import TimesView, draw_memory, draw_recurrent, draw_times

@@ -17,7 +17,7 @@ from viz_model.topics.attention.sections import by_hand
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.pictures import decoding, wiring
 from viz_model.topics.cross_attention.pictures import maps as every_head
-from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
+from viz_model.topics.cross_attention.pictures.decoding import draw_guesses
 from viz_model.topics.cross_attention.pictures.heads import draw_heads
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]

@@ -14,7 +14,7 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
-from viz_model.topics.position.pictures import added, curves, row, slopes
+from viz_model.topics.position.pictures import added, curves, row
 
 BIASED = [c for c in variants() if isinstance(c.position, config.Alibi | config.T5Bias)]
 LABELS = ("head", "others", "distance", "added", "bucket", "slope", "with", "without", "weight")
@@ -112,6 +112,6 @@ def test_a_bucket_worked_by_hand_is_the_one_the_model_uses(kind: config.Kind, po
 
 def test_slopes_are_drawn_for_every_head() -> None:
     (trace,) = sides(tiny_config(position=config.Alibi(), n_heads=6))
-    drawn = slopes.draw_slopes(analysis.slopes(trace, 0), 2, WORDS).drawn()
+    drawn = curves.draw_slopes(analysis.slopes(trace, 0), 2, WORDS).drawn()
     np.testing.assert_allclose(drawn.data[0].y, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3])
     assert "<i>" not in drawn.to_json()

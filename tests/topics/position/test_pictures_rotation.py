@@ -14,7 +14,7 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.position import numbers as analysis
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
-from viz_model.topics.position.pictures import lines, plane, shift, wavelengths
+from viz_model.topics.position.pictures import lines, plane, wavelengths
 
 ROTATED = [c for c in variants() if isinstance(c.position, config.Rope)]
 WORDS = {
@@ -132,5 +132,5 @@ def test_planes_draw_few_tokens_and_no_markup() -> None:
         angles = views.angles_view(trace, 1, token, ("token", "pair"))
         assert angles.values.shape == (len(trace), 4) and (angles.values[0] == 1).all()
     proof, curve = views.shift_view(trace, 0, 0, 9, 2, 0, 7), views.offsets_view(trace, 0, 0, 9, 2, 0.5)
-    for figure in (shift.draw_shift(proof, WORDS).drawn(), lines.draw_offsets(curve, WORDS).drawn()):
+    for figure in (plane.draw_shift(proof, WORDS).drawn(), lines.draw_offsets(curve, WORDS).drawn()):
         assert "<i>" not in figure.to_json()

@@ -13,9 +13,7 @@ from viz_model.topics.training_lab.numbers import by_hand
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.numbers.curves import MOST_POINTS, RunView
 from viz_model.topics.training_lab.pictures.chart import decades, ticks
-from viz_model.topics.training_lab.pictures.loss import loss_chart, tuned_chart
-from viz_model.topics.training_lab.pictures.norms import norms_chart
-from viz_model.topics.training_lab.pictures.rate import rate_chart
+from viz_model.topics.training_lab.pictures.run import loss_chart, norms_chart, rate_chart, tuned_chart
 from viz_model.training import lab, samples
 from viz_model.training.lab import Experiment, Measured, Settings
 from viz_model.training.loop import StepReport

@@ -9,11 +9,17 @@ from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
 from viz_model.drawing.heatmap import HeatmapView
 from viz_model.runs.trace import Trace
-from viz_model.topics.architectures.pictures.apart import ApartView, draw_apart
-from viz_model.topics.architectures.pictures.compared import ComparedView, joined
-from viz_model.topics.architectures.pictures.depth import DepthView, draw_depth
-from viz_model.topics.architectures.pictures.pattern import draw_pattern
-from viz_model.topics.architectures.pictures.predictions import ChoicesView, draw_choices
+from viz_model.topics.architectures.pictures.compared import (
+    ApartView,
+    ChoicesView,
+    ComparedView,
+    DepthView,
+    draw_apart,
+    draw_choices,
+    draw_depth,
+    draw_pattern,
+    joined,
+)
 
 
 def of_choices(of: Subject, view: ChoicesView, which: int, name: str) -> Drawn:

@@ -15,13 +15,9 @@ from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures.numbers import architectures, parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.apart import ApartView
 from viz_model.topics.architectures.pictures.cache import CacheView
-from viz_model.topics.architectures.pictures.compared import ComparedView
-from viz_model.topics.architectures.pictures.depth import DepthView
-from viz_model.topics.architectures.pictures.predictions import ChoicesView
-from viz_model.topics.architectures.pictures.scale import ScaleView
-from viz_model.topics.architectures.pictures.where import WhereView
+from viz_model.topics.architectures.pictures.compared import ApartView, ChoicesView, ComparedView, DepthView
+from viz_model.topics.architectures.pictures.where import ScaleView, WhereView
 
 
 def choices_view(trace: Trace, position: int, k: int = 6) -> ChoicesView:

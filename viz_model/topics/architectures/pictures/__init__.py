@@ -1,1 +1,1 @@
-"""Architectures: two models side by side, a file for each picture of what they share and where they differ."""
+"""Architectures: pictures of two models side by side, what they share and where they differ."""

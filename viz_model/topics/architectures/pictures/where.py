@@ -1,18 +1,18 @@
-"""Where the parameters are: models cut by part, as bars and as tables, beside the published sizes."""
+"""How large models are and where their parameters are, as points, bars and tables, beside the published sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.config import Side
-from viz_model.drawing import axes, bars, sheet, theme
+from viz_model.drawing import axes, bars, curves, sheet, theme, writing
 from viz_model.drawing.writing import hover
 from viz_model.topics.architectures.numbers import parameters
 from viz_model.topics.architectures.numbers.references import REFERENCES
-from viz_model.topics.architectures.pictures.common import Words, short
+from viz_model.topics.architectures.pictures.common import COLOURS, SMALL, SYMBOLS, Words, short
 
 
 class WhereView(NamedTuple):
@@ -124,3 +124,37 @@ def reference_columns(words: Words) -> dict[str, list[object]]:
         "source": [ref.source for ref in REFERENCES],
     }
     return {words(f"reference_{key}"): values for key, values in columns.items()}
+
+
+class ScaleView(NamedTuple):
+    """R models, the two that stand beside each other first: blocks of the deeper stack, and parameters as counted."""
+
+    names: tuple[str, ...]
+    blocks: np.ndarray
+    parameters: np.ndarray
+
+
+def draw_scale(view: ScaleView, words: Words) -> sheet.Sheet:
+    """A row a model, its parameters on a logarithmic axis; those of published sizes are grey and bear a ◇."""
+    figure, published = sheet.Sheet(), len(view.names) - len(COLOURS)
+    names = [f"{name}{'' if n < len(COLOURS) else ' ◇'}" for n, name in enumerate(view.names)]
+    sizes = [
+        (words("scale_count", n=int(blocks)), int(size))
+        for blocks, size in zip(view.blocks, view.parameters, strict=True)
+    ]
+    texts = [theme.plain(f"{counted} · {short(size)}") for counted, size in sizes]
+    hovers = [writing.hover(name, counted, f"{size:,}") for name, (counted, size) in zip(names, sizes, strict=True)]
+    colours = [*COLOURS, *[theme.ROLES["residual"]] * published]
+    signs: Any = [*SYMBOLS, *["diamond-open"] * published]
+    look: dict[str, Any] = {
+        "mode": "markers+text",
+        "text": texts,
+        "textposition": "middle right",
+        "textfont": {"size": SMALL},
+    }
+    curves.points(
+        figure, view.parameters, list(range(len(names))), colours, size=11, symbol=signs, hover=hovers, **look
+    )
+    axes.powers(figure, "x", words("part_parameters"), view.parameters.min() / 2, view.parameters.max() * 40)
+    axes.rows(figure, names, longest=30)
+    return theme.finished(figure, height=70 + 30 * len(names))

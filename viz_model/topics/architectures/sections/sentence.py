@@ -19,7 +19,7 @@ from viz_model.drawing.writing import percent
 from viz_model.topics.architectures import claims, figures
 from viz_model.topics.architectures.choices import TOKEN
 from viz_model.topics.architectures.numbers import views
-from viz_model.topics.architectures.pictures.apart import ApartView
+from viz_model.topics.architectures.pictures.compared import ApartView
 from viz_model.topics.architectures.sections.beside import Beside, Pair
 from viz_model.topics.tokens.pictures.tokens import chip
 

@@ -9,9 +9,8 @@ from viz_model.topics.architectures import claims
 from viz_model.topics.architectures.choices import TREE
 from viz_model.topics.architectures.numbers import parameters, views
 from viz_model.topics.architectures.pictures.common import short
-from viz_model.topics.architectures.pictures.scale import draw_scale
 from viz_model.topics.architectures.pictures.tree import tree_scene
-from viz_model.topics.architectures.pictures.where import draw_where
+from viz_model.topics.architectures.pictures.where import draw_scale, draw_where
 from viz_model.topics.architectures.sections.beside import Pair
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.cost.numbers.counted import generating
-from viz_model.topics.cost.pictures.generated import GeneratedView, draw_generated
+from viz_model.topics.cost.pictures.by_length import GeneratedView, draw_generated
 from viz_model.topics.cost.sections.common import n_source, names
 
 

@@ -15,7 +15,7 @@ from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.cross_attention import numbers as cross
 from viz_model.topics.cross_attention.claims import OWN, STEP, Own
 from viz_model.topics.cross_attention.pictures import decoding as pictures
-from viz_model.topics.cross_attention.pictures.guesses import draw_guesses
+from viz_model.topics.cross_attention.pictures.decoding import draw_guesses
 from viz_model.topics.cross_attention.pictures.row import row_strip
 from viz_model.topics.cross_attention.sections.lines import follow
 from viz_model.topics.cross_attention.sections.weights import Weights

@@ -15,8 +15,7 @@ from viz_model.topics.position.pictures.added import MATRICES, AddedView
 from viz_model.topics.position.pictures.curves import CurvesView
 from viz_model.topics.position.pictures.lines import OffsetsView
 from viz_model.topics.position.pictures.matrix import MAX_SIDE
-from viz_model.topics.position.pictures.plane import PlaneView
-from viz_model.topics.position.pictures.shift import ShiftView
+from viz_model.topics.position.pictures.plane import PlaneView, ShiftView
 from viz_model.topics.position.pictures.wavelengths import WavelengthView
 
 SHORTEST_REACH = 16

@@ -10,7 +10,7 @@ from viz_model.app import elements
 from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import REACH
-from viz_model.topics.position.pictures.slopes import draw_slopes
+from viz_model.topics.position.pictures.curves import draw_slopes
 from viz_model.topics.position.sections import schemes, scores
 from viz_model.topics.position.sections.scores import Scores
 

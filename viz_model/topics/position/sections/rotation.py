@@ -19,8 +19,7 @@ from viz_model.topics.position.claims import MOVED, UNMET, Moved
 from viz_model.topics.position.numbers import attention_views as views
 from viz_model.topics.position.numbers import by_hand
 from viz_model.topics.position.pictures.lines import draw_offsets
-from viz_model.topics.position.pictures.plane import draw_plane
-from viz_model.topics.position.pictures.shift import ShiftView, draw_shift
+from viz_model.topics.position.pictures.plane import ShiftView, draw_plane, draw_shift
 from viz_model.topics.position.pictures.wavelengths import draw_wavelengths
 from viz_model.topics.position.sections import key as chosen_key
 from viz_model.topics.position.sections import schemes, scores, turning

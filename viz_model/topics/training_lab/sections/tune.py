@@ -11,7 +11,7 @@ from viz_model.drawing import writing
 from viz_model.topics.training_lab.choices import TUNE_STEPS
 from viz_model.topics.training_lab.claims import LEARNT, RECITED, TUNED
 from viz_model.topics.training_lab.numbers import tuned
-from viz_model.topics.training_lab.pictures.loss import tuned_chart
+from viz_model.topics.training_lab.pictures.run import tuned_chart
 from viz_model.topics.training_lab.sections import run as job
 from viz_model.topics.training_lab.sections.start import refused
 from viz_model.training import lab, tuning

@@ -15,9 +15,7 @@ from viz_model.topics.training_lab.claims import COURSE, ON_THE_WAY
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
 from viz_model.topics.training_lab.numbers.curves import RunView
 from viz_model.topics.training_lab.pictures.chart import Words
-from viz_model.topics.training_lab.pictures.loss import loss_chart
-from viz_model.topics.training_lab.pictures.norms import norms_chart
-from viz_model.topics.training_lab.pictures.rate import rate_chart
+from viz_model.topics.training_lab.pictures.run import loss_chart, norms_chart, rate_chart
 from viz_model.topics.training_lab.sections.run import Run, current, live, progress
 from viz_model.training import lab
 
