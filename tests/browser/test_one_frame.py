@@ -199,7 +199,13 @@ SAY = """async chosen => {
     return text.split('\\n').filter(line => !known.has(line))
   }) }
 }"""
-TOLD = {"attention": {"token", "head", "layer"}}
+TOLD = {
+    "attention": {"token", "head", "layer"},
+    "block": {"token", "layer"},
+    "norm_placement": {"token", "layer"},
+    "next_token": {"token"},
+    "attribution": {"token"},
+}
 """Pages all of whose sentences follow at once, and what changes them."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import percent, signed
@@ -25,23 +26,32 @@ from viz_model.topics.attribution.sections.question import Question
 
 
 def section(question: Question) -> None:
-    page = question.page
+    page = question.opened
+    elements.told(page, _covered, "covered", by=("token",))
     _what_is_asked(question)
-    st.subheader(
-        page.words(f"title_{question.kind}", parts=_parts(question, PARTS.label), **question.facts()), anchor=False
-    )
+    elements.told(page, _title, "title", by=("token",))
     picture, see = elements.split()
     with picture:
         _sum(question)
         _grid(question)
     with see:
-        _tell(question)
+        elements.told(page, _tell, "see", by=("token",))
+
+
+def _covered(page: Page) -> Iterator[Said]:
+    question = Question.of(page)
+    if question.covered is not None:
+        yield note(question.page.words("covered", token=page.token_name(), position=question.position))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    question = Question.of(page)
+    parts = _parts(question, PARTS.label)
+    yield title(page.words(f"title_{question.kind}", parts=parts, **question.facts()))
 
 
 def _what_is_asked(question: Question) -> None:
     words = question.page.words
-    if question.covered is not None:
-        st.caption(words("covered", token=question.opened.token_name(), position=question.position))
     if question.target is not None and "raw_logits" in question.trace:
         st.caption(words("capped", cap=f"{question.trace.model.head.cap:g}"))
     if question.target is None:
@@ -87,17 +97,18 @@ def _parts(question: Question, says: Callable[..., str]) -> str:
     )
 
 
-def _tell(question: Question) -> None:
-    page, answer, facts = question.page, question.answer, question.facts()
-    elements.see(page, f"see_{question.kind}", **facts)
-    st.markdown(_parts(question, PARTS.says))
+def _tell(page: Page) -> Iterator[str]:
+    question = Question.of(page)
+    answer, facts = question.answer, question.facts()
+    yield page.prose(f"see_{question.kind}", **facts)
+    yield _parts(question, PARTS.says)
     against_it = next((row for row in answer.order() if answer.values[row] < 0), None)
     if against_it is not None:
-        elements.see(page, "see_down", part=question.with_value(against_it), **facts)
+        yield page.prose("see_down", part=question.with_value(against_it), **facts)
     groups = answer.by_kind()
     written = {name: signed(value) for name, value in groups.items()}
-    elements.see(page, "see_groups", **written, **facts)
-    elements.say(page, GROUPS, groups, **written)
+    yield page.prose("see_groups", **written, **facts)
+    yield page.verdict(GROUPS, groups, **written)
 
 
 def part(question: Question) -> None:

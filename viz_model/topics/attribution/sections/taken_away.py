@@ -6,6 +6,7 @@ from typing import Literal
 
 from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess
+from viz_model.app.page import Page
 from viz_model.drawing.writing import signed
 from viz_model.runs.edits import AblateHead, Edit, Skip
 from viz_model.topics.ablations.numbers.breaking import rerun
@@ -15,11 +16,12 @@ from viz_model.topics.attribution.sections.question import Question
 
 
 def question(question: Question) -> None:
-    elements.question(question.page, guess=_guess(question))
+    elements.question(question.opened, guess=_guess)
 
 
-def _guess(question: Question) -> Guess | None:
+def _guess(opened: Page) -> Guess | None:
     """Of the head or feed-forward that lifts the sum most; None where none does, or the run has changes of its own."""
+    question = Question.of(opened)
     page, answer = question.page, question.answer
     rows = [row for row, part in enumerate(answer.parts) if part.kind in ("head", "ffn") and answer.values[row] > 0]
     if not rows or question.trace.edits or question.trace.visible or question.trace.n_layers < 2:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.topics.block import figures
@@ -36,19 +38,30 @@ def lengths_of(block: OneBlock) -> LengthsView:
 
 
 def section(block: OneBlock) -> None:
-    page, view, named = block.page, lengths_of(block), block.facts
-    facts = named | view.facts
-    # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
-    trend = page.words("norms_reset", **facts) if view.norm_at == "post" else TREND.says(page.t.language, view, **facts)
-    st.subheader(trend, anchor=False)
+    page = block.page
+    elements.told(page, _title, "norms_title")
     elements.shown(page, _drawn, "norms")
     steps = (site for site in block.vectors.sites if ".resid." in site and not site.endswith(".in"))
     elements.source(page, "embed.out", *steps)
-    elements.see(page, f"norms_{block.of_stream}", places=page.words(f"places{block.crosses}"), **named)
+    elements.told(page, _tell, "norms_see")
+
+
+def _title(page: Page) -> Iterator[Said]:
+    block = OneBlock(page)
+    view = lengths_of(block)
+    facts = block.facts | view.facts
+    # Where norms set the length, it says which γ the last of them has, and nothing of what came before.
+    yield title(page.words("norms_reset", **facts) if view.norm_at == "post" else page.verdict(TREND, view, **facts))
+
+
+def _tell(page: Page) -> Iterator[Said | str]:
+    block = OneBlock(page)
+    view, named = lengths_of(block), block.facts
+    yield page.prose(f"norms_{block.of_stream}", places=page.words(f"places{block.crosses}"), **named)
     if block.kind == "post":
-        elements.see(page, page.kind("reach", block.vectors.kind), **named)
+        yield page.prose(page.kind("reach", block.vectors.kind), **named)
     if len(view.drawn) < len(view.labels):
-        st.caption(page.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
+        yield note(page.words("drawn", drawn=len(view.drawn), n=len(view.labels)))
     if outlier := view.outlier:
         where = {**outlier.facts, "site": page.value_name(outlier.site)}
-        elements.say(page, STANDS_OUT, outlier, outlier=page.token_name(outlier.token), **where)
+        yield page.verdict(STANDS_OUT, outlier, outlier=page.token_name(outlier.token), **where)

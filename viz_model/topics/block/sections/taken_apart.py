@@ -77,7 +77,7 @@ def numbers(block: OneBlock) -> None:
 def question(block: OneBlock) -> None:
     reader = block.crosses or ("_two_way" if block.page.trace.stack.side == "encoder" else "")
     asked = f"question{reader}", f"answer{reader}"
-    elements.question(block.page, *asked, guess=_guess(block.page), layer=block.page.view.layer)
+    elements.question(block.page, *asked, guess=_guess, layer=block.page.view.layer)
 
 
 def _guess(page: Page) -> Guess | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.topics.block import figures
 from viz_model.topics.block.choices import DIMENSION
@@ -15,9 +18,8 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 
 def section(block: OneBlock) -> None:
-    page, vectors = block.page, block.vectors
-    facts = block.facts | strips.summary(vectors)
-    st.subheader(page.words("title", **facts), anchor=False)
+    page = block.page
+    elements.told(page, _title, "title")
     if page.view.present:
         _draw(block)
         return
@@ -26,17 +28,36 @@ def section(block: OneBlock) -> None:
         last = page.lm.config.d_model - 1
         elements.control(page, DIMENSION, st.slider, 0, last, value=block.dimension)
         _draw(block)
-        elements.source(page, *vectors.sites)
-        if vectors.n_clipped:
-            limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}
-            st.caption(page.words("clipped", n=vectors.n_clipped, **limits))
+        elements.source(page, *block.vectors.sites)
+        elements.told(page, _clipped, "clipped")
     with see:
-        wrote = "added" if vectors.residual else "wrote"
-        added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
-        elements.see(page, f"see_{block.of_sums}", added=added, reads=reads, **facts)
-        written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
-        *_, second, first = sorted(written.values())
-        elements.say(page, WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")
+        elements.told(page, _tell, "see")
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("title", **_facts(OneBlock(page))))
+
+
+def _clipped(page: Page) -> Iterator[Said]:
+    vectors = OneBlock(page).vectors
+    if vectors.n_clipped:
+        limits = {"limit": f"{vectors.limit:.1f}", "largest": f"{vectors.largest:.1f}"}
+        yield note(page.words("clipped", n=vectors.n_clipped, **limits))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    vectors, facts = block.vectors, _facts(block)
+    wrote = "added" if vectors.residual else "wrote"
+    added, reads = page.words(f"{wrote}{block.crosses}", **facts), page.words(f"reads{block.crosses}")
+    yield page.prose(f"see_{block.of_sums}", added=added, reads=reads, **facts)
+    written = {addition.sublayer: vectors.length(addition.written) for addition in vectors.sums}
+    *_, second, first = sorted(written.values())
+    yield page.verdict(WRITTEN, Written(**written), times=f"{first / (second or 1.0):.1f}")
+
+
+def _facts(block: OneBlock) -> dict[str, object]:
+    return block.facts | strips.summary(block.vectors)
 
 
 def _draw(block: OneBlock) -> None:

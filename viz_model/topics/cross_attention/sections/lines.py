@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-import streamlit as st
-
 from viz_model.app import elements, state
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.app.saving import Known
 from viz_model.drawing import lines
@@ -20,32 +20,36 @@ from viz_model.topics.cross_attention.sections.weights import Weights
 
 
 def section(weights: Weights) -> None:
-    page, pattern = weights.page, weights.pattern
-    row = largest(pattern[page.token])
+    page = weights.page
     picture, see = elements.split()
     with picture:
         elements.choose(page, SHOWN, ("head", "average"))
         names = weights.labels("lines", lines.WORDS)
 
-        def seen(page: Page) -> lines.LinesView:
-            target = cross.target_labels(page.trace)
-            return lines.LinesView.of(weights.of_head(page), target, weights.source, page.token)
-
         def drawn(page: Page) -> Scene:
-            return lines.scene(
-                seen(page), "cross_attention.lines", page.words("lines_title"), names, picks="token" in page.without
-            )
+            name, picks = page.words("lines_title"), "token" in page.without
+            return lines.scene(_view(Weights.of(page)), "cross_attention.lines", name, names, picks=picks)
 
         elements.picture(page, drawn, "lines", on_pick=follow, known=partial(_known, weights))
-        view = seen(page)
         elements.source(page, page.at("cross.pattern"))
     with see:
-        st.subheader(STRONGEST.label(page.t.language, row, **weights.facts), anchor=False)
-        of = page.words(f"of_{weights.shown}", **weights.facts)
-        elements.say(page, STRONGEST, row, **weights.facts, of=of)
-        elements.see(page, f"see_{weights.shown}", **weights.facts)
-        if view.weights.shape != pattern.shape:
-            st.caption(page.words("window", share=f"{view.share:.0%}"))
+        elements.told(page, _tell, "see")
+
+
+def _view(weights: Weights) -> lines.LinesView:
+    target = cross.target_labels(weights.page.trace)
+    return lines.LinesView.of(weights.pattern, target, weights.source, weights.page.token)
+
+
+def _tell(page: Page) -> Iterator[Said | str]:
+    weights = Weights.of(page)
+    view, row = _view(weights), largest(weights.pattern[page.token])
+    yield title(STRONGEST.label(page.t.language, row, **weights.facts))
+    of = page.words(f"of_{weights.shown}", **weights.facts)
+    yield page.verdict(STRONGEST, row, **weights.facts, of=of)
+    yield page.prose(f"see_{weights.shown}", **weights.facts)
+    if view.weights.shape != weights.pattern.shape:
+        yield note(page.words("window", share=f"{view.share:.0%}"))
 
 
 def _known(weights: Weights) -> Known:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import streamlit as st
 
 from viz_model.app import elements, runs, state
-from viz_model.app.elements import Guess
+from viz_model.app.elements import Guess, Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
@@ -22,18 +24,11 @@ def section(page: Page) -> None:
     st.info(page.t.prose(f"{page.text_key}.missing_{config.kind}", model=model), icon=":material/info:")
     picture, see = elements.split()
     site = page.at("attn.pattern")
-
-    def row_of(page: Page) -> np.ndarray:
-        return page.trace.head(page.at("attn.pattern"), page.view.head)[page.token].numpy()
-
     with picture:
-        n_seen = int(masks.of_run(page.trace, page.view.layer)[page.token].sum())
-        top = largest(row_of(page), n_seen)
-        names = {"token": page.token_name(), "strongest": page.token_name(top.at)}
-        st.subheader(page.words("instead", reading=STRONGEST.label(page.t.language, top, **names)), anchor=False)
+        elements.told(page, _instead, "instead_title")
         labels, weight = page.token_labels, page.words("weight")
         elements.heat_rows(
-            page, lambda page: row_strip(row_of(page), labels, weight), "instead", page.words("instead_alt")
+            page, lambda page: row_strip(_row(page), labels, weight), "instead", page.words("instead_alt")
         )
         elements.source(page, site)
     with see:
@@ -50,8 +45,20 @@ def section(page: Page) -> None:
     elements.code(page, "no_cross_attention")
 
 
+def _row(page: Page) -> np.ndarray:
+    """What the selected token reads of its own text, [T]."""
+    return page.trace.head(page.at("attn.pattern"), page.view.head)[page.token].numpy()
+
+
+def _instead(page: Page) -> Iterator[Said]:
+    n_seen = int(masks.of_run(page.trace, page.view.layer)[page.token].sum())
+    top = largest(_row(page), n_seen)
+    names = {"token": page.token_name(), "strongest": page.token_name(top.at)}
+    yield title(page.words("instead", reading=STRONGEST.label(page.t.language, top, **names)))
+
+
 def question(page: Page) -> None:
-    elements.question(page, "question_missing", "answer_missing", guess=_guess(page))
+    elements.question(page, "question_missing", "answer_missing", guess=_guess)
 
 
 def _guess(page: Page) -> Guess | None:

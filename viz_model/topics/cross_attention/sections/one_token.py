@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
@@ -32,19 +35,33 @@ def steps_of(page: Page) -> StepsView:
 
 def steps(weights: Weights) -> None:
     page, n = weights.page, len(weights.source)
-    st.subheader(page.words("steps_title", **weights.facts), anchor=False)
+    elements.told(page, _steps_title, "steps_title")
     padded = elements.choose(page, MASK, ("none", "padding")) == "padding"
-    view, names = steps_of(page), weights.labels("step", STEPS)
+    names = weights.labels("step", STEPS)
     elements.heat_rows(page, lambda page: step_strips(steps_of(page), names), "steps", page.words("steps_alt"))
     if n > MAX_WRITTEN:
-        st.caption(page.words("columns", n=len(view.shown()), total=n))
+        elements.told(page, _columns, "steps_columns")
     elements.source(page, *(page.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
     if not padded:
         elements.see(page, "no_mask")
-        return
+    else:
+        elements.told(page, _padding, "padding")
+
+
+def _steps_title(page: Page) -> Iterator[Said]:
+    yield title(page.words("steps_title", **Weights.of(page).facts))
+
+
+def _columns(page: Page) -> Iterator[Said]:
+    view = steps_of(page)
+    yield note(page.words("columns", n=len(view.shown()), total=len(cross.source_labels(page.trace))))
+
+
+def _padding(page: Page) -> Iterator[str]:
+    n_seen = steps_of(page).n_seen
     own = page.trace.row(page.at("cross.pattern"), page.token, page.view.head).numpy()
-    hidden = Padded(n - view.n_seen, float(own[view.n_seen :].sum()))
-    elements.say(page, PADDING, hidden, n=hidden.n, weight=percent(hidden.weight))
+    hidden = Padded(len(own) - n_seen, float(own[n_seen:].sum()))
+    yield page.verdict(PADDING, hidden, n=hidden.n, weight=percent(hidden.weight))
 
 
 def sum(weights: Weights) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Worked
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent
 from viz_model.topics.attention.numbers.views import steps_view
@@ -57,15 +58,14 @@ def numbers(weights: Weights) -> None:
 
 
 def question(weights: Weights) -> None:
-    elements.question(weights.page, guess=_guess(weights))
+    elements.question(weights.page, guess=_guess)
 
 
-def _guess(weights: Weights) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """Which source token the chosen one reads most, over all layers and heads."""
-    page = weights.page
     every = np.stack([cross.patterns(page.trace, layer)[:, page.token] for layer in range(page.trace.n_layers)])
     shares = every.mean((0, 1))
-    sources = elements.of_tokens(page, weights.source, lambda n: float(shares[n]))
+    sources = elements.of_tokens(page, cross.source_labels(page.trace), lambda n: float(shares[n]))
     counts = {"token": page.token_name(), "n": every.shape[0] * every.shape[1]}
     return elements.largest(page, sources, percent, **counts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.distributions import Categorical
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
-from viz_model.app.elements import Answer, Guess
+from viz_model.app.elements import Answer, Guess, Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -32,24 +33,39 @@ _OFF = 0
 
 def section(asked: Asked) -> None:
     """The distribution after the chosen position, or in its place."""
-    page, choice, facts = asked.page, asked.choice, asked.facts
+    page = asked.page
     if asked.how == "following" and page.view.stack(page.lm.config) != "decoder":
         st.caption(page.words("from_the_encoder", token=page.token_name()))
     _sliders(asked)
-    if asked.how == "covered" and choice.marked is not None:
-        title = COVERED.says(page.t.language, choice.marked + 1, **facts)
-    else:
-        title = page.words(f"title_{asked.how}", **facts)
-    st.subheader(title, anchor=False)
+    elements.told(page, _title, "title", by=("token",))
     picture, see = elements.split()
     with picture:
         _picture(asked)
     with see:
-        elements.see(page, f"see_{asked.how}", **facts)
-        elements.say(page, KEPT, choice.counts, **facts)
-        elements.see(asked.shared, "open", **facts)
+        elements.told(page, _tell, "see", by=("token",))
         if asked.how == "covered":
-            _beside(asked)
+            _beside(page)
+
+
+def _title(page: Page) -> Iterator[Said]:
+    asked = Asked.at(page)
+    choice, facts = asked.choice, asked.facts
+    if asked.how == "covered" and choice.marked is not None:
+        yield title(page.verdict(COVERED, choice.marked + 1, **facts))
+    else:
+        yield title(page.words(f"title_{asked.how}", **facts))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    asked = Asked.at(page)
+    choice, facts = asked.choice, asked.facts
+    yield page.prose(f"see_{asked.how}", **facts)
+    yield page.verdict(KEPT, choice.counts, **facts)
+    yield asked.shared.prose("open", **facts)
+    if asked.how == "covered":
+        own_id = page.trace.ids[page.token]
+        share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
+        yield page.prose("beside", share=share, **facts)
 
 
 def _sliders(asked: Asked) -> None:
@@ -88,11 +104,8 @@ def _names(asked: Asked) -> dict[str, str]:
     return figures.names(asked.page.subject, asked.choice, covered=asked.how == "covered")
 
 
-def _beside(asked: Asked) -> None:
+def _beside(page: Page) -> None:
     """What the model says in the same place while it can see the token."""
-    page, own_id = asked.page, asked.page.trace.ids[asked.page.token]
-    share = percent(float(page.trace.row("logits", page.token).softmax(-1)[own_id]))
-    elements.see(page, "beside", share=share, **asked.facts)
 
     def drawn(page: Page) -> Sheet:
         return draw_guesses(page.trace.next_tokens(page.token, GUESSES_SEEN), page.trace.ids[page.token])
@@ -104,24 +117,24 @@ def _beside(asked: Asked) -> None:
 
 
 def question(asked: Asked) -> None:
-    guess = _guess(asked)
     if asked.how == "visible":
-        elements.question(asked.page, "question_visible", "answer_visible", guess=guess)
+        elements.question(asked.page, "question_visible", "answer_visible", guess=_guess)
     elif asked.how == "following":
         logits = asked.trace.row("logits", asked.page.token)
         entropies = {t: float(Categorical(logits=logits / t).entropy()) for t in (1, 2)}
         open_ = {f"open_{t}": f"{math.exp(entropy):,.1f}" for t, entropy in entropies.items()}
-        elements.question(asked.page, guess=guess, in_this_run="here", **asked.facts, **open_)
+        elements.question(asked.page, guess=_guess, in_this_run="here", **asked.facts, **open_)
     else:
-        elements.question(asked.page, guess=guess, **asked.facts)
+        elements.question(asked.page, guess=_guess, **asked.facts)
 
 
 _COUNTS = (1, 4, 20)
 """Numbers of tokens that end the ranges to guess among; the last range is open."""
 
 
-def _guess(asked: Asked) -> Guess:
+def _guess(page: Page) -> Guess:
     """How many tokens share the most probable half."""
+    asked = Asked.at(page)
     chances = asked.trace.row("logits", asked.page.token).softmax(-1).sort(descending=True).values
     n = 1 + int((chances.cumsum(-1) < 0.5).sum())
     words = asked.shared.words

@@ -8,6 +8,7 @@ import numpy as np
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
+from viz_model.app.page import Page
 from viz_model.topics.block.numbers.block import norm_name
 from viz_model.topics.norm_placement.pictures.look import NAMES
 from viz_model.topics.norm_placement.sections.comparison import Comparison
@@ -56,12 +57,13 @@ def question(shown: Comparison) -> None:
         facts = depth.facts(place)
         lines.append(shown.page.words("answer_line", place=NAMES[place], **facts))
     answer = "\n".join(f"- {line}" for line in (*lines, *shares(shown, depth)))
-    elements.question(shown.page, guess=_guess(shown), lines=answer)
+    elements.question(shown.page, guess=_guess, lines=answer)
 
 
-def _guess(shown: Comparison) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """Whose stream grows most; of a model alone, whose line is longest at the end."""
-    page, found = shown.page, depth_of(shown).readings
+    shown = Comparison.of(page)
+    found = depth_of(shown).readings
     if shown.alone:
         ends = found[shown.own].before[-1]
         options = elements.of_tokens(page, page.token_labels, lambda n: float(ends[n]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements, runs, state
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -18,38 +21,48 @@ BLOCK = ("resid.in", "attn.out", "resid.mid", "cross.out", "resid.cross", "ffn.o
 
 def section(shown: Comparison) -> None:
     page = shown.page
-
-    def lengths_of(page: Page) -> dict[str, blocks.BlockView]:
-        place = page.view.layer, page.token
-        return {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
-
     stations = {part: page.words(f"station_{part}") for part in ("norm", "attn", "cross", "ffn")}
 
     def drawn(page: Page) -> Sheet:
-        return blocks.draw_blocks(lengths_of(page), stations, shown.own, is_presented=page.view.present)
+        return blocks.draw_blocks(_lengths(shown, page), stations, shown.own, is_presented=page.view.present)
 
     def draw() -> None:
         elements.figure(page, drawn, "blocks", page.words("blocks_alt"))
 
-    lengths = {at: {"lengths": f"{view.entering:.1f} → {view.out:.1f}"} for at, view in lengths_of(page).items()}
-    title = page.words("blocks_title", **shown.values, **shown.listed(lengths))
     if page.view.present:
-        st.subheader(title, anchor=False)
+        elements.told(page, _title, "title")
         draw()
         return
     _introduce(shown)
-    st.subheader(title, anchor=False)
+    elements.told(page, _title, "title")
     picture, see = elements.split()
     with picture:
         draw()
         elements.source(page, *shown.sites(*BLOCK))
     with see:
-        elements.see(page, "see", **shown.values)
-        for name, view in lengths_of(page).items():
-            elements.see(page, f"see_{name}", entering=f"{view.entering:.1f}", out=f"{view.out:.1f}")
+        elements.told(page, _tell, "see")
         elements.see(page, "see_how")
         if not shown.alone:
             elements.see(page, "see_mark")
+
+
+def _lengths(shown: Comparison, page: Page) -> dict[str, blocks.BlockView]:
+    """By the place of the norm, of the block and the token that the page looks at."""
+    place = page.view.layer, page.token
+    return {name: views.block_view(trace, *place) for name, trace in shown.traces.items()}
+
+
+def _title(page: Page) -> Iterator[Said]:
+    shown = Comparison.of(page)
+    lengths = {at: {"lengths": f"{view.entering:.1f} → {view.out:.1f}"} for at, view in _lengths(shown, page).items()}
+    yield title(page.words("blocks_title", **shown.values, **shown.listed(lengths)))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    shown = Comparison.of(page)
+    yield page.prose("see", **shown.values)
+    for name, view in _lengths(shown, page).items():
+        yield page.prose(f"see_{name}", entering=f"{view.entering:.1f}", out=f"{view.out:.1f}")
 
 
 def _introduce(shown: Comparison) -> None:
