@@ -205,13 +205,15 @@ TOLD = {
     "norm_placement": {"token", "layer"},
     "next_token": {"token"},
     "attribution": {"token"},
+    "cross_attention": {"token", "head", "layer"},
 }
 """Pages all of whose sentences follow at once, and what changes them."""
 
 
 @pytest.mark.parametrize("stage", TOLD)
 def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str) -> None:
-    page = visit(f"/{stage}", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    model = {"model": "translate-2017"} if stage == "cross_attention" else {}
+    page = visit(f"/{stage}", options=DESK, text=TEXT, token="3", layer="1", head="3", **model)
     for name in sorted(TOLD[stage]):
         rested(page)
         answer = page.evaluate(SAY, {name: 2})
