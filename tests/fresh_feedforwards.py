@@ -12,7 +12,7 @@ from viz_model.model import feedforward, norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Value
-from viz_model.values.operations import Largest, Sum, relu, sigmoid
+from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,3 +132,68 @@ class Refined(feedforward.FeedForward):
             "out", (t, d), feedforward.linear(at, "down", "D", act, "D", bias=False, letter="F"),
             symbol="f", label="feed-forward output", role="ffn",
         )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchesConfig(Variant):
+    pass
+
+
+class Branches(feedforward.FeedForward):
+    """FFN(x) = max(0, x·W₁ + b₁)·W₃ + tanh(x·W₂ + b₂)·W₄: two branches, and no neurons of one matrix."""
+
+    def __init__(self, ffn: BranchesConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.left, self.right = nn.Linear(d_model, d_ffn), nn.Linear(d_model, d_ffn)
+        self.from_left = nn.Linear(d_ffn, d_model, bias=False)
+        self.from_right = nn.Linear(d_ffn, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        left, right = tap("left", F.relu(self.left(x))), tap("right", self.right(x).tanh())
+        return tap("out", self.from_left(left) + self.from_right(right))
+
+    @staticmethod
+    def declare(ffn: BranchesConfig, at: Scope, x: Vector) -> Value:
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        left = at.value(
+            "left", (t, f), relu(feedforward.linear(at, "left", "1", x, "F", bias=True)),
+            symbol="l", label="left branch", role="ffn",
+        )  # fmt: skip
+        right = at.value(
+            "right", (t, f), tanh(feedforward.linear(at, "right", "2", x, "F", bias=True)),
+            symbol="r", label="right branch", role="ffn",
+        )  # fmt: skip
+        both = feedforward.linear(at, "from_left", "3", left, "D", bias=False, letter="F")
+        both = both + feedforward.linear(at, "from_right", "4", right, "D", bias=False, letter="F")
+        return at.value("out", (t, d), both, symbol="f", label="feed-forward output", role="ffn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NarrowConfig(Variant):
+    width: int = 7
+
+
+class Narrow(feedforward.FeedForward):
+    """FFN(x) = x + tanh(x·W₁)·W₂ through a width of its own, with an addition of its own."""
+
+    def __init__(self, ffn: NarrowConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(d_model, ffn.width, bias=False)
+        self.down = nn.Linear(ffn.width, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", x + tap("written", self.down(tap("act", self.up(x).tanh()))))
+
+    @staticmethod
+    def declare(ffn: NarrowConfig, at: Scope, x: Vector) -> Value:
+        at = at.with_axis("F", ffn.width)
+        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        act = at.value(
+            "act", (t, f), tanh(feedforward.linear(at, "up", "1", x, "F", bias=False)),
+            symbol="h", label="hidden neurons", role="ffn",
+        )  # fmt: skip
+        written = at.value(
+            "written", (t, d), feedforward.linear(at, "down", "2", act, "D", bias=False, letter="F"),
+            symbol="w", label="what the neurons write", role="ffn",
+        )  # fmt: skip
+        return at.value("out", (t, d), x[t, d] + written[t, d], symbol="f", label="feed-forward output", role="ffn")

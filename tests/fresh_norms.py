@@ -12,7 +12,7 @@ from viz_model.model import norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Largest, Sum, absolute, tanh
+from viz_model.values.operations import Largest, Softmax, Sum, absolute, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,3 +105,29 @@ class Grouped(norms.Norm):
         )  # fmt: skip
         expression = gain[d] * (x[index] / size[*where, d // width])
         return at.value("out", index, expression, symbol="n", label="vector normalised by groups", role="norm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesConfig(Variant):
+    """It has no parameter, trained or chosen."""
+
+
+class Shares(norms.Norm):
+    """D · softmax(x): every number depends on all others, none is below 0, and no length is divided by."""
+
+    def __init__(self, norm: SharesConfig, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", self.width * x.softmax(-1))
+
+    @staticmethod
+    def declare(norm: SharesConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        d = index[-1]
+        shares = at.value(
+            "shares", index, Softmax(d, x[index]),
+            symbol=r"\pi", label="shares of the vector's numbers", role="norm", derived=True,
+        )  # fmt: skip
+        expression = at.size(d.axis) * shares[index]
+        return at.value("out", index, expression, symbol="n", label="shares, 1 on average", role="norm")

@@ -113,6 +113,34 @@ class Pull(positions.Position):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NearConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "scores"
+    label: ClassVar[str] = "distance of query and key"
+
+
+class Near(positions.Position):
+    """−|k|²/2 beside q·k: what softmax sees is −|q − k|²/2, the distance of the vectors (Kim et al. 2021)."""
+
+    def content_bias(self, q: Tensor, k: Tensor, start: int, scale: float) -> Tensor:
+        return (-0.5 * scale * k.square().sum(-1))[..., None, :].expand(*q.shape[:-1], k.shape[-2])
+
+    @staticmethod
+    def declare_content_bias(
+        position: NearConfig,
+        at: Scope,
+        q: Vector,
+        k: Vector,
+        index: tuple[Index, ...],
+        scaled: Callable[[Expression], Expression],
+    ) -> Value:
+        (h, _, j), c = index, at.index("K")
+        return at.value(
+            "bias", index, -0.5 * scaled(Sum(c, k[h, j, c] ** 2)),
+            symbol="B", label="position bias", role="position", derived=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class FadingConfig(PositionScheme):
     acts_on: ClassVar[ActsOn] = "queries"
     label: ClassVar[str] = "queries and keys that fade"

@@ -1,9 +1,9 @@
 """Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
 
 Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
-deviation, number by number, by a measure of the vector or of its parts; feed-forwards of another activation, of three
-layers, with a norm of their own. They stand in the unions of :mod:`viz_model.config` only while :func:`installed`
-holds.
+deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
+another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons. They
+stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -17,8 +17,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from unittest import mock
 
-from fresh_feedforwards import Deep, DeepConfig, Refined, RefinedConfig, Squared, SquaredConfig
-from fresh_norms import Grouped, GroupedConfig, Sized, SizedConfig, Squash, SquashConfig
+from fresh_feedforwards import (
+    Branches,
+    BranchesConfig,
+    Deep,
+    DeepConfig,
+    Narrow,
+    NarrowConfig,
+    Refined,
+    RefinedConfig,
+    Squared,
+    SquaredConfig,
+)
+from fresh_norms import Grouped, GroupedConfig, Shares, SharesConfig, Sized, SizedConfig, Squash, SquashConfig
 from fresh_positions import (
     Asked,
     AskedConfig,
@@ -26,6 +37,8 @@ from fresh_positions import (
     FadingConfig,
     Logarithmic,
     LogarithmicConfig,
+    Near,
+    NearConfig,
     Pull,
     PullConfig,
 )
@@ -39,10 +52,22 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     LogarithmicConfig: Logarithmic,
     AskedConfig: Asked,
     PullConfig: Pull,
+    NearConfig: Near,
     FadingConfig: Fading,
 }
-NORMS: Mapping[type, type[norms.Norm]] = {SquashConfig: Squash, SizedConfig: Sized, GroupedConfig: Grouped}
-FFNS: Mapping[type, type[feedforward.FeedForward]] = {SquaredConfig: Squared, DeepConfig: Deep, RefinedConfig: Refined}
+NORMS: Mapping[type, type[norms.Norm]] = {
+    SquashConfig: Squash,
+    SizedConfig: Sized,
+    GroupedConfig: Grouped,
+    SharesConfig: Shares,
+}
+FFNS: Mapping[type, type[feedforward.FeedForward]] = {
+    SquaredConfig: Squared,
+    DeepConfig: Deep,
+    RefinedConfig: Refined,
+    BranchesConfig: Branches,
+    NarrowConfig: Narrow,
+}
 
 
 @contextlib.contextmanager
@@ -88,7 +113,27 @@ def fresh_configs() -> list[ModelConfig]:
                     **changes,
                 )
             )
-    return [*found, *_per_layer()]
+    return [*found, *_per_layer(), *_without_neurons()]
+
+
+def _without_neurons() -> list[ModelConfig]:
+    """Feed-forwards without hidden neurons, and of a width of their own, in one layer or in all."""
+    kinds: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder", "decoder")
+    branches, narrow = BranchesConfig(), NarrowConfig()
+    ffns = (branches, branches), (branches, narrow), (narrow, branches), (narrow, narrow)
+    return [
+        tiny_config(
+            "post" if n == 2 else "pre",
+            kind=kind,
+            position=NearConfig() if n % 3 == 0 else config.Sinusoidal(),
+            norm=SharesConfig() if n < 2 else config.LayerNorm(),
+            ffn=own[0],
+            ffns=own,
+            head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
+            start_id=0 if kind == "encoder_decoder" else None,
+        )
+        for n, (kind, own) in enumerate(zip(kinds, ffns, strict=True))
+    ]
 
 
 def _per_layer() -> list[ModelConfig]:

@@ -23,7 +23,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 8
+N_FRESH = 10
 
 ANOTHERS = re.compile(r"LayerNorm|RMSNorm|rotary|RoPE|ALiBi|sinusoid|旋转位置|正弦", re.IGNORECASE)
 """What a page only says of a model that has it. Pages that compare variants, or a block with a book's, name others."""

@@ -96,4 +96,4 @@ def test_what_is_no_choice_of_experts_is_refused(changes: dict[str, object], mes
 def test_experts_in_some_layers_are_read_back_from_json() -> None:
     config = tiny_config(ffns=(Dense(), EXPERTS[2]))
     assert ModelConfig.from_dict(config.to_dict()) == config
-    assert [config.n_neurons("decoder", layer) for layer in (0, 1)] == [40, 120]
+    assert [sites.n_neurons(config, "decoder", layer) for layer in (0, 1)] == [40, 120]

@@ -214,11 +214,6 @@ class ModelConfig:
         norm = self.norm if layer or self.first_norm else NoNorm()
         return Layer(window, position, self.ffns[layer] if self.ffns else self.ffn, norm)
 
-    def n_neurons(self, side: Side, layer: int) -> int:
-        """How many hidden neurons the feed-forward of a layer has, those of all its experts together."""
-        experts = self.layer(side, layer).experts
-        return experts.neurons(self.d_ffn) if experts else self.d_ffn
-
     def layers_with_experts(self, side: Side) -> tuple[int, ...]:
         """The layers of a stack in which a router chooses."""
         return tuple(n for n in range(self.depth(side)) if self.layer(side, n).experts is not None)

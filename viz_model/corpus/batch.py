@@ -25,9 +25,9 @@ def none(config: ModelConfig, top: int) -> Statistics:
 
 
 def widest(config: ModelConfig) -> int:
-    """How many hidden neurons the widest layer of a model's first stack has."""
+    """How many hidden neurons the widest layer of a model's first stack has; 0 where none has any."""
     side = config.sides[0]
-    return max(config.n_neurons(side, layer) for layer in range(config.depth(side)))
+    return max(sites.n_neurons(config, side, layer) for layer in range(config.depth(side)))
 
 
 @torch.inference_mode()

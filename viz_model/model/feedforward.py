@@ -93,8 +93,8 @@ def _steps(activation: Activation, x: Expression) -> Expression:
 class FeedForward(nn.Module, ABC):
     """[B, T, D] -> [B, T, D], position by position.
 
-    ``up`` is the first matrix or one beside it; ``down`` [D, F] alone writes what the hidden neurons ``act`` [T, F]
-    hold, which every feed-forward taps and declares.
+    One that has hidden neurons taps and declares them as ``act`` [T, F]; ``up`` is the first matrix or one beside it,
+    and ``down`` [D, F] alone writes what they hold. One without declares no ``act``, and nothing is said of neurons.
     """
 
     up: nn.Linear

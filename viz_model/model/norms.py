@@ -37,8 +37,11 @@ class Norm(nn.Module, ABC):
 
     def held(self, x: Tensor) -> Held:
         """The norm as a linear map at x [D]: number by number what it multiplies with, unless a norm knows better."""
-        shift = self(torch.zeros_like(x))
-        return Held(torch.where(x == 0, torch.zeros_like(x), (self(x) - shift) / x), False, shift)
+        out, at_zero = self(x), self(torch.zeros_like(x)).nan_to_num()  # it may divide by a length without an ε
+        slope, whole = (out - at_zero) / x, (out - at_zero).abs().max() / x.abs().max()
+        # What is made of next to nothing, as a softmax may, is no multiple of it.
+        own = slope.abs() <= 100 * whole
+        return Held(torch.where(own, slope, torch.zeros_like(x)), False, torch.where(own, at_zero, out))
 
     @staticmethod
     @abstractmethod

@@ -19,7 +19,19 @@ from viz_model.model import block, heads, inputs, norms
 from viz_model.values.declaration import Role, Scope, Site
 from viz_model.values.leaves import Value
 
-__all__ = ["Role", "Site", "find", "in_order", "leaving", "recorded", "rows", "split_name", "split_side", "table"]
+__all__ = [
+    "Role",
+    "Site",
+    "find",
+    "in_order",
+    "leaving",
+    "n_neurons",
+    "recorded",
+    "rows",
+    "split_name",
+    "split_side",
+    "table",
+]
 
 
 def sizes(config: ModelConfig) -> Mapping[str, int]:
@@ -90,6 +102,19 @@ def table(config: ModelConfig) -> dict[str, Site]:
 def recorded(config: ModelConfig) -> frozenset[str]:
     """The full names of the values that the forward pass names; all others are derived from them."""
     return frozenset(name for name, site in rows(config) if not site.derived)
+
+
+@functools.cache
+def n_neurons(config: ModelConfig, side: Side, layer: int) -> int:
+    """How many hidden neurons a layer's feed-forward declares, those of all its experts together; 0 is none.
+
+    They are the entries of ``act`` where one matrix, ``down``, reads them.
+    """
+    prefix = f"{side}." if len(config.sides) > 1 else ""
+    act = table(config).get(f"{prefix}blocks.{layer}.ffn.act")
+    written = f"{side}.blocks.{layer}.ffn.down.weight"
+    is_read = any(weight.name == written for site in table(config).values() for weight in site.weights)
+    return 0 if act is None or not is_read else act.index[-1].size or 0
 
 
 def leaving(config: ModelConfig, side: Side) -> str:

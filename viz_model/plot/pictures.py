@@ -6,6 +6,7 @@ from typing import Unpack
 
 from viz_model.config import Side
 from viz_model.drawing.scene.svg import Theme
+from viz_model.model import sites
 from viz_model.plot import asking
 from viz_model.plot.asking import Asked, Look, Made, figure, subject
 from viz_model.plot.figure import Figure, themed
@@ -194,8 +195,14 @@ def norms(trace: Trace, layer: int = 0, token: int = -1, *, which: str | None = 
 
 @figure
 def neurons(trace: Trace, layer: int = 0, token: int = -1, **look: Unpack[Look]) -> Made:
-    """The feed-forward neurons with the largest values on a token, and what each of them promotes."""
+    """The feed-forward neurons with the largest values on a token, and what each of them promotes.
+
+    Raises:
+        ValueError: the feed-forward of this block has no hidden neurons.
+    """
     of = subject(trace, "block", layer=layer, token=token, **look)
+    if not sites.n_neurons(of.trace.config, of.trace.stack.side, of.layer):
+        raise ValueError(f"neurons: the feed-forward of block {of.layer} has none")
     return of, blocks.strongest(of)
 
 

@@ -8,6 +8,7 @@ import torch
 from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig
+from viz_model.model import sites
 from viz_model.topics.block.claims import CHUNKED, CLAMPED, INSIDE
 from viz_model.topics.block.numbers import real_code
 
@@ -22,7 +23,7 @@ def test_every_part_is_measured_on_every_kind(config_: ModelConfig) -> None:
         assert 0 <= measured.softmax.mixed < 1e-3  # half a step of 16 bits at 1
         clamp = real_code.clamped(trace, 1, 2)
         assert CLAMPED.of(clamp).name == "saves" and clamp.infinite > 0 and clamp.cosine > 0.5
-        chunks, neurons = real_code.chunks(trace, 1), config_.n_neurons(trace.stack.side, 1)
+        chunks, neurons = real_code.chunks(trace, 1), sites.n_neurons(config_, trace.stack.side, 1)
         assert [chunk.nbytes for chunk in chunks] == [4 * neurons * chunk.size for chunk in chunks]
         assert chunks[0].apart == 0 and {CHUNKED.of(chunk.apart).name for chunk in chunks} <= {"equal", "rounding"}
         fresh = real_code.fresh(trace, 1)

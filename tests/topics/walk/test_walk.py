@@ -228,7 +228,9 @@ def test_norms_stand_in_the_words_and_the_film_where_they_stand_in_the_model(nor
     norms = [mark.id for mark in shot.marks if mark.id.startswith("box.norm.")]
     assert len(norms) == (4 if norm_at == "both" else 2)
     for stop in ("alone", "again"):
-        assert "{{" not in page.t.prose(f"walk.{stop}_{norm_at}", n_layers=2, token="x", parts="x", norm="x")
+        assert "{{" not in page.t.prose(
+            f"walk.{stop}_{norm_at}", n_layers=2, token="x", parts="x", norm="x", network="x", written="x"
+        )
     assert found.norm_does == "sizes"
     for language, does in itertools.product(LANGUAGES, get_args(Does)):
         assert Texts(language).labels("walk").keys() >= {f"norm_{norm_at}_{does}", f"in_alone_norm_{does}"}

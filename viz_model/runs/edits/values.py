@@ -173,7 +173,10 @@ class SetNeuron(ValueEdit):
     def site(self, config: ModelConfig) -> str:
         side = stack_of(config, self.side)
         check_number("layer", self.layer, config.depth(side))
-        check_number("neuron", self.neuron, config.n_neurons(side, self.layer))
+        n_neurons = sites.n_neurons(config, side, self.layer)
+        if not n_neurons:
+            raise ValueError(f"layer: the feed-forward of layer {self.layer} has no hidden neurons")
+        check_number("neuron", self.neuron, n_neurons)
         return place(config, side, self.layer, "ffn.act")
 
     def prepare(self, run: Run) -> Run:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from viz_model.app import elements, state
 from viz_model.drawing import heatmap
+from viz_model.model import sites
 from viz_model.runs.edits import AblateHead, FixPattern, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 from viz_model.topics.ablations import claims
@@ -222,6 +223,11 @@ def _answer_layer(lab: Lab, edit: Skip, after: Trace) -> Finding:
 # The strongest neuron ten times as strong: does the answer change?
 
 
+def _no_neurons(lab: Lab) -> str | None:
+    stack = lab.plain.stack
+    return None if sites.n_neurons(lab.plain.config, stack.side, lab.layer) else "no_neurons"
+
+
 class Dose(NamedTuple):
     """A neuron, its value, and the values that it is set to."""
 
@@ -294,5 +300,5 @@ EXPERIMENTS = (
         belongs=lambda lab, edit: edit.attention == "attn",
     ),
     Experiment("layer", Skip, _ask_layer, _make_layer, _answer_layer, least=1, guesses=_parts),
-    Experiment("neuron", SetNeuron, _ask_neuron, _make_neuron, _answer_neuron, least=1),
+    Experiment("neuron", SetNeuron, _ask_neuron, _make_neuron, _answer_neuron, missing=_no_neurons, least=1),
 )

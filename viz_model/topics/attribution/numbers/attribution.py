@@ -12,6 +12,7 @@ changed the stream itself, the sum lacks what that added.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -376,14 +377,18 @@ def pushes(trace: Trace, decomposition: Decomposition, vectors: Tensor, passed: 
 def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> np.ndarray:
     """What every hidden neuron adds to ``answer``: value · (its value vector · direction), [L, F].
 
-    A layer with fewer neurons than another has 0 for those it lacks. Over the neurons of a layer they sum to the
-    feed-forward layer's value, less its bias's, and less that of an expert that every token meets.
+    A layer with fewer neurons than another has no number for those it lacks. Over the neurons of a layer they sum to
+    the feed-forward layer's value, less its bias's, and less what it writes without them, such as an expert that every
+    token meets.
     """
     rows = []
     for layer in range(trace.n_layers):
+        if not sites.n_neurons(trace.config, trace.stack.side, layer):
+            rows.append(torch.zeros(0, dtype=torch.float64))
+            continue
         direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
         direction = Behind.of(trace, decomposition.position, layer, "ffn").back(direction)
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
         act = trace.row(f"blocks.{layer}.ffn.act", decomposition.position)
         rows.append(act.double() * (direction.float() @ down).double())
-    return pad_sequence(rows, batch_first=True).numpy()
+    return pad_sequence(rows, batch_first=True, padding_value=math.nan).numpy()

@@ -104,7 +104,8 @@ def reads_view(labels: Sequence[str], reads: Reads, most: int = MOST_KEYS) -> Re
 
 def neurons_view(added: np.ndarray, most: int = MOST_NEURONS) -> NeuronsView:
     """``added`` is [L, F]; see :func:`viz_model.topics.attribution.numbers.attribution.neurons`."""
-    order = np.argsort(-np.abs(added), axis=None, kind="stable")[:most]
+    order = np.argsort(-np.abs(added), axis=None, kind="stable")  # what is no number comes last
+    order = order[: min(most, int(np.isfinite(added).sum()))]
     layers, numbers = np.unravel_index(order, added.shape)
     return NeuronsView(layers, numbers, added[layers, numbers])
 

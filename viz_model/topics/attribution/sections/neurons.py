@@ -11,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.writing import signed
+from viz_model.model import sites
 from viz_model.topics.attribution.choices import NEURON
 from viz_model.topics.attribution.numbers import attribution, views
 from viz_model.topics.attribution.numbers.attribution import Behind, Part
@@ -49,8 +50,7 @@ class Strongest(NamedTuple):
         chosen = options.index(picked) if picked in options else helps
         layer, number = int(view.layers[chosen]), int(view.numbers[chosen])
         act = float(trace.row(f"blocks.{layer}.ffn.act", question.position)[number])
-        n_neurons = sum(trace.config.n_neurons(trace.stack.side, n) for n in range(trace.n_layers))
-        return cls(question, view, chosen, n_neurons, layer, number, act)
+        return cls(question, view, chosen, _n_neurons(question), layer, number, act)
 
     @property
     def fires(self) -> FiringView:
@@ -79,11 +79,20 @@ def _of(page: Page) -> Strongest:
     return Strongest.of(Question.of(page))
 
 
+def _n_neurons(question: Question) -> int:
+    """Of all layers together."""
+    trace = question.trace
+    return sum(sites.n_neurons(trace.config, trace.stack.side, layer) for layer in range(trace.n_layers))
+
+
 def _options(view: NeuronsView) -> list[str]:
     return [f"{layer}.{number}" for layer, number in zip(view.layers, view.numbers, strict=True)]
 
 
 def section(question: Question) -> None:
+    if not _n_neurons(question):
+        elements.see(question.page, "neurons_none")
+        return
     page, strongest = question.page, Strongest.of(question)
     fires, facts = strongest.fires, strongest.facts
     st.subheader(page.words("neurons_title", **facts), anchor=False)

@@ -29,6 +29,11 @@ PLACES: Mapping[Place, tuple[str, ...]] = {
 (its published code), and the hidden neurons (T5): the ends of the names of the values that are dropped."""
 
 
+def places(config: ModelConfig) -> tuple[Place, ...]:
+    """The places that a model has: a feed-forward may be without hidden neurons."""
+    return tuple(place for place, ends in PLACES.items() if any(name.endswith(ends) for name in sites.table(config)))
+
+
 class Seen(NamedTuple):
     """One value of the run: ``after`` = ``before`` · ``mask``, which is 0 or 1/(1 − p)."""
 

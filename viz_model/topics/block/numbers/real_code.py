@@ -15,6 +15,7 @@ from viz_model.model.transformer import Transformer
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.topics.block.numbers import stream
+from viz_model.values.leaves import Weight
 
 HALF = np.float16
 LARGEST = float(np.finfo(HALF).max)
@@ -148,13 +149,20 @@ def _stream_read(trace: Trace, layer: int) -> Tensor:
 class Fresh(NamedTuple):
     """A model of the run's config before any training, on the run's text.
 
-    ``std`` is that of the weights of W₁, ``lengths`` [S] the median length of the stream by depth, ``logits`` the
-    standard deviation of the logits (None without logits).
+    ``std`` is that of the weights of :func:`drawn`, ``lengths`` [S] the median length of the stream by depth,
+    ``logits`` the standard deviation of the logits (None without logits).
     """
 
     std: float
     lengths: np.ndarray
     logits: float | None
+
+
+def drawn(trace: Trace, layer: int) -> Weight:
+    """The matrix of a block whose first values are told: W₁ or W_up, else another of its feed-forward, else W^Q."""
+    block = (trace.site(name) for name in trace.sites if name.startswith(f"blocks.{layer}."))
+    matrices = [weight for site in block for weight in site.weights if len(weight.shape) == 2]
+    return max(matrices, key=lambda weight: (weight.name.endswith(".ffn.up.weight"), ".ffn." in weight.name))
 
 
 @torch.inference_mode()
@@ -176,5 +184,5 @@ def _fresh(model: Transformer, trace: Trace, layer: int) -> Fresh:
     run = record(model, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments)
     run = run if trace.side is None else run.at(trace.side)
     logits = float(run["logits"].std()) if "logits" in run else None
-    std = float(run.stack.block(layer).ffn.up.weight.std())
+    std = float(model.get_parameter(drawn(trace, layer).name).std())
     return Fresh(std, np.median(stream.stream_norms(run), axis=-1), logits)

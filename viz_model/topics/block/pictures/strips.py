@@ -27,7 +27,7 @@ def code(sites: Sequence[str], layer: int) -> tuple[str, ...]:
     """The sites of a block in the order in which their code is offered: what its neurons hold, then all in order."""
     at = f"blocks.{layer}."
     own = [name for name in sites if name.startswith(at) and name.removeprefix(at).startswith(FORMULAS)]
-    return (f"{at}ffn.act", *(name for name in own if name != f"{at}ffn.act"))
+    return tuple(sorted(own, key=lambda name: name != f"{at}ffn.act"))
 
 
 @brief

@@ -11,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.topics.block.choices import DROPOUT, DROPPED, RATE, SEED
 from viz_model.topics.block.numbers.dropout import PLACES, Kept, Place, dropped
+from viz_model.topics.block.numbers.dropout import places as here
 from viz_model.topics.block.sections.one_block import OneBlock
 from viz_model.topics.block.sections.what_if import before_and_after
 
@@ -21,9 +22,10 @@ def section(block: OneBlock) -> None:
 
 def _inside(page: Page) -> None:
     elements.see(page, "dropout", token=page.token_name(), layer=page.view.layer)
-    names = {place: page.words(f"dropped_{place}") for place in PLACES}
-    places = elements.control(page, DROPPED, st.pills, list(PLACES), selection_mode="multi", read=tuple, write=list,
-                              help=None, format_func=names.__getitem__)  # fmt: skip
+    names = {place: page.words(f"dropped_{place}") for place in here(page.lm.config)}
+    chosen = tuple(place for place in page.chosen(DROPPED) if place in names)
+    places = elements.control(page, DROPPED, st.pills, list(names), value=chosen, selection_mode="multi", read=tuple,
+                              write=list, help=None, format_func=names.__getitem__)  # fmt: skip
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     rate = elements.control(page, RATE, left.slider, 0.0, 0.9, step=0.05, help=None)
     seed = elements.control(page, SEED, right.number_input, 0, 999, help=None)

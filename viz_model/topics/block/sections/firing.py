@@ -16,7 +16,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.writing import signed
 from viz_model.topics.block.choices import NEURON, WHICH
 from viz_model.topics.block.pictures.firing import scene
-from viz_model.topics.block.sections import depth, norm, taken_apart, vectors, weights
+from viz_model.topics.block.sections import depth, neurons, norm, taken_apart, vectors, weights
 from viz_model.topics.block.sections.one_block import OneBlock
 
 MOST_SHOWN = 8
@@ -37,6 +37,9 @@ def _neuron(page: Page) -> int:
 
 
 def section(block: OneBlock) -> None:
+    if not block.n_neurons:
+        neurons.none(block)
+        return
     page, acts, n = block.page, _acts(block.page), _neuron(block.page)
     names = patches.names(page.trace, page.t)
     best = int(acts[:, n].argmax())

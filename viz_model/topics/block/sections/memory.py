@@ -48,12 +48,13 @@ def _of(page: Page) -> memory.Memory | None:
 
 
 def section(block: OneBlock) -> None:
+    if not block.n_neurons:
+        return
     page, neuron = block.page, block.neuron
     words = {"neuron": neuron, **block.facts}
     st.subheader(page.words("memory", **words), anchor=False)
-    last = page.lm.config.n_neurons(page.trace.stack.side, page.view.layer) - 1
-    elements.control(page, NEURON, st.number_input, 0, last, value=neuron, label=page.words("set_neuron"),
-                     help=page.words("set_neuron_help"), width=180)  # fmt: skip
+    elements.control(page, NEURON, st.number_input, 0, block.n_neurons - 1, value=neuron,
+                     label=page.words("set_neuron"), help=page.words("set_neuron_help"), width=180)  # fmt: skip
     view = _of(page)
     if view is None:
         elements.see(page, "memory_none", **words)

@@ -17,6 +17,9 @@ from viz_model.topics.block.sections.one_block import OneBlock
 
 
 def section(block: OneBlock) -> None:
+    if not block.n_neurons:
+        none(block)
+        return
     page, view = block.page, block.neurons
     curve, facts = _curve_view(page), _facts(block)
     _busiest(block, facts)
@@ -46,6 +49,15 @@ def section(block: OneBlock) -> None:
         elements.see(page, f"curve_of_{'gate' if view.gated else 'dense'}", **facts)
     names = map(page.at, ("ffn.gate", "ffn.gate_act", "ffn.up", "ffn.act"))
     elements.source(page, *(name for name in names if name in page.trace))
+
+
+def none(block: OneBlock) -> None:
+    """A feed-forward that has no hidden neurons, as it is declared."""
+    page = block.page
+    st.subheader(page.words("neurons_none", **block.facts), anchor=False)
+    elements.see(page, "neurons_none", **block.facts)
+    elements.formula(page, *(name for name in page.trace.sites if name.startswith(page.at("ffn."))))
+    elements.source(page, page.at("ffn.out"))
 
 
 def _curve_view(page: Page) -> CurveView | None:

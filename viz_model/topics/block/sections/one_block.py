@@ -9,6 +9,7 @@ from viz_model.app import runs
 from viz_model.app.cache import cached
 from viz_model.app.page import Page
 from viz_model.config import Side
+from viz_model.model import sites
 from viz_model.topics.block.choices import DIMENSION, NEURON
 from viz_model.topics.block.numbers import views
 from viz_model.topics.block.pictures.neurons import NeuronsView
@@ -32,9 +33,14 @@ class OneBlock:
         """From the block's input to its output."""
         return views.strips_view(self.page.trace, self.page.view.layer, self.page.token)
 
+    @property
+    def n_neurons(self) -> int:
+        """How many hidden neurons its feed-forward has; 0 where it is made otherwise."""
+        return sites.n_neurons(self.page.lm.config, self.page.trace.stack.side, self.page.view.layer)
+
     @cached_property
     def neurons(self) -> NeuronsView:
-        """Of its hidden layer."""
+        """Of its hidden layer, where it has one."""
         page = self.page
         return _neurons(page.run_key, page.trace.stack.side, page.view.layer, page.token)
 

@@ -41,15 +41,20 @@ def _inside(block: OneBlock) -> None:
     elements.see(page, "clamp", **counts, **facts, **block.facts)
     elements.say(page, CLAMPED, clamp, **counts, **facts)
 
-    chunks = real_code.chunks(run, layer)
-    elements.see(
-        page, "chunks", n_tokens=len(run), d_ffn=page.lm.config.n_neurons(run.stack.side, layer), **block.facts
-    )
+    if block.n_neurons:
+        _chunks(block, run)
+    _fresh(page, run)
+
+
+def _chunks(block: OneBlock, run: vm.Trace) -> None:
+    """The feed-forward over some positions at a time."""
+    page = block.page
+    chunks = real_code.chunks(run, page.view.layer)
+    elements.see(page, "chunks", n_tokens=len(run), d_ffn=block.n_neurons, **block.facts)
     sizes = {page.words(f"chunks_{name}"): [getattr(chunk, name) for chunk in chunks] for name in ("size", "nbytes")}
     elements.records(page, "chunks", {**sizes, page.words("chunks_apart"): [small(chunk.apart) for chunk in chunks]})
     apart = max(chunk.apart for chunk in chunks)
     elements.say(page, CHUNKED, apart, apart=small(apart))
-    _fresh(page, run)
 
 
 def _fresh(page: Page, run: vm.Trace) -> None:
@@ -61,7 +66,7 @@ def _fresh(page: Page, run: vm.Trace) -> None:
         return
     facts = {f"{name}_std": f"{model.std:.4f}" for name, model in fresh.items()}
     facts |= {f"{name}_logits": "–" if model.logits is None else f"{model.logits:.2f}" for name, model in fresh.items()}
-    elements.see(page, "fresh", **facts)
+    elements.see(page, "fresh", matrix=real_code.drawn(run, page.view.layer).symbol, **facts)
     lines = {page.words(f"fresh_{name}"): model.lengths for name, model in fresh.items()}
     figure = depth.draw_by_depth(stream.stream_sites(run), lines, page.words("step"), page.words("fresh_length"))
     elements.figure(page, figure, "fresh", page.words("fresh_alt"))

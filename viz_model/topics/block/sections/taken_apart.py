@@ -43,6 +43,11 @@ def hand(block: OneBlock) -> None:
         )
     sums = strips.sums_by_hand(vectors, dimension)
     elements.see(page, f"hand_sums_{block.of_sums}", dimension=dimension, sums=sums)
+    if not block.n_neurons:
+        elements.see(page, "hand_no_neurons", dimension=dimension)
+        elements.worked(page, [elements.Worked(("block.hand_out_none",), page.at("ffn.out"), (page.token, dimension))],
+                        dimension=dimension)  # fmt: skip
+        return
     if not block.neurons.strongest:
         elements.see(page, "hand_neuron_none")
         return
@@ -70,7 +75,8 @@ def numbers(block: OneBlock) -> None:
     rows = vectors.matrix, vectors.names, page.dimension_labels
     elements.table(page, f"blocks.{layer}[{token}]", *rows, "strips")
     elements.table(page, "resid.length", by_depth.lengths, by_depth.sites, page.token_labels, "norms")
-    elements.records(page, f"blocks.{layer}.ffn[{token}]", block.neurons.table())
+    if block.n_neurons:
+        elements.records(page, f"blocks.{layer}.ffn[{token}]", block.neurons.table())
     elements.records(page, f"blocks.{layer}.parameters", views.weights_view(page.trace, layer).table())
 
 

@@ -25,7 +25,8 @@ def section(block: OneBlock) -> None:
     side = page.view.stack(page.lm.config)
     stack = None if side == page.lm.config.sides[-1] else side
     _left_out(block, stack)
-    _held(block, stack)
+    if block.n_neurons:
+        _held(block, stack)
     if page.trace.edits:
         changes = page.listed(interventions.describe(edit, page.t) for edit in page.trace.edits)
         st.caption(page.words("made", changes=changes))

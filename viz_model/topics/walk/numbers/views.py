@@ -10,6 +10,7 @@ from torch import Tensor
 
 from viz_model.config import NoNorm, Rope, Sinusoidal
 from viz_model.model import ops
+from viz_model.model.sites import n_neurons
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import IdTokenizer
 from viz_model.topics.attribution.numbers import lens
@@ -265,12 +266,15 @@ def norm_does(trace: Trace, token: int, layer: int) -> Does:
 def alone(trace: Trace, token: int, layer: int) -> Alone:
     at, place = f"blocks.{layer}.", trace.norm_at
     read = f"{at}resid.cross" if f"{at}resid.cross" in trace else f"{at}resid.mid"
-    x, act, out = (trace.row(name, token) for name in (read, f"{at}ffn.act", f"{at}ffn.out"))
+    x, out = trace.row(read, token), trace.row(f"{at}ffn.out", token)
     norm, back = f"{at}ffn.norm.out", f"{at}ffn.{'norm' if place == 'branch' else 'out_norm'}.out"
     normed = trace.row(norm, token).numpy() if norm in trace and place != "branch" else None
     written = (trace.row(back, token).numpy(), back) if place in ("branch", "both") and back in trace else None
-    everywhere = trace[f"{at}ffn.act"][list(window(trace, token))]
-    finds = tuple((int(n), everywhere[:, int(n)].numpy()) for n in strongest(act.numpy(), 3))
+    act, finds = None, tuple[tuple[int, np.ndarray], ...]()
+    if n_neurons(trace.config, trace.stack.side, layer):
+        act = trace.row(f"{at}ffn.act", token).numpy()
+        everywhere = trace[f"{at}ffn.act"][list(window(trace, token))]
+        finds = tuple((int(n), everywhere[:, int(n)].numpy()) for n in strongest(act, 3))
     total = trace.row(f"{at}resid.out", token)
     if place == "post":  # whose sum is no value of its own
         total = x + out if trace.config.residual else out
@@ -279,12 +283,11 @@ def alone(trace: Trace, token: int, layer: int) -> Alone:
         place,
         x.numpy(),
         normed,
-        act.numpy(),
+        act,
         out.numpy(),
         written,
         total.numpy(),
         finds,
-        int((act > 0).sum()),
         read,
         norm_does(trace, token, layer),
     )

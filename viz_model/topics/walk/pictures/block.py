@@ -24,11 +24,11 @@ class Alone(NamedTuple):
     Attributes:
         layer: of the block.
         norm_at: where the norms stand.
-        x: [D] the stream before it, normed [D] what the norm makes of it (of Post-LN, of the sum), act [F], out [D].
+        x: [D] the stream before it, normed [D] what the norm makes of it (of Post-LN, of the sum), act [F] (None where
+            there are no hidden neurons), out [D].
         written: [D] what a norm makes of ``out``, and its site; None where there is no norm on the way back.
         total: [D] the sum.
         finds: of the strongest neurons: which one, and its value on each token of the stage, [n].
-        n_active: how many of the F are above 0.
         read: the site of ``x``.
         norm_does: to a line, whatever its length: brings it to one size, changes it in another way, or neither.
     """
@@ -37,12 +37,11 @@ class Alone(NamedTuple):
     norm_at: NormAt
     x: np.ndarray
     normed: np.ndarray | None
-    act: np.ndarray
+    act: np.ndarray | None
     out: np.ndarray
     written: tuple[np.ndarray, str] | None
     total: np.ndarray
     finds: tuple[tuple[int, np.ndarray], ...]
-    n_active: int
     read: str
     norm_does: Does
 
@@ -65,10 +64,9 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
         return say(key, size=f"{float(np.abs(values).mean()):.2f}", **more)
 
     line = strip("row", 0, view.x, sized("line", view.x, token=stage.name), view.read, top)
-    lit = _neurons(stage, view, 84)
+    lit = [] if view.act is None else _neurons(stage, view.act, f"{at_block}.ffn.act", 84)
     out = strip("out", 208, view.out, say("written"), f"{at_block}.ffn.out", top)
     total = strip("row", 0, view.total, sized("line", view.total, token=stage.name), "", top)
-    counted = {"n": f"{view.act.size:,}", "active": f"{view.n_active:,}"}
     norm: list[Mark] = []
     if view.normed is not None:
         largest = float(np.abs(view.normed).max(initial=0))
@@ -78,10 +76,12 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
     shots = [Shot(say("alone_line", token=stage.name), [*still, *line])]
     if before:
         shots.append(Shot(say(f"alone_norm_{view.norm_does}"), [*still, *line, *norm], 2.4))
-    shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
+    if view.act is not None:
+        counted = {"n": f"{view.act.size:,}", "active": f"{int((view.act > 0).sum()):,}"}
+        shots.append(Shot(say("alone_neurons", **counted), [*still, *line, *before, *lit], 2.2))
     if view.finds:
         shots.append(Shot(say("alone_find", token=stage.name), [*still, *_detectors(stage, view)], 3.2, 1.0))
-    shots.append(Shot(say("alone_out"), [*still, *line, *before, *lit, *out], 2))
+    shots.append(Shot(say("alone_out" if lit else "alone_out_none"), [*still, *line, *before, *lit, *out], 2))
     if view.written is not None:
         values, site = view.written
         out = strip("out", 208, values, sized("normed", values), site, float(np.abs(values).max(initial=0)))
@@ -92,15 +92,15 @@ def alone(stage: Stage, view: Alone) -> list[Shot]:
     return shots
 
 
-def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
+def _neurons(stage: Stage, act: np.ndarray, site: str, slot: float) -> list[Mark]:
     """All hidden neurons in a field, as bright as they are strong."""
     lines = 8
-    across = -(-view.act.size // lines)
+    across = -(-act.size // lines)
     field = np.full(lines * across, np.nan, dtype=np.float32)
-    field[: view.act.size] = view.act
+    field[: act.size] = act
     y = TOP + slot
     return [
-        Text(id="act.name", text=stage.say("neurons", n=f"{view.act.size:,}"), x=LEFT, y=y - 10, size=12, fill="muted"),
+        Text(id="act.name", text=stage.say("neurons", n=f"{act.size:,}"), x=LEFT, y=y - 10, size=12, fill="muted"),
         Cells(
             id="act",
             x=LEFT,
@@ -108,13 +108,13 @@ def _neurons(stage: Stage, view: Alone, slot: float) -> list[Mark]:
             width=(1, -LEFT),
             height=96,
             values=field.reshape(lines, across),
-            top=float(np.abs(view.act).max()) or 1.0,
+            top=float(np.abs(act).max()) or 1.0,
             look="signed",
             empty=True,
             rows=[""] * lines,
             columns=[""] * across,
-            name=stage.say("neurons", n=view.act.size),
-            site=f"blocks.{view.layer}.ffn.act",
+            name=stage.say("neurons", n=act.size),
+            site=site,
             walk=False,
         ),
         Rect(id="act.frame", x=LEFT, y=y, width=(1, -LEFT), height=96, stroke="grid", radius=2),

@@ -12,6 +12,7 @@ from viz_model.app import describe, elements, frame, sidebar, state
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.scene import Film
+from viz_model.model.sites import n_neurons
 from viz_model.topics.walk.choices import STOP, STOPS
 from viz_model.topics.walk.numbers import views
 from viz_model.topics.walk.sections import films, guesses
@@ -131,6 +132,8 @@ def _told(page: Page, stop: str) -> str:
     if stop == "alone":
         does = views.norm_does(trace, page.token, page.view.layer)
         values["norm"] = page.words(f"norm_{trace.norm_at}_{does}")
+        has = "" if n_neurons(config, trace.stack.side, page.view.layer) else "_none"
+        values |= {name: page.words(f"alone_{name}{has}") for name in ("network", "written")}
     if stop == "look":
         values["times"] = _rounded(GPT3 / sum(weight.numel() for weight in page.lm.model.parameters()))
         values["card"] = describe.model(page.view.model, page.lm, page.t)
