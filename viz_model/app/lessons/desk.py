@@ -80,9 +80,9 @@ def _part(t: Texts) -> str:
 
 
 def _list(lessons: dict[str, Lesson], t: Texts) -> None:
-    columns = st.columns(2)
+    columns = st.container(key="lesson_cards").columns(2)
     for n, (name, lesson) in enumerate(lessons.items()):
-        with columns[n % 2].container(border=True, gap="small", key=f"lesson_card_{name}"):
+        with columns[n % 2].container(border=True, gap="small"):
             st.markdown(f"### {lesson.title[t.language]}")
             st.caption(t("lesson.minutes", n=lesson.minutes, steps=len(lesson.steps)))
             st.markdown(lesson.about[t.language])
