@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_model.app.choices import Choice
 from viz_model.app.texts import LANGUAGES
@@ -385,14 +386,17 @@ def update(*, within: str | None = None, **changes: Any) -> None:
 def run_again(changed: Collection[str] | None = None, within: str | None = None) -> None:
     """Have those parts of the page run that depend on ``changed`` fields; by default all. Ends the callback.
 
-    Without this, Streamlit runs the part in which the widget stands. Where that, ``within``, is all that is needed, it
-    is left to do so: asked for from here, it would be a second run, and the browser goes through the page for each.
+    Without this, Streamlit runs the part in which the widget stands, or the page where it stands in none. Where that is
+    what is needed, as ``within`` alone or all, it is left to do so: asked for from here, it would be a second run, and
+    the browser goes through the page for each.
     """
     if not has_browser():
         return
     without: frozenset[str] | None = st.session_state.get(_PARTS)
     if without is None or changed is None or not _NARROW.issuperset(changed):
-        st.rerun()
+        if _is_part_run():
+            st.rerun()
+        return
     wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
     if without.issuperset(changed):
         wanted.remove(BODY)
@@ -401,6 +405,12 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
     parts = [part for part in wanted if part not in absent] or [LINK]
     if parts != [within]:
         st.rerun(parts)
+
+
+def _is_part_run() -> bool:
+    """Whether the run that begins is of parts of the page: those in which the widgets stand that changed."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def run_alone(*fragments: str) -> None:
