@@ -136,7 +136,7 @@ class Cached(Generic[P, T]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> T:
-        key, kept = Call(self._name, args, tuple(sorted(named.items()))), store(*self._where)
+        key, kept = self._key(*args, **named), store(*self._where)
         if (value := kept.get(key)) is not MISSING:
             return value
         with self._lock:
@@ -148,6 +148,13 @@ class Cached(Generic[P, T]):
             for gone in left:
                 self._leave(gone)
         return value
+
+    def holds(self, *args: P.args, **named: P.kwargs) -> bool:
+        """Whether the value of these arguments is kept."""
+        return store(*self._where).get(self._key(*args, **named)) is not MISSING
+
+    def _key(self, *args: P.args, **named: P.kwargs) -> Call:
+        return Call(self._name, args, tuple(sorted(named.items())))
 
     def clear(self) -> None:
         """Let go of all values of this function."""

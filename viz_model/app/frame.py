@@ -56,28 +56,31 @@ class Navigation(NamedTuple):
     current: Any
 
 
-_IS_OPEN: ContextVar[bool] = ContextVar("is_open", default=False)
+class _Declared(NamedTuple):
+    """The pages by name, and by the section in which they stand."""
+
+    pages: dict[str, Any]
+    sections: dict[str, list[Any]]
+
+
+_DECLARED: ContextVar[_Declared | None] = ContextVar("declared", default=None)
 
 
 def run() -> None:
     """Open the frame, and the page that this run is for."""
-    page = navigation().current
-    before = _IS_OPEN.set(True)
+    before = _DECLARED.set(_declare())
     try:
-        page.run()
+        navigation().current.run()
     finally:
-        _IS_OPEN.reset(before)
+        _DECLARED.reset(before)
 
 
-def navigation() -> Navigation:
-    """Declare the pages and the layout. Within a page of somebody else's there is no navigation.
-
-    A page declares them again, or what it draws would be that page's alone for Streamlit, and what stands on every
-    page would be made anew with each.
+def _declare() -> _Declared:
+    """The layout and the pages, once a run: every rule of a sheet that stood there twice would be asked of every
+    element twice.
     """
-    if not _IS_OPEN.get():  # or every rule would stand there twice, and be asked of every element
-        st.set_page_config(layout="wide", initial_sidebar_state="auto")
-        dress("frame", "access")
+    st.set_page_config(layout="wide", initial_sidebar_state="auto")
+    dress("frame", "access")
     shown = _shown()
     t = Texts.of(_language(), shown)
     pages = {
@@ -101,6 +104,16 @@ def navigation() -> Navigation:
     # The first page stands at the bare address. Who types its name, as one may for any other page, means it too.
     hidden.append(st.Page(f"pages/{FIRST}.py", title=pages[FIRST].title, url_path=FIRST, visibility="hidden"))
     sections[""] += hidden
+    return _Declared(pages, sections)
+
+
+def navigation() -> Navigation:
+    """The pages, and which of them is asked for. Within a page of somebody else's there is no navigation.
+
+    A page asks again, or what it draws would be that page's alone for Streamlit, and what stands on every page would
+    be made anew with each.
+    """
+    pages, sections = _DECLARED.get() or _declare()
     is_alone = is_bare() or "lesson" in st.query_params
     current = st.navigation(sections, position="hidden" if is_alone else "top")
     query = st.query_params.to_dict()

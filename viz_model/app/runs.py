@@ -152,6 +152,11 @@ def model(name: str) -> vm.LanguageModel:
     return own[name].lm if name in own else loaded(name)
 
 
+def is_loaded(name: str) -> bool:
+    """Whether :func:`model` has it at hand."""
+    return name in kept() or loaded.holds(name)
+
+
 def _weights(lm: vm.LanguageModel) -> int:
     """Bytes of a model: 540 MB where it has 135 million parameters."""
     return sum(parameter.nbytes for parameter in lm.model.parameters())

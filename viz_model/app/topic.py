@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -258,8 +259,10 @@ def show(topic: Topic) -> None:
     taught = lesson_step.opened(topic.name, pages)
     view = state.current()
     try:
-        # Said only where it takes long: Streamlit waits a moment before it draws this.
-        with st.spinner(t("common.loading", model=literal(view.model))):
+        # Said only where it takes long: Streamlit waits a moment in a thread of its own, which costs as much as a
+        # picture.
+        loading = st.spinner(t("common.loading", model=literal(view.model)))
+        with nullcontext() if runs.is_loaded(view.model) else loading:
             lm = runs.model(view.model)
     except vm.ModelError as error:
         runs.leave_out(view.model, error)
