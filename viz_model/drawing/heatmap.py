@@ -10,6 +10,7 @@ import numpy as np
 from viz_model.drawing import sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.cells import Cells
+from viz_model.drawing.squares import frame
 from viz_model.drawing.writing import heading
 
 Span: TypeAlias = tuple[int, int]
@@ -165,14 +166,7 @@ def on_sheet(
     figure.update_yaxes(type="category", autorange="reversed", title=theme.plain(view.row_axis) or None, **row_ticks)
     figure.update_xaxes(type="category", title=theme.plain(view.column_axis) or None, **column_ticks)
     if view.selected_row is not None:
-        figure.add_shape(
-            type="rect",
-            x0=-0.5,
-            x1=len(view.columns) - 0.5,
-            y0=view.selected_row - 0.5,
-            y1=view.selected_row + 0.5,
-            line={"color": theme.HIGHLIGHT, "width": 2},
-        )
+        frame(figure, (view.selected_row, view.selected_row), (0, len(view.columns) - 1))
     tall = height or min(560 if square else 720, max(260 if square else 180, 90 + cell * len(view.rows)))
     if view.pool != Pool():
         figure.update_layout(meta={"pool": view.pool._asdict()})

@@ -80,12 +80,5 @@ def frame(
     at: At = WHOLE,
 ) -> None:
     """A line around the cells from the first of the rows and columns to the last."""
-    figure.add_shape(
-        *at,
-        type="rect",
-        x0=columns[0] - 0.5,
-        x1=columns[1] + 0.5,
-        y0=rows[0] - 0.5,
-        y1=rows[1] + 0.5,
-        line={"color": colour, "width": width},
-    )
+    corners = {"x0": columns[0] - 0.5, "x1": columns[1] + 0.5, "y0": rows[0] - 0.5, "y1": rows[1] + 0.5}
+    figure.add_shape(*at, type="rect", **corners, line={"color": colour, "width": width})

@@ -174,33 +174,23 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     }
     if view.is_matrix:
         first, values = view.strips[0], np.stack([strip.values for strip in view.strips])
-        look: dict[str, Any] = {"look": first.look, "top": first.top, "role": first.role, "where": first.cells}
-        marks.append(
-            Cells(id="cells", y=TOP, height=end - TOP, values=values, rows=of_rows, name=title, **look, **common)
-        )
-        label = Labels(
-            id="rows", texts=[s.name for s in view.strips], along="y", x=left - 8, y=TOP, length=end - TOP,
-            marked=view.selected,
-        )  # fmt: skip
-        marks += [label, *(_scale(first, end) if view.has_scale else ())]
+        whole: dict[str, Any] = {"y": TOP, "height": end - TOP, "rows": of_rows, "name": title, **_look(first)}
+        marks.append(Cells(id="cells", values=values, **whole, **common))
+        row_names = [strip.name for strip in view.strips]
+        side: dict[str, Any] = {"x": left - 8, "y": TOP, "length": end - TOP}
+        marks.append(Labels(id="rows", texts=row_names, along="y", marked=view.selected, **side))
+        marks += _scale(first, end) if view.has_scale else []
     else:
         for r, (strip, y, height) in enumerate(zip(view.strips, tops, heights, strict=True)):
             is_bars = strip.look == "bars"
             head = LINE if is_bars and view.written else 0  # where the numbers stand above the bars
-            own: dict[str, Any] = {
-                "look": strip.look,
-                "top": strip.top,
-                "role": strip.role,
-                "where": strip.cells,
-                "gap": 2,
-            }
+            own: dict[str, Any] = {"rows": [of_rows[r]], "name": strip.name, "gap": 2, **_look(strip)}
+            own |= {"y": y + head, "height": height - head}
+            name = short(strip.name, 26)
             marks += [
-                Cells(
-                    id=f"cells.{r}", y=y + head, height=height - head, values=strip.values, rows=[of_rows[r]],
-                    name=strip.name, **own, **common,
-                ),
-                Text(id=f"name.{r}", text=short(strip.name, 26), x=left - 8, y=y + height / 2, anchor="end"),
-            ]  # fmt: skip
+                Cells(id=f"cells.{r}", values=strip.values, **own, **common),
+                Text(id=f"name.{r}", text=name, x=left - 8, y=y + height / 2, anchor="end"),
+            ]
             if strip.behind:
                 marks.append(Text(id=f"behind.{r}", text=strip.behind, x=(1, 8 - right), y=y + height / 2))
     marks += _below(view, left, across, end)
@@ -216,6 +206,10 @@ def scene(view: StripsView, id: str, title: str, words: Mapping[str, str], alt: 
     return Scene(
         id=id, panels=[Panel(id="strips", marks=marks, height=view.height)], title=title, description=alt, words=words
     )
+
+
+def _look(strip: Strip) -> dict[str, Any]:
+    return {"look": strip.look, "top": strip.top, "role": strip.role, "where": strip.cells}
 
 
 def _placed(places: tuple[int, ...], n: int, name: str) -> str:

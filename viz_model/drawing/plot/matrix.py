@@ -53,15 +53,8 @@ def marks(
     is_rising = y1 > y0  # the first row is the lowest
     if is_rising:
         values, y0, y1, names[0] = values[::-1], y1, y0, names[0][::-1]
-        labels = (
-            [
-                label
-                for row in reversed(np.reshape(np.array(labels, dtype=object), values.shape).tolist())
-                for label in row
-            ]
-            if labels
-            else []
-        )
+        if labels:
+            labels = np.reshape(np.array(labels, dtype=object), values.shape)[::-1].ravel().tolist()
         where = _reversed(where, len(values))
     top, bottom = frame.y(float(y0)), frame.y(float(y1))
     look, is_told = _look(sheet, trace, values), short is not None or where is not None
@@ -193,47 +186,18 @@ def scale_bar(n: int, sheet: Sheet, bar: Mapping[str, Any], frame: Frame) -> lis
     spec = bar.get("tickformat") or ".2g"
     texts = [formatted(0.0 if abs(tick) < 1e-9 * abs(high - low) else tick, spec) for tick in ticks]
     steps = np.linspace(low, high, BAR, dtype=np.float32)
-    marks: list[Mark]
     if bar.get("orientation") == "h":
         share = float(bar.get("len") or 1)
         y = frame.height - 30
-        marks = [
-            Cells(
-                id=f"scale.{n}",
-                x=frame.x(1 - share),
-                y=y,
-                width=frame.width(share),
-                height=8,
-                values=steps,
-                walk=False,
-                **look,
-            )
-        ]
-        anchors: Sequence[Any] = ("start", "middle", "end")
-        return marks + [
-            Text(
-                id=f"scale.{n}.{i}",
-                text=text,
-                x=frame.x(1 - share + share * i / 2),
-                y=y + 18,
-                anchor=anchors[i],
-                fill="muted",
-            )
-            for i, text in enumerate(texts)
-        ]
-    marks = [
-        Cells(
-            id=f"scale.{n}",
-            x=(1, -46),
-            y=frame.top,
-            width=8,
-            height=frame.inner,
-            values=steps[::-1, None],
-            walk=False,
-            **look,
-        )
-    ]
-    return marks + [
-        Text(id=f"scale.{n}.{i}", text=text, x=(1, -34), y=frame.y(i / 2) + (-6, 0, 6)[i], fill="muted")
-        for i, text in enumerate(texts)
-    ]
+        place: dict[str, Any] = {"x": frame.x(1 - share), "y": y, "width": frame.width(share), "height": 8}
+        ends: list[dict[str, Any]] = [{"x": frame.x(1 - share + share * i / 2), "y": y + 18} for i in range(3)]
+        anchors: tuple[Any, ...] = ("start", "middle", "end")
+    else:
+        steps = steps[::-1, None]
+        place = {"x": (1, -46), "y": frame.top, "width": 8, "height": frame.inner}
+        ends = [{"x": (1, -34), "y": frame.y(i / 2) + (-6, 0, 6)[i]} for i in range(3)]
+        anchors = ("start",) * 3
+    marks: list[Mark] = [Cells(id=f"scale.{n}", values=steps, walk=False, **place, **look)]
+    for i, (text, end, anchor) in enumerate(zip(texts, ends, anchors, strict=True)):
+        marks.append(Text(id=f"scale.{n}.{i}", text=text, anchor=anchor, fill="muted", **end))
+    return marks

@@ -53,16 +53,8 @@ def draw_vectors(view: VectorsView, words: dict[str, str]) -> sheet.Sheet:
     for n, vectors in enumerate(view.vectors):
         values[: len(vectors), n * width : n * width + len(shown)] = vectors[:, shown.start : shown.stop]
     top = float(np.nanquantile(np.abs(values), 0.95)) or 1.0
-    told = f"<b>%{{z:.3f}}</b><br>{theme.plain(words['token'])} %{{y}}"
-    cells = sheet.heatmap(
-        z=values,
-        zmin=-top,
-        zmax=top,
-        colorscale=theme.diverging(),
-        showscale=False,
-        hoverongaps=False,
-        hovertemplate=f"{told}<extra></extra>",
-    )
+    told = f"<b>%{{z:.3f}}</b><br>{theme.plain(words['token'])} %{{y}}<extra></extra>"
+    cells = sheet.heatmap(z=values, hoverongaps=False, hovertemplate=told, **theme.about_zero(top))
     figure.add_trace(cells)
     for n, (vectors, name) in enumerate(zip(view.vectors, view.names, strict=True)):
         left, right = n * width, n * width + len(shown) - 1

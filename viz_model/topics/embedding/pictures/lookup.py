@@ -108,11 +108,8 @@ def _draw_table(figure: sheet.Sheet, view: LookupView, words: Mapping[str, str])
     trace = sheet.heatmap(
         z=view.strip,
         y=(np.arange(len(view.strip)) + 0.5) * step - 0.5,
-        zmin=-view.strip_top,
-        zmax=view.strip_top,
-        colorscale=theme.diverging(),
-        showscale=False,
         hovertemplate=f"{told}<extra>E</extra>",
+        **theme.about_zero(view.strip_top),
     )
     figure.add_trace(trace)
 
@@ -124,25 +121,15 @@ def _draw_rows(figure: sheet.Sheet, view: LookupView, words: Mapping[str, str], 
         z=heatmap.extremes(view.rows, pool).astype(np.float32),
         x=np.arange(0, width, pool.columns),
         y=[f"{view.first + n}: {theme.plain(label)}" for n, label in enumerate(view.labels)],
-        zmin=-top,
-        zmax=top,
-        colorscale=theme.diverging(),
-        showscale=False,
         ygap=gap,
         hovertemplate=f"<b>%{{z:.4f}}</b><br>{told}<extra>E</extra>",
+        **theme.about_zero(top),
         **PICKED,
     )
     figure.add_trace(trace)
-    figure.add_shape(
-        type="rect",
-        xref="x3",
-        yref="y3",
-        x0=-0.5,
-        x1=width - 0.5,
-        y0=view.selected - 0.5,
-        y1=view.selected + 0.5,
-        line={"color": theme.token_colour(view.first + view.selected), "width": 2},
-    )
+    line = {"color": theme.token_colour(view.first + view.selected), "width": 2}
+    corners = {"x0": -0.5, "x1": width - 0.5, "y0": view.selected - 0.5, "y1": view.selected + 0.5}
+    figure.add_shape(type="rect", xref="x3", yref="y3", **corners, line=line)
 
 
 def _draw_lines(figure: sheet.Sheet, view: LookupView, words: Mapping[str, str], half: float, named: bool) -> None:
