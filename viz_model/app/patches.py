@@ -6,7 +6,7 @@ import numpy as np
 
 import viz_model as vm
 from viz_model.app.texts import Texts
-from viz_model.config import ModelConfig, Patches
+from viz_model.config import ModelConfig
 
 DRAWN = 64
 """Pixels a side of a picture as it is drawn, at the most; but one for each patch."""
@@ -14,14 +14,12 @@ DRAWN = 64
 
 def grid(config: ModelConfig) -> tuple[int, int]:
     """Rows and columns of patches."""
-    assert isinstance(config.inputs, Patches)
-    return config.inputs.rows, config.inputs.columns
+    return config.patches.rows, config.patches.columns
 
 
 def is_drawn(config: ModelConfig) -> bool:
     """Whether a model reads what one draws: square grey pictures."""
-    inputs = config.inputs
-    return isinstance(inputs, Patches) and inputs.channels == 1 and inputs.height == inputs.width
+    return config.reads_pictures and config.patches.channels == 1 and config.patches.height == config.patches.width
 
 
 def of(trace: vm.Trace) -> np.ndarray:

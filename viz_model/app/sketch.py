@@ -32,8 +32,7 @@ def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_
 
     A picture that ``is_fixed`` is shown and cannot be changed.
     """
-    wanted = lm.config.inputs
-    assert isinstance(wanted, Patches)
+    wanted = lm.config.patches
     shown = examples.of(lm, t.language)
     try:
         drawn = _fitting(images.decode(view.drawing or shown[0]), wanted)

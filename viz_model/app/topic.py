@@ -41,7 +41,7 @@ from viz_model.app.onward import Trials
 from viz_model.app.page import Page
 from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
-from viz_model.config import ModelConfig, Patches, Side
+from viz_model.config import ModelConfig, Side
 from viz_model.runs.derivation import Cell
 
 C = TypeVar("C")
@@ -197,7 +197,7 @@ class Topic:
 
     def has_sense(self, config: ModelConfig) -> bool:
         """Whether there is anything to show of a model."""
-        return not isinstance(config.inputs, Patches) or self.pictures is not None
+        return not config.reads_pictures or self.pictures is not None
 
     @property
     def doors(self) -> tuple[Door[Any], ...]:
@@ -227,7 +227,7 @@ class Topic:
 
     def draw(self, page: Page) -> None:
         """All below the lead."""
-        if isinstance(page.lm.config.inputs, Patches):
+        if page.lm.config.reads_pictures:
             without_sense.draw(page) if self.pictures is None else self.pictures.draw(page)
             return
         (self.layout if isinstance(self.layout, Layout) else self.layout(page)).draw(page)
@@ -283,7 +283,7 @@ def show(topic: Topic) -> None:
     for notice in state.notices():
         values = {k: t.error(v) if isinstance(v, Exception) else literal(str(v)) for k, v in notice.values.items()}
         st.warning(t(notice.key, **values))
-    line = sketch.line if isinstance(lm.config.inputs, Patches) else sentence.line
+    line = sketch.line if lm.config.reads_pictures else sentence.line
     run = line(places, view, lm, t, is_fixed=taught is not None)
     if run is None:
         st.stop()
@@ -331,7 +331,7 @@ def _tokens(opened: _Opened) -> None:
     """The sentence in tokens, which stays in sight; a bare page has the fragment too, because changes ask for it."""
     page = _now(opened)
     if not opened.topic.is_bare:
-        if isinstance(page.lm.config.inputs, Patches):
+        if page.lm.config.reads_pictures:
             sketch.tokens(page.trace, page.t)
         else:
             sentence.tokens(page.trace, page.t, page.token)

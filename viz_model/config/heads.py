@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from viz_model.config.feedforward import Activation
 from viz_model.config.variant import ConfigError, Variant
@@ -15,8 +15,22 @@ MAX_CLASSES = 2**15
 MAX_LABEL = 500
 
 
+class HeadScheme(Variant):
+    """A head: what it has numbers for."""
+
+    of_tokens: ClassVar[bool] = False
+    """Every token, at every position."""
+    of_the_next: ClassVar[bool] = False
+    """The token that follows each position, as what a decoder ends in."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What the classes are called among which it chooses; none where it does another thing."""
+        return ()
+
+
 @dataclass(frozen=True, kw_only=True)
-class LanguageHead(Variant):
+class LanguageHead(HeadScheme):
     """Logits are dot products with the rows of the unembedding.
 
     ``scale`` multiplies the vector by D^−½ first, as T5 does where it ties its embeddings; ``cap`` keeps the logits
@@ -26,6 +40,8 @@ class LanguageHead(Variant):
     bias: bool = False
     scale: bool = False
     cap: float | None = None
+    of_tokens: ClassVar[bool] = True
+    of_the_next: ClassVar[bool] = True
 
     def check(self, model: ModelConfig) -> None:
         if self.cap is not None and not self.cap > 0:
@@ -33,17 +49,18 @@ class LanguageHead(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskedHead(Variant):
+class MaskedHead(HeadScheme):
     """BERT's head: a linear layer, an activation and a norm before the unembedding (Devlin et al. 2019)."""
 
     activation: Activation = "gelu"
     dense_bias: bool = True
     bias: bool = True
     """Of the logits."""
+    of_tokens: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassHead(Variant):
+class ClassHead(HeadScheme):
     """A number for each class, from the vector at [CLS] behind the last norm (Dosovitskiy et al. 2021, equation 4).
 
     Classifiers of texts have a layer of their own in front (Devlin et al. 2019, section 4.1, as released).
@@ -54,6 +71,10 @@ class ClassHead(Variant):
     activation: Literal["tanh", "relu"] | None = None
     """Of the layer in front; None has no such layer."""
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.labels
+
     def check(self, model: ModelConfig) -> None:
         if not 1 <= len(self.labels) <= MAX_CLASSES:
             raise ConfigError(f"head: labels: expected 1 to {MAX_CLASSES}, got {len(self.labels)}")
@@ -62,7 +83,7 @@ class ClassHead(Variant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoHead(Variant):
+class NoHead(HeadScheme):
     """An encoder that stops at its vectors, as sentence encoders do: there are no logits."""
 
 

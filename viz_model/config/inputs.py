@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from viz_model.config.heads import ClassHead, NoHead
 from viz_model.config.variant import ConfigError, Variant
 from viz_model.images import Resample
 
@@ -16,13 +15,24 @@ if TYPE_CHECKING:
 MAX_PICTURE_SIDE = 2**12
 
 
+class InputScheme(Variant):
+    """An input: what enters, and how many ids a run may name."""
+
+    is_picture: ClassVar[bool] = False
+    """Whether it is a picture, and no text."""
+
+    def n_ids(self, model: ModelConfig) -> int:
+        """Ids of a run lie below this."""
+        return model.n_vocab
+
+
 @dataclass(frozen=True, kw_only=True)
-class Tokens(Variant):
+class Tokens(InputScheme):
     """What enters is a text: ids of a vocabulary, each with a trained row."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patches(Variant):
+class Patches(InputScheme):
     """What enters is a picture: square patches, each projected by one matrix, behind a trained vector, [CLS].
 
     Dosovitskiy et al. 2021, equation 1. A level v of 0 to 255 enters as (v/255 − mean)/std of its channel; a picture
@@ -39,6 +49,11 @@ class Patches(Variant):
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     resample: Resample = "bilinear"
     """How a picture is stretched, in the words of Pillow."""
+    is_picture: ClassVar[bool] = True
+
+    def n_ids(self, model: ModelConfig) -> int:
+        """Of [CLS] and the patches."""
+        return model.n_context
 
     @property
     def rows(self) -> int:
@@ -78,7 +93,7 @@ class Patches(Variant):
             raise ConfigError(f"n_vocab: a model that reads patches has no vocabulary, got {model.n_vocab}")
         if model.n_context != self.n_patches + 1:
             raise ConfigError(f"n_context: {self.n_patches} patches behind [CLS], got {model.n_context}")
-        if not isinstance(model.head, ClassHead | NoHead):
+        if model.head.of_tokens:
             raise ConfigError(f"head: a model that reads patches predicts no tokens, got {type(model.head).__name__}")
         if model.tie_embeddings or model.scale_embedding or model.n_segments:
             raise ConfigError("inputs: patches have no table of tokens to tie or to scale, and no segments")

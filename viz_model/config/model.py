@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from viz_model.config import fields
 from viz_model.config.feedforward import Dense, Experts, FeedForward
-from viz_model.config.heads import ClassHead, Head, LanguageHead, MaskedHead
+from viz_model.config.heads import Head, LanguageHead
 from viz_model.config.inputs import Input, Patches, Tokens
 from viz_model.config.limits import LIMITS
 from viz_model.config.norms import LayerNorm, NoNorm, Norm, RMSNorm
@@ -170,7 +170,7 @@ class ModelConfig:
             p for p in self.positions if p != self.position and "embedding" in (p.acts_on, self.position.acts_on)
         ]:
             raise ConfigError(f"positions: {wrong[0].label}: what is added to the embedding is alike for all layers")
-        if self.kind != "encoder" and not isinstance(self.head, LanguageHead):
+        if self.kind != "encoder" and not self.head.of_the_next:
             raise ConfigError(f"head: a {self.kind} predicts tokens, got {type(self.head).__name__}")
         if self.encoder_norm_at is not None and self.kind != "encoder_decoder":
             raise ConfigError(f"encoder_norm_at: a {self.kind} has one stack, whose place of the norm is norm_at")
@@ -249,12 +249,12 @@ class ModelConfig:
     @property
     def has_logits(self) -> bool:
         """Whether it has a number for every token at every position; those of classes are no such logits."""
-        return isinstance(self.head, LanguageHead | MaskedHead)
+        return self.head.of_tokens
 
     @property
     def reads_pictures(self) -> bool:
         """Whether patches of a picture enter, and no tokens."""
-        return isinstance(self.inputs, Patches)
+        return self.inputs.is_picture
 
     @property
     def patches(self) -> Patches:
@@ -270,7 +270,7 @@ class ModelConfig:
     @property
     def classes(self) -> tuple[str, ...]:
         """What the classes are called among which it chooses; none where it does another thing."""
-        return self.head.labels if isinstance(self.head, ClassHead) else ()
+        return self.head.classes
 
     @property
     def reads_digits(self) -> bool:
@@ -280,7 +280,7 @@ class ModelConfig:
     @property
     def n_ids(self) -> int:
         """Ids of a run lie below this: of a text the tokens of the vocabulary, of a picture [CLS] and its patches."""
-        return self.n_context if self.reads_pictures else self.n_vocab
+        return self.inputs.n_ids(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; variants become ``{"type": name, **parameters}``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any, ClassVar, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -25,8 +25,10 @@ class Head(nn.Module, ABC):
     """[B, T, D] -> [B, T, V].
 
     ``unembedding`` is the matrix of the logits, where there are any; ``scale`` is what vectors are multiplied by first,
-    ``cap`` what logits are kept within.
+    ``cap`` what logits are kept within; ``is_direct`` says that nothing else stands before the matrix.
     """
+
+    is_direct: ClassVar[bool] = False
 
     unembedding: nn.Linear | None
     scale: float = 1.0
@@ -55,6 +57,8 @@ class LanguageHead(Head):
 
     T5 multiplies x by D^−½ first, because it ties an unembedding to embeddings it never scaled up.
     """
+
+    is_direct: ClassVar[bool] = True
 
     def __init__(self, head: config.LanguageHead, model: ModelConfig) -> None:
         super().__init__()

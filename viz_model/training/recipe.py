@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from viz_model.config import ConfigError, ModelConfig, NoHead
+from viz_model.config import ConfigError, ModelConfig
 
 RECIPES = Path(__file__).parent / "recipes"
 INDEX = Path(__file__).parents[1] / "models" / "index.json"
@@ -223,7 +223,7 @@ class Recipe:
             raise RecipeError(
                 f"objective: {type(self.objective).__name__} does not train a {type(self.config.head).__name__}"
             )
-        if isinstance(self.config.head, NoHead):
+        if not (self.config.has_logits or self.config.classes):
             raise RecipeError("objective: a model without a head predicts no tokens")
         if getattr(self.config.head, "cap", None) is not None:
             raise RecipeError("head: cap: the loss here is that of logits as they are; a cap is read from checkpoints")

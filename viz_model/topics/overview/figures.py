@@ -7,7 +7,6 @@ import numpy as np
 from viz_model.app import patches
 from viz_model.app.drawn import Drawn
 from viz_model.app.subject import Subject
-from viz_model.config import ClassHead
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.picture import Painted
 from viz_model.topics.attention.claims import HEAD
@@ -68,5 +67,5 @@ def _drawn_view(of: Subject) -> DrawnView:
         trace["embed.position"].numpy() if "embed.position" in trace else None,
         tuple(blocks),
         np.array(lengths),
-        classes(trace) if isinstance(config.head, ClassHead) else None,
+        classes(trace) if config.classes else None,
     )

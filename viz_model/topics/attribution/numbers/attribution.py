@@ -255,7 +255,11 @@ def _through_head(walk: _Walk) -> None:
         open_ = torch.where(before == 0, torch.zeros_like(before), head.activation(before) / before)
         walk.maps.append(Scaled(open_, centred=False))
         walk.through(head.norm, "head.norm", Part("shift", at="head"))
-    if head.scale != 1:
+    elif not head.is_direct:  # number by number what it multiplies with, as of a norm
+        last = walk.trace[walk.trace.leaving][walk.position]
+        before = head.before(last)
+        walk.maps.append(Scaled(torch.where(last == 0, torch.zeros_like(last), before / last).double(), centred=False))
+    elif head.scale != 1:
         walk.maps.append(Scaled(torch.full_like(walk.written[0], head.scale), centred=False))
 
 

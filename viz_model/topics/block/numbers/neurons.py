@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from viz_model.model import sites
-from viz_model.model.heads import LanguageHead
 from viz_model.model.sites import Site
 from viz_model.runs.reader import RunReader
 from viz_model.runs.trace import Trace
@@ -63,7 +62,7 @@ def direct_path(trace: Trace) -> DirectPath:
     """
     if not trace.config.has_logits:
         return "no_head"
-    if not isinstance(trace.model.head, LanguageHead):
+    if not trace.model.head.is_direct:
         return "masked_head"
     return "logits" if trace.stack.side == trace.config.sides[-1] else "encoder"
 
@@ -172,7 +171,7 @@ def _weights(trace: Trace, site: Site, *axes: str) -> list[Tensor]:
 def promoted(trace: Trace, written: Tensor, most: int) -> list[tuple[tuple[str, float], ...]]:
     """The tokens with the largest logits for each of the vectors [N, D]."""
     head = trace.model.head
-    if direct_path(trace) != "logits" or not isinstance(head, LanguageHead) or not len(written):
+    if direct_path(trace) != "logits" or not len(written):
         return [()] * len(written)
     top = (head.scale * written @ trace.model.unembedding.weight.T).topk(min(most, trace.config.n_vocab))
     return [

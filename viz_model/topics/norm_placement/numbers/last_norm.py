@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.config import LanguageHead
 from viz_model.runs.trace import Trace
 from viz_model.topics.norm_placement.numbers.readings import norm_names, norm_of
 
@@ -59,7 +58,7 @@ def last_norm(trace: Trace) -> LastNorm:
     name = norm_names(trace)[-1]
     each = variants(trace, name)
     found = [_choices(trace, vectors) for vectors in each] if ends_in_logits(trace) else []
-    head, gain = trace.config.head, trace.model.get_parameter(f"{trace.stack.side}.{_module(name)}.weight")
+    gain = trace.model.get_parameter(f"{trace.stack.side}.{_module(name)}.weight")
     return LastNorm(
         name=name,
         lengths=torch.stack([vectors.norm(dim=-1) for vectors in each]).numpy(),
@@ -67,7 +66,7 @@ def last_norm(trace: Trace) -> LastNorm:
         p=np.stack([p for _, p in found]) if found else None,
         level=trace.config.d_model**0.5,
         gain=gain.square().mean().sqrt().item(),
-        keeps_order=isinstance(head, LanguageHead) and not head.bias,
+        keeps_order=trace.model.head.is_direct and trace.model.unembedding.bias is None,
     )
 
 
