@@ -201,7 +201,7 @@ FAMILIES: dict[str, Callable[[Draw], Choices]] = {
         "rope_parameters": {"full_attention": _rope(draw, WAYS[:2]), "sliding_attention": _rope(draw, WAYS[:1])},
     },
     "Phi3ForCausalLM": lambda draw: {
-        **_heads(draw, free=False),
+        **_heads(draw),
         "sliding_window": draw.choice((None, 4)),
         "rope_parameters": _rope(draw, WAYS[:1]),
     },

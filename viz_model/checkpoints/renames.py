@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
+from viz_model.config import ModelConfig
+
 
 @dataclass(frozen=True)
 class Share:
@@ -114,6 +116,11 @@ def rename(
 ) -> Rename:
     """A row of a table: their name, and what it is here."""
     return Rename(theirs, ours, how, groups=groups, skip=skip, share=share, joined=joined)
+
+
+def unembedding(theirs: str, config: ModelConfig) -> Rename:
+    """A row of a table for the matrix that makes logits, which may be that of the embedding."""
+    return rename(theirs, "embedding.weight" if config.tie_embeddings else "head.unembedding.weight")
 
 
 def ignored(theirs: str, because: str) -> Rename:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
+from viz_model.checkpoints.renames import Rename, ignored, rename, task_head, unembedding
 from viz_model.config import Activation, Dense, Head, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 SIZES = {
@@ -68,10 +68,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("cls.predictions.transform.LayerNorm.*", "head.norm.*"),
         rename("cls.predictions.bias", "head.unembedding.bias"),
         rename("cls.predictions.decoder.bias", "head.unembedding.bias"),
-        rename(
-            "cls.predictions.decoder.weight",
-            "embedding.weight" if config.tie_embeddings else "head.unembedding.weight",
-        ),
+        unembedding("cls.predictions.decoder.weight", config),
         rename("classifier.*", "head.classes.*") if config.classes else task_head("classifier.*"),
         *map(task_head, ("[cls.]seq_relationship.*", "qa_outputs.*")),
     ]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from viz_model.checkpoints.families import gpt_neox
 from viz_model.checkpoints.families.attributes import Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
-from viz_model.checkpoints.renames import Rename, rename
+from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
 SIZES = {
@@ -56,17 +57,10 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """The outermost prefix is absent where there is no head."""
-    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
-    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
     return [
         rename("[transformer.]word_embeddings.weight", "embedding.weight"),
         rename("[transformer.]word_embeddings_layernorm.*", "decoder.embed_norm.*"),
-        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
-        rename(f"{theirs}self_attention.query_key_value.*", *qkv, groups=config.n_heads),
-        rename(f"{theirs}self_attention.dense.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
-        rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
-        rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
+        *gpt_neox.block("[transformer.]h.{layer}.", "self_attention", config),
         rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
     ]

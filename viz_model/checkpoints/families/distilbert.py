@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import classes
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, rename, task_head
+from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, MaskedHead, ModelConfig, NoHead
 
 SIZES = {
@@ -46,7 +46,6 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 def renames(config: ModelConfig) -> list[Rename]:
     """The prefix ``distilbert.`` is absent where there is no head."""
     theirs, ours = "[distilbert.]transformer.layer.{layer}.", "encoder.blocks.{layer}."
-    table = "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"
     return [
         rename("[distilbert.]embeddings.word_embeddings.weight", "embedding.weight"),
         rename("[distilbert.]embeddings.position_embeddings.weight", "encoder.position.table.weight"),
@@ -59,7 +58,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}output_layer_norm.*", f"{ours}ffn_norm.*"),
         rename("vocab_transform.*", "head.dense.*"),
         rename("vocab_layer_norm.*", "head.norm.*"),
-        rename("vocab_projector.weight", table),
+        unembedding("vocab_projector.weight", config),
         rename("vocab_projector.bias", "head.unembedding.bias"),
         *_classifier(config),
         task_head("qa_outputs.*"),

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from viz_model.checkpoints.families import rope
+from viz_model.checkpoints.families import gpt_neox, rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
-from viz_model.checkpoints.renames import Rename, rename
+from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import Alibi, Dense, LayerNorm, ModelConfig
 
@@ -85,18 +85,11 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Norms are called otherwise where there are two for sub-layers that are parallel."""
-    theirs, ours = "[transformer.]h.{layer}.", "decoder.blocks.{layer}."
-    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
     two = config.parallel and not config.shared_norm
-    attn_norm, ffn_norm = ("ln_attn", "ln_mlp") if two else ("input_layernorm", "post_attention_layernorm")
+    norms = ("ln_attn", "ln_mlp") if two else gpt_neox.NORMS
     return [
         rename("[transformer.]word_embeddings.weight", "embedding.weight"),
-        rename(f"{theirs}{attn_norm}.*", f"{ours}attn_norm.*"),
-        rename(f"{theirs}self_attention.query_key_value.*", *qkv, groups=config.n_kv_heads),
-        rename(f"{theirs}self_attention.dense.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}{ffn_norm}.*", f"{ours}ffn_norm.*"),
-        rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
-        rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
+        *gpt_neox.block("[transformer.]h.{layer}.", "self_attention", config, norms),
         rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
     ]

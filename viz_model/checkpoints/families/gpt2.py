@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
-from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 
 SIZES = {
@@ -54,7 +54,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}mlp.c_fc.*", f"{ours}ffn.up.*", how="transposed"),
         rename(f"{theirs}mlp.c_proj.*", f"{ours}ffn.down.*", how="transposed"),
         rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
         ignored(f"{theirs}attn.bias", mask),
         ignored(f"{theirs}attn.masked_bias", mask),
     ]

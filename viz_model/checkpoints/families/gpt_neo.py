@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import gpt2
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import LIMITS, Dense, LayerNorm, Learned, ModelConfig
 
@@ -62,7 +62,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}mlp.c_fc.*", f"{ours}ffn.up.*"),
         rename(f"{theirs}mlp.c_proj.*", f"{ours}ffn.down.*"),
         rename("[transformer.]ln_f.*", "decoder.final_norm.*"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
         ignored(f"{theirs}attn.attention.bias", mask),
         ignored(f"{theirs}attn.attention.masked_bias", mask),
     ]

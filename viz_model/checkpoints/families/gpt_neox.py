@@ -8,12 +8,12 @@ before the feed-forward layer is called ``post_attention_layernorm`` though atte
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from viz_model.checkpoints.families import rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
-from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, LayerNorm, ModelConfig
 
 SIZES = {
@@ -45,18 +45,29 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """Some files store the mask and the angles."""
-    theirs, ours = "[gpt_neox.]layers.{layer}.", "decoder.blocks.{layer}."
-    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    theirs = "[gpt_neox.]layers.{layer}."
     follows = "the mask and the angles, which follow from the config"
     return [
         rename("[gpt_neox.]embed_in.weight", "embedding.weight"),
-        rename(f"{theirs}input_layernorm.*", f"{ours}attn_norm.*"),
-        rename(f"{theirs}attention.query_key_value.*", *qkv, groups=config.n_heads),
-        rename(f"{theirs}attention.dense.*", f"{ours}attn.o.*"),
-        rename(f"{theirs}post_attention_layernorm.*", f"{ours}ffn_norm.*"),
+        *block(theirs, "attention", config),
+        rename("[gpt_neox.]final_layer_norm.*", "decoder.final_norm.*"),
+        unembedding("embed_out.weight", config),
+        *(ignored(f"{theirs}attention.{name}", follows) for name in ("bias", "masked_bias", "rotary_emb.inv_freq")),
+    ]
+
+
+NORMS = ("input_layernorm", "post_attention_layernorm")
+
+
+def block(theirs: str, attention: str, config: ModelConfig, norms: Sequence[str] = NORMS) -> list[Rename]:
+    """A block as Megatron's models call it, Falcon's and BLOOM's too; ``norms`` are those of the two sub-layers."""
+    ours = "decoder.blocks.{layer}."
+    qkv = [f"{ours}attn.{part}.*" for part in "qkv"]
+    return [
+        rename(f"{theirs}{norms[0]}.*", f"{ours}attn_norm.*"),
+        rename(f"{theirs}{attention}.query_key_value.*", *qkv, groups=config.n_kv_heads),
+        rename(f"{theirs}{attention}.dense.*", f"{ours}attn.o.*"),
+        rename(f"{theirs}{norms[1]}.*", f"{ours}ffn_norm.*"),
         rename(f"{theirs}mlp.dense_h_to_4h.*", f"{ours}ffn.up.*"),
         rename(f"{theirs}mlp.dense_4h_to_h.*", f"{ours}ffn.down.*"),
-        rename("[gpt_neox.]final_layer_norm.*", "decoder.final_norm.*"),
-        rename("embed_out.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
-        *(ignored(f"{theirs}attention.{name}", follows) for name in ("bias", "masked_bias", "rotary_emb.inv_freq")),
     ]

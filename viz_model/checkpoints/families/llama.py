@@ -10,7 +10,7 @@ from typing import TypeAlias
 from viz_model.checkpoints.families import rope
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.families.in_gguf import Gguf
-from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import FeedForward, Gated, ModelConfig, RMSNorm, Rope
 
 SIZES = {
@@ -83,6 +83,6 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}post_attention_layernorm.weight", f"{ours}ffn_norm.weight"),
         *(rename(f"{theirs}mlp.{part}_proj.*", f"{ours}ffn.{part}.*") for part in ("gate", "up", "down")),
         rename("[model.]norm.weight", "decoder.final_norm.weight"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
         ignored(f"{theirs}self_attn.rotary_emb.inv_freq", "the angles, which follow from the config"),
     ]

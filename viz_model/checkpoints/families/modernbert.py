@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from viz_model.checkpoints.families import rope, windows
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, rename, task_head
+from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.config import Gated, LayerNorm, MaskedHead, ModelConfig, NoHead
 
 SIZES = {
@@ -88,7 +88,7 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename(f"{theirs}mlp.Wo.*", f"{ours}ffn.down.*"),
         rename("[model.]final_norm.*", "encoder.final_norm.*"),
         *((rename(name, name) if fills_masks else task_head(name)) for name in ("head.dense.*", "head.norm.*")),
-        rename("decoder.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("decoder.weight", config),
         rename("decoder.bias", "head.unembedding.bias"),
         task_head("classifier.*"),
     ]

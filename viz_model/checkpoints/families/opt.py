@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from viz_model.checkpoints.families import bart
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, rename
+from viz_model.checkpoints.renames import Rename, rename, unembedding
 from viz_model.config import Dense, LayerNorm, Learned, ModelConfig
 
 SIZES = {
@@ -49,5 +49,5 @@ def renames(config: ModelConfig) -> list[Rename]:
         rename("[model.]decoder.embed_positions.weight", "decoder.position.table.weight", skip=bart.BEFORE_THE_FIRST),
         *bart.block("[model.]decoder.layers.{layer}.", "decoder.blocks.{layer}."),
         rename("[model.]decoder.final_layer_norm.*", "decoder.final_norm.*"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
     ]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import Attributes
-from viz_model.checkpoints.renames import Rename, rename, task_head
+from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.checkpoints.weights import ModelError
 from viz_model.config import MaskedHead, ModelConfig, NoHead
 
@@ -33,14 +33,13 @@ def config(a: Attributes, tensors: Collection[str]) -> ModelConfig:
 
 def renames(config: ModelConfig) -> list[Rename]:
     """BERT's stack under another prefix, and a head of its own; the classifier's first layer is called dense."""
-    table = "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"
     return [
         *bert.stack("roberta", skip=PADDING + 1),
         rename("lm_head.dense.*", "head.dense.*"),
         rename("lm_head.layer_norm.*", "head.norm.*"),
         rename("lm_head.bias", "head.unembedding.bias"),
         rename("lm_head.decoder.bias", "head.unembedding.bias"),
-        rename("lm_head.decoder.weight", table),
+        unembedding("lm_head.decoder.weight", config),
         *_classifier(config),
         task_head("qa_outputs.*"),
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
-from viz_model.checkpoints.renames import Rename, ignored, rename
+from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias
 
 SIZES = {
@@ -72,7 +72,7 @@ def renames(config: ModelConfig) -> list[Rename]:
     """Sub-layers are numbered: in the encoder attention and feed-forward, in the decoder cross-attention between."""
     rows = [
         rename("shared.weight", "embedding.weight"),
-        rename("lm_head.weight", "embedding.weight" if config.tie_embeddings else "head.unembedding.weight"),
+        unembedding("lm_head.weight", config),
         ignored(
             "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
             "early files hold it, though the cross-attention of T5 has no positions",
