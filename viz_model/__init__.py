@@ -22,7 +22,8 @@ from viz_model.runs import edits
 from viz_model.runs.generation import Generation, Sampling
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import TextError, Token
+from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.tokenizer import Token
 
 if TYPE_CHECKING:
     from viz_model import plot

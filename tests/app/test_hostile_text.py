@@ -24,7 +24,8 @@ from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.checkpoints import registry
 from viz_model.runs import edits
-from viz_model.tokenizers.tokenizer import IdTokenizer, TextError, Tokenizer, cl100k_base, story_tokenizer
+from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
 
 pytestmark = pytest.mark.full
 

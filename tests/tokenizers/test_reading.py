@@ -20,7 +20,8 @@ from trained_tokenizers import CORPUS, byte_level, sentencepiece
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
 from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, SentencePiece, from_folder, from_gguf
-from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, TextError, Tokenizer, byte_symbols
+from viz_model.tokenizers.text import TextError, byte_symbols
+from viz_model.tokenizers.tokenizer import ByteLevel, IdTokenizer, Tokenizer
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 MIXED = st.text(st.sampled_from("aZ1٣'sLl \n\r\t!.é\u3000学🙂<>|[]/▁_"), max_size=24)

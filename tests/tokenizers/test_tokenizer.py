@@ -13,17 +13,14 @@ from hypothesis import strategies as st
 
 from viz_model.config import Kind
 from viz_model.tokenizers import tokenizer as module
+from viz_model.tokenizers.text import TextError, as_text_error, byte_symbols, make_visible
 from viz_model.tokenizers.tokenizer import (
     END_OF_TEXT,
     STORY_PATTERN,
     ByteLevel,
     IdTokenizer,
-    TextError,
     Token,
-    as_text_error,
-    byte_symbols,
     cl100k_base,
-    make_visible,
     story_tokenizer,
 )
 

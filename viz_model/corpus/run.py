@@ -18,7 +18,8 @@ from viz_model.corpus import batch
 from viz_model.corpus.statistics import Statistics, Survey, read, write
 from viz_model.corpus.texts import Item, packed
 from viz_model.runs.language_model import LanguageModel
-from viz_model.tokenizers.tokenizer import TextError, Tokenizer
+from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.training.sources import CorpusError
 
 Text: TypeAlias = str | Sequence[int]

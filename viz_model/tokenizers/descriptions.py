@@ -11,7 +11,8 @@ from typing import Any
 from viz_model.checkpoints.weights import ModelError, one_line
 from viz_model.tokenizers.bounds import check_bounds
 from viz_model.tokenizers.files import BYTE_PIECE, ENDS, MASKS, Settings, check_ids, package, surround
-from viz_model.tokenizers.tokenizer import Rule, Token, byte_symbols, is_panic, token_of
+from viz_model.tokenizers.text import byte_symbols, is_panic
+from viz_model.tokenizers.tokenizer import Rule, Token, token_of
 
 _BYTE_OF = {symbol: byte for byte, symbol in byte_symbols().items()}
 # Set before the names of control tokens, so that they do not match when a text holds them. The

@@ -13,16 +13,8 @@ from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers.descriptions import UNTYPED, Description, from_symbols
 from viz_model.tokenizers.files import Settings, check_size, package
 from viz_model.tokenizers.rules import tiktoken_pattern
-from viz_model.tokenizers.tokenizer import (
-    ByteLevel,
-    TextError,
-    Token,
-    Tokenizer,
-    as_text_error,
-    check_bytes,
-    check_text,
-    missing_bytes,
-)
+from viz_model.tokenizers.text import TextError, as_text_error, check_bytes, check_text, missing_bytes
+from viz_model.tokenizers.tokenizer import ByteLevel, Token, Tokenizer
 
 SAMPLES = (
     "",

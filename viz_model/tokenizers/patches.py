@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from viz_model import images
 from viz_model.config import Patches
-from viz_model.tokenizers.tokenizer import TextError, Token, Tokenizer
+from viz_model.tokenizers.text import TextError
+from viz_model.tokenizers.tokenizer import Token, Tokenizer
 
 CLS = "[CLS]"
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from viz_model.checkpoints.weights import ModelError, one_line
 from viz_model.tokenizers.files import BYTE_PIECE, MASKS, Settings, check_size, package, read_bytes, read_ids
-from viz_model.tokenizers.tokenizer import Rule, Token, Tokenizer, as_text_error, check_text, token_of
+from viz_model.tokenizers.text import as_text_error, check_text
+from viz_model.tokenizers.tokenizer import Rule, Token, Tokenizer, token_of
 
 _LANGUAGE = re.compile(r">>[^<>\s]+<<")
 
@@ -49,7 +50,7 @@ class SentencePiece(Tokenizer):
         self._pieces = pieces
         self._before, self._after = list(before), list(after)
         self.unknown_id = ids[processor.unk_id()] if processor.unk_id() >= 0 else None
-        if is_unigram(processor.serialized_model_proto()):
+        if is_unigram(processor):
             spelled = [(processor.id_to_piece(id), id) for id in range(processor.get_piece_size())]
             usable = [(piece, id) for piece, id in spelled if not processor.is_control(id)]
             scores = {piece: processor.get_score(id) for piece, id in usable if not processor.is_unknown(id)}
@@ -103,39 +104,13 @@ class SentencePiece(Tokenizer):
         return token_of(id, bytes.fromhex(match[1]) if match else piece.replace("▁", " ").encode())
 
 
-def is_unigram(proto: bytes) -> bool:
-    """Whether a SentencePiece model cuts by probabilities: ``trainer_spec`` (field 2) says ``model_type`` (field 3).
-
-    In sentencepiece_model.proto, 1 is unigram, which is also what a file means that does not say.
-    """
-    return _field(_field(proto, 2, b""), 3, 1) == 1
-
-
-def _field(message: bytes, wanted: int, default: Any) -> Any:
-    """The last value of a field of a protocol buffer: an integer, or the bytes of a string or message."""
-
-    def number(at: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            byte = message[at]
-            value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
-            if byte < 0x80:
-                return value, at
-
-    at, found = 0, default
-    while at < len(message):
-        key, at = number(at)
-        value: Any = None
-        if key & 7 == 0:
-            value, at = number(at)
-        elif key & 7 == 2:
-            size, at = number(at)
-            value, at = message[at : at + size], at + size
-        else:
-            at += 8 if key & 7 == 1 else 4
-        if key >> 3 == wanted:
-            found = value
-    return found
+def is_unigram(processor: Any) -> bool:
+    """Whether a SentencePiece model cuts by probabilities: only then the library knows the next best way to cut."""
+    try:
+        processor.nbest_encode_as_ids("", 1)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _processor(path: Path) -> Any:

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from viz_model.tokenizers.tokenizer import STORY_CONTROLS, STORY_PATTERN, byte_symbols
+from viz_model.tokenizers.text import byte_symbols
+from viz_model.tokenizers.tokenizer import STORY_CONTROLS, STORY_PATTERN
 
 
 def learn(texts: Iterable[str], n_vocab: int, target: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trained_tokenizers import sentencepiece
 
 from viz_model.checkpoints import registry
 from viz_model.tokenizers.fast import build
@@ -118,10 +119,9 @@ def test_ids_without_a_vocabulary_have_no_rule() -> None:
     assert splitting.splits(IdTokenizer(9), "3 1") == ()
 
 
-@pytest.mark.parametrize(("kind", "says"), [(b"\x18\x01", True), (b"\x18\x02", False), (b"", True)])
-def test_a_sentencepiece_file_says_how_it_cuts(kind: bytes, says: bool) -> None:
-    trainer = b"\x0a\x03abc\x55\x00\x00\x80\x3f" + kind  # a string, a float, and perhaps the model type
-    assert is_unigram(b"\x0a\x02\x08\x01\x12" + bytes([len(trainer)]) + trainer) is says
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_of_sentencepiece_models_unigrams_alone_are_cut_by_probabilities(kind: str, tmp_path: Path) -> None:
+    assert is_unigram(sentencepiece(tmp_path / "m.model", model_type=kind)) is (kind == "unigram")
 
 
 def test_a_survey_counts_every_text_once() -> None:

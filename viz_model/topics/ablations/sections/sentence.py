@@ -10,7 +10,7 @@ from viz_model.app.texts import literal
 from viz_model.drawing import heatmap
 from viz_model.runs.edits import PatchResidual
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import TextError
+from viz_model.tokenizers.text import TextError
 from viz_model.topics.ablations import claims
 from viz_model.topics.ablations.choices import OTHER, WORD
 from viz_model.topics.ablations.numbers import breaking

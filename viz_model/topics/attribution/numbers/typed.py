@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_model.runs.trace import Trace
-from viz_model.tokenizers.tokenizer import TextError
+from viz_model.tokenizers.text import TextError
 
 
 def token_typed(trace: Trace, typed: str) -> int | None:

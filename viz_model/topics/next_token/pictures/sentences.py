@@ -8,7 +8,7 @@ import numpy as np
 
 from viz_model.drawing import axes, bars, sheet, theme
 from viz_model.drawing.writing import hover, note
-from viz_model.tokenizers.tokenizer import make_visible
+from viz_model.tokenizers.text import make_visible
 
 LINE = 46
 """Characters of a sentence that are written over its bar."""

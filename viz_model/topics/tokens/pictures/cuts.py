@@ -10,7 +10,8 @@ import numpy as np
 from viz_model.drawing import axes, boxes, sheet, theme
 from viz_model.drawing.brief import brief
 from viz_model.drawing.writing import hover, letters, note, shown_part
-from viz_model.tokenizers.tokenizer import Token, make_visible
+from viz_model.tokenizers.text import make_visible
+from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.tokens.numbers import tokens as cutting
 from viz_model.topics.tokens.pictures.layout import SHORTEST, label_of, lines_of, width_of, widths_of
 

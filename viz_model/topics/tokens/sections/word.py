@@ -13,7 +13,8 @@ from viz_model.app.choices import Choice
 from viz_model.app.page import Page
 from viz_model.app.texts import literal, row
 from viz_model.drawing.writing import percent
-from viz_model.tokenizers.tokenizer import Tokenizer, make_visible
+from viz_model.tokenizers.text import make_visible
+from viz_model.tokenizers.tokenizer import Tokenizer
 from viz_model.topics.tokens.choices import BY, LONGEST_WORD, STEP, STRETCH, WORD
 from viz_model.topics.tokens.claims import JOINS
 from viz_model.topics.tokens.numbers import splitting
