@@ -43,6 +43,7 @@ class Visitor:
         errors: what went wrong on any page so far, in words.
         is_counted: whether the app has visitors' use reported to Streamlit's makers.
         ran: the parts of the page that the last run was of; none where it was the whole page.
+        n_runs: that have begun.
         n_bytes: that the app has sent.
         largest: bytes of the largest message among them.
     """
@@ -61,7 +62,7 @@ class Visitor:
         self._sent = 0
         self.is_counted = False
         self.ran: tuple[str, ...] = ()
-        self.n_bytes = self.largest = 0
+        self.n_runs = self.n_bytes = self.largest = 0
         self._connection: ClientConnection | None = None
         self._open = contextlib.ExitStack()
 
@@ -219,6 +220,7 @@ class Visitor:
             message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "new_session":
+                self.n_runs += 1
                 self.ran = tuple(message.metadata.run.fragment_ids)
                 self.is_counted = message.new_session.config.gather_usage_stats
                 drawn = {}

@@ -2,7 +2,8 @@
 import { store } from "./store.js"
 
 export function bridge(root, header, arrays, tell) {
-  document.documentElement.lang = header.language
+  // Written anew, the same language too has the browser find the style of every element.
+  if (document.documentElement.lang !== header.language) document.documentElement.lang = header.language
   store.bridge(header, selection => tell("selected", selection))
   // Back and Forward: at once here, and the server reads the address by itself.
   const back = () => {

@@ -53,6 +53,18 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 
 
 @pytest.mark.server
+def test_a_new_sentence_is_one_run(app: str) -> None:
+    """The browser goes through the whole page for each."""
+    with Visitor(app, "attention", QUERY) as visitor:
+        visitor.open()
+        before = visitor.n_runs
+        visitor.type("The dog ran home")
+        assert visitor.n_runs == before + 1 and not visitor.ran and visitor.text == "The dog ran home"
+        visitor.choose("sidebar.norm_at", "Post-LN")
+        assert visitor.n_runs == before + 2 and not visitor.errors
+
+
+@pytest.mark.server
 @pytest.mark.parametrize(("key", "option"), [("sidebar.norm_at", "Post-LN"), ("sidebar.lang", "中文")])
 def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
     with Visitor(app, "attention", QUERY) as visitor:
