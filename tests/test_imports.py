@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from viz_model import config
 from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,3 +152,31 @@ def test_made_up_numbers_are_found(source: str) -> None:
 @pytest.mark.parametrize("source", ["x = [1, 2, 3]", "x = list(range(100))", "x = ['a'] * 20", "row = grand.total"])
 def test_other_code_is_left_alone(source: str) -> None:
     assert not list(made_up_numbers(ast.parse(source)))
+
+
+OWN = {"position": "positions", "norm": "norms", "ffn": "feedforward", "head": "heads", "inputs": "inputs"}
+"""The file of each choice's classes, in config and in model."""
+
+
+def _names(source: str, own: str) -> set[str]:
+    """What a file names of the choices and of their classes in ``own``."""
+    nodes = list(ast.walk(ast.parse(source)))
+    homes = {"viz_model.config", f"viz_model.config.{own}", f"viz_model.model.{own}"}
+    brought = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module in homes]
+    read = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    said = {node.attr for node in read if isinstance(node.value, ast.Name) and node.value.id in ("config", own)}
+    return said | {alias.name for node in brought for alias in node.names}
+
+
+@pytest.mark.parametrize("choice", OWN)
+def test_few_files_know_a_variant_by_its_name(choice: str) -> None:
+    """Others ask what it says of itself. Files of checkpoints name what they read."""
+    package, own = ROOT / "viz_model", OWN[choice]
+    files = [
+        path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in ("config", "checkpoints")
+    ]
+    named = [_names(path.read_text("utf-8"), own) for path in files if path != package / "model" / f"{own}.py"]
+    for variant in config.variants(choice):
+        n = sum(variant.__name__ in names for names in named)
+        assert n <= 5, f"{n} files name {variant.__name__}"
+    assert any(variant.__name__ in names for variant in config.variants(choice) for names in named)

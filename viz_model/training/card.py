@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.claims import fill
-from viz_model.config import Dense, Experts, Gated, Layer, ModelConfig
+from viz_model.config import Layer, ModelConfig
 from viz_model.model import sites
 from viz_model.training.corpus import SEEN
 from viz_model.training.recipe import NextToken, Recipe, Translation
@@ -116,9 +116,8 @@ def sizes_of(config: ModelConfig) -> str:
 
 
 def _feed_forward(config: ModelConfig, layer: Layer) -> str:
-    if not isinstance(layer.ffn, Dense | Gated | Experts):
-        return f"{config.d_ffn}, {type(layer.ffn).__name__}"
-    told = f"{layer.ffn.activation}{', gated' if layer.ffn.gated else ''}"
+    activation, is_gated = getattr(layer.ffn, "activation", None), getattr(layer.ffn, "gated", False)
+    told = f"{activation or type(layer.ffn).__name__}{', gated' if is_gated else ''}"
     if (experts := layer.experts) is None:
         return f"{config.d_ffn}, {told}"
     return f"{experts.top_k} of {experts.n_experts} experts of {experts.width(config.d_ffn)}, {told}"

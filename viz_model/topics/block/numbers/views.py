@@ -94,6 +94,7 @@ def neurons_view(trace: Trace, layer: int, token: int) -> NeuronsView:
         closed=neurons.neurons(trace, layer, token, shut),
         at=at,
         routed=at + "chosen" in trace,
+        dips=curve is not None and bool((curve.y < 0).any()),
     )
 
 

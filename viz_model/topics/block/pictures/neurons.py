@@ -46,6 +46,8 @@ class NeuronsView(NamedTuple):
     """What the names of the layer's values begin with."""
     routed: bool = False
     """Whether they are those of several experts, each times its expert's weight."""
+    dips: bool = True
+    """Whether one function takes each neuron from one number to another, and may make it negative."""
 
     def cells(self, name: str, found: Sequence[analysis.Neuron]) -> Cells:
         """Which numbers of the run some neurons' values are, a row a neuron."""
@@ -56,11 +58,11 @@ class NeuronsView(NamedTuple):
         return any(neuron.gate is not None for neuron in (*self.strongest, *self.closed))
 
     @property
-    def kind(self) -> Literal["fires", "dense", "gated", "experts"]:
+    def kind(self) -> Literal["fires", "dense", "whole", "gated", "experts"]:
         """Which words are true of this layer."""
         if self.routed:
             return "experts"
-        return "fires" if self.fires else "gated" if self.gated else "dense"
+        return "fires" if self.fires else "gated" if self.gated else "dense" if self.dips else "whole"
 
     def facts(self) -> dict[str, str]:
         """For prose: the counts, and of a gated layer the neuron that its gate holds back most."""

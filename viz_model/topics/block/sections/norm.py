@@ -69,6 +69,7 @@ def section(block: OneBlock) -> None:
                 by=("layer",),
             )
         if view.normed.other is None:
+            facts["learnt"] = page.words("norm_learnt") if view.normed.learnt else ""
             elements.see(page, "norm_other", formula=page.trace.site(f"{view.site}.out").formula, **facts)
         else:
             elements.see(page, "both_norms", **facts, **view.facts())

@@ -21,7 +21,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def section(block: OneBlock) -> None:
     page = block.page
     st.subheader(page.words("what_if"), anchor=False)
-    elements.see(page, "what_if", **block.facts)
+    elements.see(page, "what_if" if block.n_neurons else "what_if_none", **block.facts)
     side = page.view.stack(page.lm.config)
     stack = None if side == page.lm.config.sides[-1] else side
     _left_out(block, stack)
