@@ -98,6 +98,11 @@ def test_a_cell_of_a_table_holds_what_would_end_it() -> None:
     assert texts.row(["1", texts.literal("a|b\n|`c`")]) == r"| 1 | `` a\|b \|`c` `` |"
 
 
+def test_a_table_has_names_first_and_numbers_at_the_right() -> None:
+    assert texts.table(["a", "b"], [["x|y", "1"]]) == "| a | b |\n| --- | --: |\n| x\\|y | 1 |"
+    assert texts.table("ab", ["cd"], "rl").splitlines()[1] == "| --: | :-- |"
+
+
 def test_a_message_that_quotes_somebody_cannot_be_markup() -> None:
     assert texts.quoting("try a shorter one: it's 'too long', or so") == "try a shorter one: it's 'too long', or so"
     typed = "'![](//a.b/c)' **is** $no$ :id: <b> www.a.org, `x"

@@ -174,6 +174,14 @@ def row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def table(headings: Iterable[str], rows: Iterable[Iterable[str]], align: str = "") -> str:
+    """A Markdown table; ``align`` has l, r or - for each column, by default - for the first and r for the others."""
+    names = list(headings)
+    sides = {"l": ":--", "r": "--:", "-": "---"}
+    edges = [sides[side] for side in align or "-".ljust(len(names), "r")]
+    return "\n".join(map(row, (names, edges, *rows)))
+
+
 def literal(text: str) -> str:
     """``text`` as a Markdown code span, shown to the letter whatever it holds.
 

@@ -76,9 +76,9 @@ def stacked(figure: Sheet, gap: float) -> None:
     figure.update_layout(barmode="stack", bargap=gap, uniformtext={"minsize": theme.SMALL, "mode": "hide"})
 
 
-def by_sign(values: Numbers, positive: str = theme.POSITIVE, negative: str = theme.NEGATIVE) -> list[str]:
+def by_sign(values: Numbers, positive: str = theme.POSITIVE) -> list[str]:
     """A colour for each number: what lifts a sum, and what lowers it."""
-    return [positive if value >= 0 else negative for value in values]
+    return [positive if value >= 0 else theme.NEGATIVE for value in values]
 
 
 def emphasised(colour: str, n: int, chosen: Collection[int], faint: float = 0.45) -> list[str]:

@@ -102,7 +102,7 @@ def band(
     figure.add_trace(trace, *at)
 
 
-def named_point(figure: Sheet, x: float, y: float, text: str, colour: str, *, symbol: str = "diamond") -> None:
+def named_point(figure: Sheet, x: float, y: float, text: str, colour: str) -> None:
     """One place on a curve that is pointed out, with a few words below it."""
     points(
         figure,
@@ -110,7 +110,7 @@ def named_point(figure: Sheet, x: float, y: float, text: str, colour: str, *, sy
         [y],
         colour,
         size=13,
-        symbol=symbol,
+        symbol="diamond",
         ring={"color": "#fff", "width": 1},
         mode="markers+text",
         text=[theme.bold(theme.plain(text))],

@@ -187,13 +187,9 @@ def flat_bar(inner: int) -> dict[str, object]:
     }
 
 
-LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "xanchor": "left", "yanchor": "top", "font": {"size": SMALL}}
-
-
-def legend_above(figure: Sheet, size: int = SMALL) -> None:
-    """The names of what is drawn, in its order, in one line over the picture."""
-    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": size}}
-    figure.update_layout(showlegend=True, legend={**legend, "traceorder": "normal"})
+_IN_A_LINE = {"orientation": "h", "x": 0, "font": {"size": SMALL}}
+LEGEND_ABOVE = {**_IN_A_LINE, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
+LEGEND_BELOW = {**_IN_A_LINE, "y": -0.22, "xanchor": "left", "yanchor": "top"}
 
 
 def finished(
@@ -216,7 +212,7 @@ def finished(
         figure.update_yaxes(fixedrange=True)
     figure.update_layout(**own)
     if legend == "above":
-        legend_above(figure)
+        figure.update_layout(showlegend=True, legend=LEGEND_ABOVE)
     elif legend == "below":
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
     return figure

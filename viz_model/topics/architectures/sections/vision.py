@@ -31,10 +31,9 @@ def sizes(page: Page) -> None:
     """Where its parameters are, and how large published models are."""
     counted = parameters.count(page.lm.model)
     total = sum(counted.values())
-    rows = [texts.row([page.words("where_part"), page.words("where_n"), "%"]), "|---|---:|---:|"]
-    rows += [texts.row([page.words(f"where_{part}"), f"{n:,}", f"{n / total:.1%}"]) for part, n in counted.items() if n]
-    rows.append(texts.row([page.words("where_total"), f"{total:,}", "100%"]))
-    st.markdown("\n".join(rows))
+    rows = [[page.words(f"where_{part}"), f"{n:,}", f"{n / total:.1%}"] for part, n in counted.items() if n]
+    rows.append([page.words("where_total"), f"{total:,}", "100%"])
+    st.markdown(texts.table([page.words("where_part"), page.words("where_n"), "%"], rows))
     config = page.lm.config
     own = {"layers": config.n_layers, "width": config.d_model, "hidden": config.d_ffn, "heads": config.n_heads}
     elements.see(page, "see_sizes", model=texts.literal(page.view.model), total=f"{total / 1e6:.2f}", **own)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
-from viz_model.app.texts import row
+from viz_model.app.texts import table
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
 from viz_model.drawing.strips import StripsView
@@ -118,8 +118,8 @@ def _table(batched: Batched, given: Neighbours) -> str:
         return "–" if value is None else "0" if value == 0 else percent(value)
 
     head = [words(f"change_{name}") for name in ("size", "n_vectors", "layer", "batch", "layer_cut", "batch_cut")]
-    lines = [row(head), row([":-", *["-:"] * 5])]
+    lines = []
     for change in given.changes:
         moved = (change.layer, change.batch, change.layer_cut, change.batch_cut)
-        lines.append(row([str(change.size), str(change.n_vectors), *map(written, moved)]))
-    return "\n".join(lines)
+        lines.append([str(change.size), str(change.n_vectors), *map(written, moved)])
+    return table(head, lines, "lrrrrr")

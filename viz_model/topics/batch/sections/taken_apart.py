@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.elements import Answer, Guess
-from viz_model.app.texts import literal, row
+from viz_model.app.texts import literal, table
 from viz_model.drawing import theme
 from viz_model.drawing.writing import percent
 from viz_model.topics.batch.sections import norms
@@ -29,12 +29,12 @@ def hand(batched: Batched) -> None:
     if run.losses is not None and run.loss is not None:
         asked = np.isfinite(run.losses)
         sums, counts = np.where(asked, run.losses, 0.0).sum(-1), asked.sum(-1)
-        lines = [row([words("hand_row"), words("hand_sum"), words("hand_count")]), row([":-", "-:", "-:"])]
+        lines = []
         for name, line, total, n in zip(batched.names, run.losses, sums, counts, strict=True):
             known = [f"{each:.3f}" for each in line if np.isfinite(each)]
             terms = " + ".join(known if len(known) <= 8 else [*known[:6], "…", known[-1]])
-            lines.append(row([name, f"{terms} = **{total:.3f}**" if known else "–", str(n)]))
-        st.markdown("\n".join(lines))
+            lines.append([name, f"{terms} = **{total:.3f}**" if known else "–", str(n)])
+        st.markdown(table((words(f"hand_{name}") for name in ("row", "sum", "count")), lines, "lrr"))
         facts = {"sums": " + ".join(f"{each:.3f}" for each in sums), "counts": " + ".join(map(str, counts))}
         elements.see(page, "hand_loss", **facts, total=f"{sums.sum():.3f}", n=counts.sum(), mean=f"{run.loss:.3f}")
     given = norms.of(batched)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from viz_model.app import texts
 from viz_model.app.page import Page
 
 
@@ -22,5 +23,4 @@ def names(page: Page, *keys: str) -> dict[str, str]:
 
 def table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
     """A small table of our own words and numbers."""
-    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *([name, *values] for name, values in rows)]
-    st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    st.markdown(texts.table(headings, ([name, *values] for name, values in rows)))

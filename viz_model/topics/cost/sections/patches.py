@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_model.app import elements, patches, texts
+from viz_model.app import elements, patches
 from viz_model.app.elements import Answer, Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
@@ -13,6 +13,7 @@ from viz_model.drawing.writing import percent
 from viz_model.topics.cost.numbers.counted import Multiplications
 from viz_model.topics.cost.numbers.patches import Cut, cuts
 from viz_model.topics.cost.pictures.patches import PARTS, scene
+from viz_model.topics.cost.sections.common import table
 
 
 def _own(page: Page) -> Cut:
@@ -68,14 +69,11 @@ def code(page: Page) -> None:
 
 def numbers(page: Page) -> None:
     every = cuts(page.lm.config)
-    lines = [texts.row([page.words("cut_part"), *(f"{cut.side} × {cut.side}" for cut in every)])]
-    lines.append("|---|" + "---:|" * len(every))
+    headings = [page.words("cut_part"), *(f"{cut.side} × {cut.side}" for cut in every)]
     rows = {"n": [cut.n_positions for cut in every]}
     rows |= {part: [getattr(cut.counted, part) for cut in every] for part in (*PARTS, "head")}
     rows["total"] = [cut.counted.total for cut in every]
-    for name, values in rows.items():
-        lines.append(texts.row([page.words(f"cut_{name}"), *(f"{value:,}" for value in values)]))
-    st.markdown("\n".join(lines))
+    table(headings, [(page.words(f"cut_{name}"), [f"{n:,}" for n in values]) for name, values in rows.items()])
 
 
 def question(page: Page) -> None:

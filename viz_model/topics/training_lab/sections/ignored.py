@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, row
+from viz_model.app.texts import literal, table
 from viz_model.topics.training_lab.choices import IGNORED
 from viz_model.topics.training_lab.claims import EQUAL, LEFT_OUT
 from viz_model.topics.training_lab.numbers.ignored import Ignored
@@ -22,16 +22,13 @@ def section(page: Page) -> None:
     if most:
         elements.control(page, IGNORED, st.slider, 0, most, value=loss.n_ignored)
     tokens = page.trace.tokens
-    lines = [
-        f"| {' | '.join(page.words(f'ignored_{name}') for name in ('read', 'target', 'loss'))} |",
-        "|:--|--:|--:|",
-    ]
+    lines = []
     for n, (target, nats) in enumerate(zip(loss.targets, loss.nats, strict=True)):
         asked = n >= loss.n_ignored
         target_name = f"{literal(tokens[n + 1].label)} {target}"
         cells = (target_name, f"{nats:.4f}") if asked else ("**−100**", f"({nats:.4f})")
-        lines.append(row((literal(tokens[n].label), *cells)))
-    st.markdown("\n".join(lines))
+        lines.append((literal(tokens[n].label), *cells))
+    st.markdown(table((page.words(f"ignored_{name}") for name in ("read", "target", "loss")), lines, "lrr"))
     named = {name: f"{getattr(loss, name):.4f}" for name in ("computed", "of_rest", "of_all")}
     elements.say(page, EQUAL, loss, **named, n=len(loss.targets) - loss.n_ignored)
     if loss.n_ignored:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_model.app import elements, runs
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, row
+from viz_model.app.texts import literal, table
 from viz_model.drawing import writing
 from viz_model.topics.training_lab.choices import TUNE_STEPS
 from viz_model.topics.training_lab.claims import LEARNT, RECITED, TUNED
@@ -58,11 +58,11 @@ def _show(page: Page, now: job.Run[tuning.Tuning]) -> None:
     chart = tuned_chart([each.steps for each in losses], by_text, going.recipe.steps, words)
     elements.picture(page, lambda _: chart, "tuned_loss", by=())
     changes = tuned.changes(losses)
-    lines = [row(words(f"tuned_{name}") for name in ("text", "tokens", "axis")), "|:--|--:|:--|"]
+    lines = []
     for name, change in changes.items():
         said = TUNED.says(language, change, **tuned.written(change))
-        lines.append(row((words(f"text_{name}"), f"{going.n_tokens[name]:,}", said)))
-    st.markdown("\n".join(lines))
+        lines.append((words(f"text_{name}"), f"{going.n_tokens[name]:,}", said))
+    st.markdown(table((words(f"tuned_{name}") for name in ("text", "tokens", "axis")), lines, "lrl"))
     if len(spoken) < 2:
         return
     facts = {f"{name}_{when}": told for name, change in changes.items() for when, told in tuned.written(change).items()}
@@ -79,12 +79,11 @@ def _speak(page: Page, going: tuning.Tuning) -> None:
     facts = {"n": len(going.truth), "before": before.n_followed, "after": after.n_followed}
     elements.see(page, "tuned_speaks", prompt=literal(tokenizer.decode(going.prompt)), **facts)
     columns = [words("tuned_before"), words("tuned_after")]
-    said = [row((words("tuned_when"), words("samples_text"))), "|:--|:--|"]
-    said += [row((when, literal(each.text))) for when, each in zip(columns, (before, after), strict=True)]
-    st.markdown("\n".join(said))
-    lines = [row((words("tuned_next"), *columns)), "|:--|--:|--:|"]
+    said = [(when, literal(each.text)) for when, each in zip(columns, (before, after), strict=True)]
+    st.markdown(table((words("tuned_when"), words("samples_text")), said, "ll"))
+    lines = []
     for id in tuned.leaders(before.probs, after.probs, going.truth[0]):
         mark = f" ← {words('tuned_truth')}" if id == going.truth[0] else ""
         chances = (writing.percent(float(each.probs[id])) for each in (before, after))
-        lines.append(row((literal(tokenizer.token(id).label) + mark, *chances)))
-    st.markdown("\n".join(lines))
+        lines.append((literal(tokenizer.token(id).label) + mark, *chances))
+    st.markdown(table((words("tuned_next"), *columns), lines, "lrr"))

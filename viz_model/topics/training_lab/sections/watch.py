@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.page import Page
-from viz_model.app.texts import literal, row
+from viz_model.app.texts import literal, table
 from viz_model.drawing.scene import Scene
 from viz_model.topics.training_lab.claims import COURSE, ON_THE_WAY
 from viz_model.topics.training_lab.numbers.course import Course, Gradients
@@ -67,6 +67,5 @@ def _samples(page: Page, experiment: lab.Experiment) -> None:
     rows = sorted({*(at for at in lab.SAMPLED_AT if at < planned), planned, *written})
     st.markdown(f"#### {page.words('samples_title')}")
     st.caption(page.words("samples_prompt", prompt=literal(experiment.plan.prompt)))
-    lines = [row(page.words(f"samples_{name}") for name in ("step", "text")), "|--:|:--|"]
-    lines += [row((str(at), literal(written[at]) if at in written else "…")) for at in rows]
-    st.markdown("\n".join(lines))
+    lines = [(str(at), literal(written[at]) if at in written else "…") for at in rows]
+    st.markdown(table((page.words(f"samples_{name}") for name in ("step", "text")), lines, "rl"))
