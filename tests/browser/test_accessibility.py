@@ -16,7 +16,8 @@ from doors import all_open
 
 from viz_model.app.frame import DESK, FIRST, MODELS, SECTIONS
 
-pytestmark = pytest.mark.browser
+# One process, which knows at the end what was met on all pages.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("accessibility")]
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}

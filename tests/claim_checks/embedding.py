@@ -50,10 +50,15 @@ def _table(model: Transformer) -> Geometry:
     return geometry(model.embedding.weight.detach().numpy())
 
 
+@functools.cache
+def _units(model: Transformer) -> torch.Tensor:
+    """The rows of the table, each of length 1: [V, D]."""
+    return torch.nn.functional.normalize(model.embedding.weight.detach().double(), dim=1)
+
+
 def _cosines(trace: Trace, vector: torch.Tensor) -> torch.Tensor:
     """With all rows of the table: [V]."""
-    rows = trace.model.embedding.weight.detach().double()
-    return torch.nn.functional.cosine_similarity(rows, vector.double()[None], dim=1)
+    return _units(trace.model) @ torch.nn.functional.normalize(vector.double(), dim=0)
 
 
 def _nearest(trace: Trace, id: int, claim: str) -> bool:

@@ -38,9 +38,11 @@ MIXED = ("She said 你好 and smiled.", "The 猫 sat on the 垫子.", "3 + 4 = 7
 
 
 def texts() -> list[str]:
-    """The same at least 300 texts every time."""
+    """The same texts every time, 179 of them."""
     chance = random.Random(17)
-    stories = [f"{name} {deed} {end}" for name, deed, end in itertools.product(NAMES, DEEDS, ENDS)]
+    # Every name with every deed, and either with every end.
+    places = itertools.product(range(len(NAMES)), range(len(DEEDS)))
+    stories = [f"{NAMES[i]} {DEEDS[j]} {ENDS[(i + j) % len(ENDS)]}" for i, j in places]
     words = " ".join(stories).split()
     letters = [chr(code) for code in itertools.chain(range(33, 127), range(0x4E00, 0x4E80), range(0x3B1, 0x3C9))]
     found = [*stories, *CHINESE, *CODE, *SINGLE, *MIXED]
@@ -52,5 +54,6 @@ def texts() -> list[str]:
         *found,
         " ".join(stories)[:900],
         "。".join(CHINESE * 4)[:240],
+        f"{NAMES[0]} {DEEDS[3]} {ENDS[0]}",  # the one on which dividing by √K flattens
         *(f"{n}, {n + 1}, {n + 2}," for n in range(6)),
     ]

@@ -25,8 +25,8 @@ EXAMPLES = {
     "walk.hurts.harmless": (Hurt(0.4, 0.5, 0.5), Hurt(0.4, 0.6, 0.5)),
 }
 ELSEWHERE = ("walk.hurts.worst", "walk.hurts.harmless", "walk.scale.flatter")
-"""The first two need runs without parts: ``tests/topics/walk``. The last never came up on the texts: when products are
-small and the distance pushes, it can."""
+"""The first two need runs without parts: ``tests/topics/walk``. The last comes up on one of the texts alone: when
+products are small and the distance pushes, it can."""
 
 
 def _head(trace: Trace, token: int, layer: int, head: int) -> tuple[torch.Tensor, torch.Tensor]:
