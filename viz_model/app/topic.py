@@ -35,6 +35,7 @@ from viz_model.app import (
     usual,
     without_sense,
 )
+from viz_model.app.cache import cached
 from viz_model.app.choices import APART, CODE, GUESS, TAB, TRIALS, Choice, switch
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.onward import Trials
@@ -434,10 +435,18 @@ def _now(opened: _Opened) -> Page:
 def _place_of(opened: _Opened, view: ViewState, side: Side, token: int) -> usual.Place:
     """The layer and head that are looked at."""
     if opened.topic.telling is not None and view.layer is None and view.head is None:
-        told = opened.topic.telling(runs.trace(opened.run_key.plain).at(side), token)
+        told = _telling(opened.topic.telling, opened.run_key.plain, side, token)
         if told is not None:
             return usual.Place(*told)
     return usual.place(opened.run_key, view, side, opened.topic.part)
+
+
+@cached()
+def _telling(
+    telling: Callable[[vm.Trace, int], tuple[int, int] | None], run: runs.RunKey, side: Side, token: int
+) -> tuple[int, int] | None:
+    """What ``telling`` says of a run: every part of the page asks for it."""
+    return telling(runs.trace(run).at(side), token)
 
 
 def _usual(opened: _Opened, page: Page) -> dict[str, int]:
