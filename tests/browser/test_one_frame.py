@@ -200,6 +200,9 @@ SAY = """async chosen => {
   }) }
 }"""
 TOLD = {
+    "overview": {"token"},
+    "tokens": {"token"},
+    "embedding": {"token"},
     "attention": {"token", "head", "layer"},
     "block": {"token", "layer"},
     "norm_placement": {"token", "layer"},

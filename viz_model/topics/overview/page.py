@@ -7,7 +7,7 @@ from viz_model.topics.overview.sections.run import Run
 TOPIC = Topic(
     name="overview",
     layout=Layout(
-        of=Run.of,
+        of=Run,
         sections=(picture.section, to_try.section),
         tabs=Tabs(taken_apart.formula, taken_apart.hand, taken_apart.code, taken_apart.numbers),
         question=taken_apart.question,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, runs
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -22,31 +24,39 @@ from viz_model.topics.embedding.sections.row import Row
 def own_part(given: Row) -> None:
     """How much of the stream of the selected token is its own, and of its neighbours."""
     page = given.page
-
-    def view_of(page: Page) -> context.OwnPart:
-        return context.own_part(page.trace, given.geometry, page.token)
-
-    view = view_of(page)
-    st.subheader(page.words("own", token=page.token_name()), anchor=False)
+    elements.told(page, _own_title, "own_title", by=("token",))
     picture, see = elements.split()
     with picture:
         names = page.words("own_row"), page.words("own_neighbour")
 
         def drawn(page: Page) -> Sheet:
-            view = view_of(page)
+            view = _own_view(page)
             return _drawn(page, view.sites, dict(zip(names, (view.own, view.neighbour), strict=True)))
 
         elements.figure(page, drawn, "own", page.words("own_alt"), by=("token",))
     with see:
-        facts = {"first": f"{view.own[0]:.2f}", "last": f"{view.own[-1]:.2f}", "rank": f"{int(view.rank[-1]):,}"}
-        elements.say(page, OWN, view, token=page.token_name(), n_rows=given.facts["n_vocab"], **facts)
-        if view.neighbours[-1] >= 0:
-            after = [n for n, site in enumerate(view.sites) if not site.startswith("embed.")]
-            most = max(after, key=view.neighbour.__getitem__)
-            who = page.token_name(int(view.neighbours[most]))
-            facts = {"who": who, "cosine": f"{view.neighbour[most]:.2f}", "where": page.value_name(view.sites[most])}
-            st.markdown(page.words("own_most", **facts))
+        elements.told(page, _own, "own", by=("token",))
         elements.see(page, "own")
+
+
+def _own_view(page: Page) -> context.OwnPart:
+    return context.own_part(page.trace, Row.of(page).geometry, page.token)
+
+
+def _own_title(page: Page) -> Iterator[Said]:
+    yield title(page.words("own", token=page.token_name()))
+
+
+def _own(page: Page) -> Iterator[str]:
+    view = _own_view(page)
+    facts = {"first": f"{view.own[0]:.2f}", "last": f"{view.own[-1]:.2f}", "rank": f"{int(view.rank[-1]):,}"}
+    yield page.verdict(OWN, view, token=page.token_name(), n_rows=Row.of(page).facts["n_vocab"], **facts)
+    if view.neighbours[-1] >= 0:
+        after = [n for n, site in enumerate(view.sites) if not site.startswith("embed.")]
+        most = max(after, key=view.neighbour.__getitem__)
+        who = page.token_name(int(view.neighbours[most]))
+        facts = {"who": who, "cosine": f"{view.neighbour[most]:.2f}", "where": page.value_name(view.sites[most])}
+        yield page.words("own_most", **facts)
 
 
 def two_sentences(given: Row) -> None:

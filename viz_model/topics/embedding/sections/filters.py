@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from viz_model.app import elements, patches, state
-from viz_model.app.elements import Option, Worked
+from viz_model.app.elements import Guess, Option, Said, Worked, note, title
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.scene import Scene
@@ -51,12 +52,21 @@ class Patch(NamedTuple):
 
 def section(given: Patch) -> None:
     page = given.page
-    if page.token == 0:
-        st.caption(page.words("class_has_none", **given.facts))
-    st.subheader(page.words("filter_title", **given.facts), anchor=False)
+    elements.told(page, _title, "filter_title", by=("token",))
     elements.picture(page, _worked, "worked", by=("token",))
     elements.source(page, "patches.pixels", "patches.projected")
-    elements.see(page, "see_filter", **given.facts)
+    elements.told(page, _tell, "filter", by=("token",))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    facts = Patch.of(page).facts
+    if page.token == 0:
+        yield note(page.words("class_has_none", **facts))
+    yield title(page.words("filter_title", **facts))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("see_filter", **Patch.of(page).facts)
 
 
 def _labels(given: Patch) -> dict[str, str]:
@@ -125,13 +135,16 @@ def numbers(given: Patch) -> None:
 
 
 def question(given: Patch) -> None:
-    """Which of some patches this filter answers most."""
-    page, answers = given.page, given.page.trace["patches.projected"][:, given.view.number]
-    names = patches.names(page.trace, page.t)[1:]
+    elements.question(given.page, guess=_guess)
+
+
+def _guess(page: Page) -> Guess | None:
+    """Which of some patches the filter answers most."""
+    number = Patch.of(page).view.number
+    answers, names = page.trace["patches.projected"][:, number], patches.names(page.trace, page.t)[1:]
     picked = {*elements.spread(len(names), 4), int(answers.argmax())}
     options = {n: Option(names[n], float(answers[n]), names[n]) for n in sorted(picked)}
-    guess = elements.largest(page, options, "{:+.3f}".format, "guess_filter", number=given.view.number)
-    elements.question(page, guess=guess)
+    return elements.largest(page, options, "{:+.3f}".format, "guess_filter", number=number)
 
 
 LAYOUT = Layout(

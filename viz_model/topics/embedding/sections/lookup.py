@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -21,21 +22,30 @@ from viz_model.topics.embedding.sections.row import Row
 def table(given: Row) -> None:
     page, facts = given.page, given.facts
     if given.near.labels:
-        st.subheader(page.words("title", **facts), anchor=False)
+        elements.told(page, _title, "title", by=("token",))
     picture, see = elements.split()
     with picture:
         elements.figure(page, _drawn, "lookup", _alt("lookup"), by=("token",))
         elements.source(page, "tokens.ids")
     with see:
-        nearest = page.listed(literal(label) for label in given.near.labels[:3])
-        places = by_hand.repeats(page.trace)
-        positions = page.listed(map(str, places[:6])) + (" …" if len(places) > 6 else "")
-        again = page.token_name(places[0] if places else None)
-        repeat = REPEATED.says(page.t.language, places, again=again, positions=positions)
-        elements.see(page, **facts, nearest=nearest, repeat=repeat)
+        elements.told(page, _tell, "see", by=("token",))
         view = views.lookup_view(page.trace, given.geometry, page.token)
         group = dict(zip(("rows", "columns"), view.group, strict=True))
         st.caption(page.words("pooled", **group, **facts))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("title", **Row.of(page).facts))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    given = Row.of(page)
+    nearest = page.listed(literal(label) for label in given.near.labels[:3])
+    places = by_hand.repeats(page.trace)
+    positions = page.listed(map(str, places[:6])) + (" …" if len(places) > 6 else "")
+    again = page.token_name(places[0] if places else None)
+    repeat = page.verdict(REPEATED, places, again=again, positions=positions)
+    yield page.prose("see", **given.facts, nearest=nearest, repeat=repeat)
 
 
 def _drawn(page: Page) -> Sheet:
@@ -59,13 +69,8 @@ def matrix(given: Row) -> None:
 
 
 def vector(given: Row) -> None:
-    page, facts = given.page, given.facts
-    if added := by_hand.added(page.trace):
-        sites = page.listed(map(page.value_name, added))
-        elements.see(page, "added", token=page.token_name(), sites=sites)
-    view = views.vector_view(page.trace, page.token)
-    largest = f"{view.values[view.largest]:.2f}"
-    st.markdown(f"**{page.words('vector', value=largest, d=view.largest, **facts)}**")
+    page = given.page
+    elements.told(page, _added, "vector", by=("token",))
     elements.figure(
         page,
         lambda page: draw_vector(views.vector_view(page.trace, page.token), given.axes[1]),
@@ -73,3 +78,11 @@ def vector(given: Row) -> None:
         _alt("vector"),
         by=("token",),
     )
+
+
+def _added(page: Page) -> Iterator[str]:
+    if added := by_hand.added(page.trace):
+        yield page.prose("added", token=page.token_name(), sites=page.listed(map(page.value_name, added)))
+    view = views.vector_view(page.trace, page.token)
+    largest = f"{view.values[view.largest]:.2f}"
+    yield f"**{page.words('vector', value=largest, d=view.largest, **Row.of(page).facts)}**"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, note, title
 from viz_model.app.page import Page
 from viz_model.topics.embedding.claims import NEAR
 from viz_model.topics.embedding.numbers import views
@@ -15,10 +18,10 @@ from viz_model.topics.embedding.sections.row import Row
 
 def section(given: Row) -> None:
     page, facts = given.page, given.facts
-    st.subheader(NEAR.says(page.t.language, given.near, **facts), anchor=False)
+    elements.told(page, _title, "nearest_title", by=("token",))
     bars, plane = st.columns([2, 3], gap="large")
     with bars:
-        st.markdown(page.words("bars", **facts))
+        elements.told(page, _bars, "bars", by=("token",))
         names = {key: page.words(key) for key in ("cosine", "id")}
         elements.figure(
             page,
@@ -40,7 +43,20 @@ def section(given: Row) -> None:
             lambda page: page.words("plane_alt", **Row.of(page).facts),
             by=("token",),
         )
-    st.caption(page.words("plane_legend", outside=f"{view.outside:,}", **facts))
+    elements.told(page, _legend, "plane_legend", by=("token",))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    given = Row.of(page)
+    yield title(page.verdict(NEAR, given.near, **given.facts))
+
+
+def _bars(page: Page) -> Iterator[str]:
+    yield page.words("bars", **Row.of(page).facts)
+
+
+def _legend(page: Page) -> Iterator[Said]:
+    yield note(page.words("plane_legend", outside=f"{_map(page).outside:,}", **Row.of(page).facts))
 
 
 def _map(page: Page) -> MapView:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess, Option
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.topics.embedding.numbers import by_hand
 from viz_model.topics.embedding.sections.row import Row
@@ -36,13 +37,13 @@ def numbers(given: Row) -> None:
 
 
 def question(given: Row) -> None:
-    elements.question(given.page, guess=_guess(given), in_this_run="here" if given.near.labels else "", **given.facts)
+    elements.question(given.page, guess=_guess, in_this_run="here" if given.near.labels else "", **given.facts)
 
 
-def _guess(given: Row) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """The nearest row, among others that stand near."""
-    near = given.near
+    near = Row.of(page).near
     picked = elements.spread(len(near.labels), 4)
     rows = {n: Option(literal(near.labels[n]), float(near.cosines[n]), literal(near.labels[n])) for n in picked}
     by_label = dict(sorted(rows.items(), key=lambda row: row[1].label))
-    return elements.largest(given.page, by_label, "{:.2f}".format, token=given.page.token_name())
+    return elements.largest(page, by_label, "{:.2f}".format, token=page.token_name())

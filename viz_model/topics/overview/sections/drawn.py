@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from viz_model.app import elements, frame
-from viz_model.app.elements import Option
+from viz_model.app.elements import Guess, Option
 from viz_model.app.page import Page
 from viz_model.app.topic import Layout, Tabs, itself
 from viz_model.topics.next_token.numbers.classes import classes
@@ -18,7 +19,11 @@ def section(page: Page) -> None:
     elements.shown(page, lambda page: figures.drawn(page.subject), "drawn", by=("token",), on_pick=_open)
     if page.lm.config.classes:
         elements.see(page, "finding_class", **classes(page.trace).facts)
-    elements.see(page, "see_drawn", token=page.token_name(), n=len(page.trace) - 1)
+    elements.told(page, _tell, "way", by=("token",))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("see_drawn", token=page.token_name(), n=len(page.trace) - 1)
 
 
 def _open(place: dict[str, Any]) -> None:
@@ -39,7 +44,7 @@ def formula(page: Page) -> None:
 
 
 def hand(page: Page) -> None:
-    taken_apart.hand(Run.of(page))
+    taken_apart.hand(Run(page))
 
 
 def code(page: Page) -> None:
@@ -47,17 +52,20 @@ def code(page: Page) -> None:
 
 
 def numbers(page: Page) -> None:
-    taken_apart.numbers(Run.of(page))
+    taken_apart.numbers(Run(page))
 
 
 def question(page: Page) -> None:
+    elements.question(page, "question_drawn", "answer_drawn", guess=_guess)
+
+
+def _guess(page: Page) -> Guess | None:
     """In which block's stream the chosen position is longest."""
     trace = page.trace
     lengths = [float(trace.row(f"blocks.{n}.resid.out", page.token).norm()) for n in range(trace.n_layers)]
     names = {n: page.t("common.guess_block", n=n) for n in elements.spread(trace.n_layers)}
     options = {n: Option(name, lengths[n], name) for n, name in names.items()}
-    guess = elements.largest(page, options, "{:.1f}".format, "guess_longest", token=page.token_name())
-    elements.question(page, "question_drawn", "answer_drawn", guess=guess)
+    return elements.largest(page, options, "{:.1f}".format, "guess_longest", token=page.token_name())
 
 
 LAYOUT = Layout(of=itself, sections=(section,), tabs=Tabs(formula, hand, code, numbers), question=question)

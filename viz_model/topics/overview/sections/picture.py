@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
@@ -20,11 +21,12 @@ from viz_model.topics.overview.sections.run import Run
 
 
 def section(run: Run) -> None:
-    _tell(run)
     page, trace, view = run.page, run.page.trace, run.view
+    elements.told(page, _tell, "answer", by=("token",))
+    elements.see(page, "lengths")
 
     def drawn(page: Page) -> Drawn:
-        return figures.overview(page.subject, Run.of(page).view)
+        return figures.overview(page.subject, Run(page).view)
 
     elements.shown(page, drawn, "picture", by=("token",), on_pick=_open)
     sites = ("embed.token", "embed.position", page.at("attn.pattern"))
@@ -35,21 +37,20 @@ def section(run: Run) -> None:
         st.caption(page.words("folded", shown=len(view.blocks), n_layers=view.n_layers))
 
 
-def _tell(run: Run) -> None:
-    page, trace, look, read = run.page, run.page.trace, run.view.look, run.view.read
-    which = ending(trace)
-    if which == "next":
-        guess = Next(run.view.next_tokens[0][1], run.view.next_ids[0] == trace.tokenizer.end_of_text)
-        elements.say(page, NEXT, guess, **run.facts)
+def _tell(page: Page) -> Iterator[str]:
+    run, trace = Run(page), page.trace
+    look, which = run.look("attn"), ending(trace)
+    if which == "next" and (best := run.best):
+        guess, chance = best
+        yield page.verdict(NEXT, Next(chance, guess.id == trace.tokenizer.end_of_text), **run.facts)
     elif page.lm.config.classes:
-        elements.see(page, "finding_class", **classes(trace).facts)
+        yield page.prose("finding_class", **classes(trace).facts)
     else:
-        elements.see(page, f"finding_{'covered' if is_covered(trace, page.token) else which}", **run.facts)
-    elements.say(page, LOOK, Seen(page.token, look), **_seen(page, look))
-    if read:
+        yield page.prose(f"finding_{'covered' if is_covered(trace, page.token) else which}", **run.facts)
+    yield page.verdict(LOOK, Seen(page.token, look), **_seen(page, look))
+    if "blocks.0.cross.pattern" in trace and (read := run.look("cross")):
         source = literal(trace.at("encoder").tokens[read.position].label)
-        elements.see(page, "look_source", **{**_seen(page, read), "seen": source})
-    elements.see(page, "lengths")
+        yield page.prose("look_source", **{**_seen(page, read), "seen": source})
 
 
 def _seen(page: Page, look: Look | None) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from viz_model.app import runs
 from viz_model.app.cache import cached
@@ -11,6 +11,7 @@ from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.config import Side
 from viz_model.drawing.writing import percent
+from viz_model.tokenizers.tokenizer import Token
 from viz_model.topics.overview import numbers
 from viz_model.topics.overview.numbers import views
 from viz_model.topics.overview.pictures.overview import BlockView, OverviewView
@@ -29,28 +30,43 @@ def look_of(run: runs.RunKey, side: Side, token: int, attention: str) -> numbers
 
 
 @cached()
+def best_of(run: runs.RunKey, side: Side, token: int) -> tuple[Token, float]:
+    """The first guess after a token, and its probability."""
+    return runs.trace(run).at(side).next_tokens(token, 1)[0]
+
+
+@cached()
 def ascent_of(run: runs.RunKey, side: Side) -> numbers.Ascent:
     """Dimension 0 and the length of every vector on its way up."""
     return numbers.ascent(runs.trace(run).at(side))
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True)
+class Run:
     """The whole run, and for prose the chosen token with the best guess after it."""
 
     page: Page
-    view: OverviewView
-    facts: dict[str, str]
 
-    @classmethod
-    def of(cls, page: Page) -> Run:
-        place = page.run_key, page.trace.stack.side
-        block, look = functools.partial(block_of, *place), functools.partial(look_of, *place, page.token)
-        view = views.overview_view(page.trace, page.token, page.view.layer, block, look)
-        facts = {"token": page.token_name(), "guess": "", "chance": ""}
-        if view.next_tokens:
-            best, probability = view.next_tokens[0]
-            facts |= {"guess": literal(best), "chance": percent(probability)}
-        return cls(page, view, facts)
+    @functools.cached_property
+    def view(self) -> OverviewView:
+        page = self.page
+        block = functools.partial(block_of, page.run_key, page.trace.stack.side)
+        return views.overview_view(page.trace, page.token, page.view.layer, block, self.look)
+
+    def look(self, attention: str) -> numbers.Look | None:
+        return look_of(self.page.run_key, self.page.trace.stack.side, self.page.token, attention)
+
+    @property
+    def best(self) -> tuple[Token, float] | None:
+        """The first guess after the chosen token, and its probability; None of a stack that predicts nothing."""
+        page = self.page
+        return best_of(page.run_key, page.trace.stack.side, page.token) if "logits" in page.trace else None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        best = self.best
+        guess, chance = (literal(best[0].label), percent(best[1])) if best else ("", "")
+        return {"token": self.page.token_name(), "guess": guess, "chance": chance}
 
     @property
     def ascent(self) -> numbers.Ascent:

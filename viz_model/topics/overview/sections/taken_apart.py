@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viz_model.app import elements
 from viz_model.app.elements import Guess
+from viz_model.app.page import Page
 from viz_model.drawing.writing import percent
 from viz_model.runs.measures import entropy
 from viz_model.topics.overview.claims import SHARPER, Ends
@@ -39,14 +40,18 @@ def numbers(run: Run) -> None:
 
 
 def question(run: Run) -> None:
-    page, trace = run.page, run.page.trace
+    page, trace, guess = run.page, run.page.trace, _guess(run)
+
+    def anywhere(_: Page) -> Guess | None:
+        return guess
+
     if trace.side != "decoder":
-        elements.question(page, "question_two_way", "answer_two_way", guess=_guess(run))
+        elements.question(page, "question_two_way", "answer_two_way", guess=anywhere)
         return
     first, last = (entropy(trace.row("logits", position).log_softmax(-1)).item() for position in (0, -1))
     ends = Ends(len(trace), first, last)
     measured = SHARPER.says(page.t.language, ends, first=f"{first:.2f}", last=f"{last:.2f}")
-    elements.question(page, guess=_guess(run), measured=measured)
+    elements.question(page, guess=anywhere, measured=measured)
 
 
 def _guess(run: Run) -> Guess | None:

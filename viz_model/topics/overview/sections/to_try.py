@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from viz_model.app import elements, runs, state
+from viz_model.app.cache import cached
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
+from viz_model.config import Side
 from viz_model.drawing.writing import percent
 from viz_model.topics.overview.numbers.things_to_try import things_to_try
-from viz_model.topics.overview.sections.run import Run
+from viz_model.topics.overview.sections.run import Run, best_of
 
 
 class Card(NamedTuple):
@@ -23,20 +27,35 @@ class Card(NamedTuple):
 
 
 def section(run: Run) -> None:
-    page, trace = run.page, run.page.trace
+    page = run.page
     st.subheader(page.words("try"), anchor=False)
-    cards = [*_twin(run), *(Card(name, run.facts, change) for name, change in things_to_try(trace, page.token).items())]
-    for column, card in zip(st.columns(3), cards, strict=False):
+    for n, (column, card) in enumerate(zip(st.columns(3), _cards(run), strict=False)):
         with column, st.container(border=True, height="stretch"):
-            elements.see(page, f"try_{card.name}", **card.facts)
+            elements.told(page, partial(_tell, n), f"try_{n}", by=("token",))
             label = page.words(f"try_{card.name}")
             st.button(label, key=f"overview.{card.name}", on_click=state.update, kwargs=card.change)
 
 
-def _twin(run: Run) -> list[Card]:
+def _tell(n: int, page: Page) -> Iterator[str]:
+    for card in _cards(Run(page))[n : n + 1]:
+        yield page.prose(f"try_{card.name}", **card.facts)
+
+
+def _cards(run: Run) -> list[Card]:
+    page = run.page
+    others = _changes(page.run_key, page.trace.stack.side, page.token)
+    return [*_twin(page), *(Card(name, run.facts, change) for name, change in others.items())]
+
+
+@cached()
+def _changes(run: runs.RunKey, side: Side, token: int) -> dict[str, dict[str, Any]]:
+    return things_to_try(runs.trace(run).at(side), token)
+
+
+def _twin(page: Page) -> list[Card]:
     """The model that differs in one thing, where the server has it."""
-    page, twin, text = run.page, run.page.lm.twin, run.page.trace.text
+    twin, text = page.lm.twin, page.trace.text
     if twin not in runs.names() or text is None:
         return []
-    guess, chance = runs.trace(runs.RunKey(twin, text)).next_tokens(page.token, 1)[0]
+    guess, chance = best_of(runs.RunKey(twin, text), page.trace.stack.side, page.token)
     return [Card("twin", {"twin": twin, "guess": literal(guess.label), "chance": percent(chance)}, {"model": twin})]

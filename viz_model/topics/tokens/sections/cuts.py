@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
@@ -38,12 +39,18 @@ def section(beside: Beside) -> None:
             ribbons(page, beside.text, "cuts", beside.other)
         elements.source(page, "tokens.ids")
     with see:
-        names = beside.names
-        elements.see(page, **facts.text_values, **names, kind=page.words(f"about_{facts.kind}", **names))
+        elements.told(page, _tell, "token", by=("token",))
         if facts.view:
-            over = " ".join(literal(token.label) for token in facts.over)
-            elements.say(page, OTHER, (facts.shares, len(facts.over)), over=over, **facts.text_values, **names)
             elements.see(page, "other")
+
+
+def _tell(page: Page) -> Iterator[str]:
+    beside = Beside.of(page)
+    facts, names = beside.facts, beside.names
+    yield page.prose("see", **facts.text_values, **names, kind=page.words(f"about_{facts.kind}", **names))
+    if facts.view:
+        over = " ".join(literal(token.label) for token in facts.over)
+        yield page.verdict(OTHER, (facts.shares, len(facts.over)), over=over, **facts.text_values, **names)
 
 
 def _choose(beside: Beside) -> None:

@@ -71,7 +71,8 @@ def question(beside: Beside) -> None:
         f"{literal(form.replace(' ', '·'))} → {' '.join(map(str, found))}" for form, found in ids.items()
     )
     named = {"name": literal(beside.own.name), "listed": listed}
-    elements.question(beside.page, guess=_guess(beside, word), in_this_run="here" if ids else "", **named)
+    guess = _guess(beside, word)
+    elements.question(beside.page, guess=lambda _: guess, in_this_run="here" if ids else "", **named)
 
 
 def _guess(beside: Beside, word: str) -> Guess | None:
