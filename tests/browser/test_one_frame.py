@@ -203,6 +203,7 @@ TOLD = {
     "overview": {"token"},
     "tokens": {"token"},
     "embedding": {"token"},
+    "position": {"token"},
     "attention": {"token", "head", "layer"},
     "block": {"token", "layer"},
     "norm_placement": {"token", "layer"},

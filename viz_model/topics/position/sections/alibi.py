@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-
-import streamlit as st
+from collections.abc import Iterator
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.claims import REACH
@@ -39,21 +39,33 @@ def curves(given: Scores) -> None:
     with picture:
         scores.curves(page, page.words("alibi_curves_alt"))
     with see:
-        elements.see(page, "alibi_see", **_facts(page))
+        schemes.told(page, _tell, "see", ("layer", "head"))
         scores.self_only(page)
 
 
 def slopes(given: Scores) -> None:
-    page, facts = given.page, _facts(given.page)
-    st.subheader(page.words("alibi_slopes", **facts), anchor=False)
+    page = given.page
+    schemes.told(page, _slopes_title, "slopes_title", ("layer",))
     labels = scores.words(page, "bias", "head", "slope")
     drawn = schemes.drawn(
         page, lambda page: draw_slopes(numbers.slopes(page.trace, page.view.layer), page.view.head, labels)
     )
     elements.figure(page, drawn, "slopes", page.words("alibi_slopes_alt"), by=("layer", "head"))
-    elements.see(page, "alibi_slopes", **facts)
+    schemes.told(page, _tell_slopes, "slopes", ("layer",))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("alibi_see", **_facts(page))
+
+
+def _slopes_title(page: Page) -> Iterator[Said]:
+    yield title(page.words("alibi_slopes", **_facts(page)))
+
+
+def _tell_slopes(page: Page) -> Iterator[str]:
+    yield page.prose("alibi_slopes", **_facts(page))
     reach = numbers.reach(page.trace, page.view.layer)
-    elements.say(page, REACH, reach, near=f"{reach.steepest:.1f}", far=f"{reach.flattest:.1f}")
+    yield page.verdict(REACH, reach, near=f"{reach.steepest:.1f}", far=f"{reach.flattest:.1f}")
 
 
 def tables(given: Scores) -> None:

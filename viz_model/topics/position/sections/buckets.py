@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from viz_model.app import elements
@@ -9,7 +11,7 @@ from viz_model.app.page import Page
 from viz_model.topics.position import numbers
 from viz_model.topics.position.numbers import Buckets
 from viz_model.topics.position.numbers.attention_views import curves_view
-from viz_model.topics.position.sections import scores
+from viz_model.topics.position.sections import schemes, scores
 from viz_model.topics.position.sections.scores import Scores
 
 
@@ -63,9 +65,13 @@ def curves(given: Scores) -> None:
     with picture:
         scores.curves(page, page.words("t5_curves_alt"), _buckets)
     with see:
-        elements.see(page, "t5_see", **facts)
+        schemes.told(page, _tell, "see", ("layer", "head"))
         elements.see(page, "t5_two_way" if _buckets(page).two_way else "t5_one_way", **facts)
         scores.self_only(page)
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("t5_see", **_facts(page))
 
 
 def tables(given: Scores) -> None:

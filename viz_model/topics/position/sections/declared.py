@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -58,24 +59,27 @@ def added(given: Declared) -> None:
     if "embedding" not in given.sites:
         return
     picture, see = elements.split()
-    rows = page.trace["embed.position"].numpy()
-
-    def columns(page: Page) -> tuple[int, ...]:
-        return (figures.largest_column(rows[page.token]),)
-
-    (column,) = columns(page)
     with picture:
         elements.shown(page, lambda page: figures.rows(page.subject), "matrix", by=("token",))
         elements.source(page, "embed.position")
     with see:
-        row, length = rows[page.token], np.linalg.norm(rows[page.token])
-        facts = {"position": page.token, "column": column, "value": f"{row[column]:.4f}", "length": f"{length:.3f}"}
-        elements.see(page, "declared_row", token=page.token_name(), **facts)
+        elements.told(page, _tell_row, "row_added", by=("token",))
     alike = views.similarity_view(page.trace, page.token)
     near = f"{alike.at(1):.2f}"
     embedding.alike(page, alike, page.words("declared_similarity", near=near), "declared_")
     elements.see(page, "declared_similarity", near=near, **embedding.context(page))
-    embedding.total(page, columns)
+    embedding.total(page, lambda page: (_column(page),))
+
+
+def _column(page: Page) -> int:
+    return figures.largest_column(page.trace["embed.position"][page.token].numpy())
+
+
+def _tell_row(page: Page) -> Iterator[str]:
+    row, column = page.trace["embed.position"][page.token].numpy(), _column(page)
+    length = f"{np.linalg.norm(row):.3f}"
+    facts = {"position": page.token, "column": column, "value": f"{row[column]:.4f}", "length": length}
+    yield page.prose("declared_row", token=page.token_name(), **facts)
 
 
 def turned(given: Declared) -> None:
@@ -95,13 +99,18 @@ def turned(given: Declared) -> None:
     st.subheader(page.words("declared_offsets"), anchor=False)
     picture, see = elements.split()
     with see:
-        key = chosen_key.choose(page)
-        elements.see(page, "declared_offsets", token=page.token_name(), key=page.token_name(key))
+        chosen_key.choose(page)
+        schemes.told(page, _tell_offsets, "offsets")
     with picture:
         drawn = schemes.drawn(page, _offsets)
         elements.figure(page, drawn, "offsets", page.words("declared_offsets_alt"))
         elements.source(page, page.at("attn.scores"))
     scores.self_only(page)
+
+
+def _tell_offsets(page: Page) -> Iterator[str]:
+    key = page.token_name(chosen_key.shown(page))
+    yield page.prose("declared_offsets", token=page.token_name(), key=key)
 
 
 def _turned(page: Page, role: str, which: int) -> Sheet:
@@ -121,14 +130,18 @@ def biased(given: Declared) -> None:
     page = given.page
     if "scores" not in given.sites:
         return
-    diagonals = numbers.along_diagonals(page.trace[given.sites["scores"]].numpy())
     if numbers.knows_distance(page.trace, page.view.layer):
         scores.curves(page, page.words("declared_curves_alt"))
-    elements.say(page, BIAS, diagonals, change=f"{diagonals:.2g}")
+    schemes.told(page, _tell_bias, "bias", ("layer",))
     scores.self_only(page)
     of_head = Scores.of(page)
     scores.matrices(of_head)
     scores.row(of_head)
+
+
+def _tell_bias(page: Page) -> Iterator[str]:
+    diagonals = numbers.along_diagonals(page.trace[page.at("attn.bias")].numpy())
+    yield page.verdict(BIAS, diagonals, change=f"{diagonals:.2g}")
 
 
 def formula(given: Declared) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.position import numbers
@@ -18,9 +19,9 @@ from viz_model.topics.position.pictures.sum import draw_normed, draw_sum, draw_s
 from viz_model.topics.position.sections.schemes import Shown
 
 
-def alike(page: Page, view: SimilarityView, title: str, told: str, curves: tuple[str, ...] = ()) -> None:
+def alike(page: Page, view: SimilarityView, name: str, told: str, curves: tuple[str, ...] = ()) -> None:
     """Two pictures of how alike positions are; ``told`` begins the names of their texts."""
-    st.subheader(title, anchor=False)
+    st.subheader(name, anchor=False)
     square, curve = st.columns(2, gap="large")
     axis = page.t("common.axis_token")
     with square:
@@ -47,7 +48,7 @@ def context(page: Page) -> dict[str, str]:
 def total(page: Page, columns: Callable[[Page], tuple[int, ...]]) -> None:
     """Embedding + position = what block 0 reads; ``columns`` are marked."""
     axis, view = page.t("common.axis_dimension"), views.sum_view(page.trace, page.token)
-    st.subheader(page.words("sum" if view.normed is None else "sum_normed", token=page.token_name()), anchor=False)
+    elements.told(page, _sum_title, "sum_title", by=("token",))
     names = [page.words("strip_" + site.removeprefix("embed.")) for site in view.sites[:-1]]
     names = [name if n == 0 else f"+ {name}" for n, name in enumerate(names)]
     strips = (*names, page.words("strip_total" if view.normed is None else "strip_read"))
@@ -70,7 +71,16 @@ def total(page: Page, columns: Callable[[Page], tuple[int, ...]]) -> None:
             by=("token",),
         )
     elements.source(page, *view.named)
-    elements.see(page, "sum", token=page.token_name(), **view.text_values)
+    elements.told(page, _tell_sum, "sum", by=("token",))
+
+
+def _sum_title(page: Page) -> Iterator[Said]:
+    is_sum = views.sum_view(page.trace, page.token).normed is None
+    yield title(page.words("sum" if is_sum else "sum_normed", token=page.token_name()))
+
+
+def _tell_sum(page: Page) -> Iterator[str]:
+    yield page.prose("sum", token=page.token_name(), **views.sum_view(page.trace, page.token).text_values)
 
 
 def sum_by_hand(page: Page, column: int) -> None:

@@ -17,7 +17,7 @@ def shown(page: Page) -> int:
     return elements.on_offer(page, KEY, _visible(page), _nearest_other(page)) or 0
 
 
-def choose(page: Page) -> int:
+def choose(page: Page) -> None:
     """A slider over the keys that the token may look at, where there are several."""
     keys = _visible(page)
     if len(keys) > 1:
@@ -25,7 +25,6 @@ def choose(page: Page) -> int:
         elements.control(
             page, KEY, st.select_slider, keys, value=shown(page), format_func=lambda at: f"{at}: {labels[at]}"
         )
-    return shown(page)
 
 
 def _visible(page: Page) -> Sequence[int]:

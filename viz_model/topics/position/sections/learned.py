@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
@@ -51,18 +52,23 @@ def matrix(given: Rows) -> None:
         elements.source(page, "embed.position")
         st.caption(page.words("learned_scale", limit=f"{view.limit:.3g}", largest=f"{abs(view.trained).max():.3g}"))
     with see:
-        shortest, longest = int(view.lengths.argmin()), int(view.lengths.argmax())
-        elements.see(
-            page,
-            "learned_see",
-            **given.facts,
-            length=f"{view.lengths[page.token]:.3f}",
-            shortest=f"{view.lengths[shortest]:.3f}",
-            longest=f"{view.lengths[longest]:.3f}",
-            shortest_at=shortest,
-            longest_at=longest,
-            wave_length=f"{view.wave_length:.2f}",
-        )
+        elements.told(page, _tell, "see", by=("token",))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    given = Rows.of(page)
+    view = given.view
+    shortest, longest = int(view.lengths.argmin()), int(view.lengths.argmax())
+    yield page.prose(
+        "learned_see",
+        **given.facts,
+        length=f"{view.lengths[page.token]:.3f}",
+        shortest=f"{view.lengths[shortest]:.3f}",
+        longest=f"{view.lengths[longest]:.3f}",
+        shortest_at=shortest,
+        longest_at=longest,
+        wave_length=f"{view.wave_length:.2f}",
+    )
 
 
 def waves(given: Rows) -> None:
@@ -111,12 +117,11 @@ def hand(given: Rows) -> None:
 
 
 def question(given: Rows) -> None:
-    elements.question(given.page, "learned_question", "learned_answer", guess=_guess(given), **given.facts)
+    elements.question(given.page, "learned_question", "learned_answer", guess=_guess, **given.facts)
 
 
-def _guess(given: Rows) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """Whose row is most like that of the chosen token's place."""
-    page = given.page
     rows = page.trace["embed.position"]
     others = [n for n in range(len(rows)) if n != page.token]
     alike = torch.cosine_similarity(rows, rows[page.token][None], dim=-1)

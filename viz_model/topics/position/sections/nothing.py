@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
@@ -52,12 +53,18 @@ def effect(given: Reordered) -> None:
 
             elements.shown(page, drawn, "effect", by=("token",))
         elements.source(page, page.at("resid.out"))
-    if measured is not None:
-        ends = {"first": measured.own_mask[0], "last": measured.own_mask[-1], "largest": measured.no_mask.max()}
-        facts = {name: f"{value:.2g}" for name, value in ends.items()}
-        with see:
-            elements.see(page, "none_see", token=page.token_name(), count=page.token, **facts)
-            elements.say(page, ORDER, measured, **facts)
+    with see:
+        elements.told(page, _tell, "see", by=("token",))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    measured = Reordered.of(page).effect
+    if measured is None:
+        return
+    ends = {"first": measured.own_mask[0], "last": measured.own_mask[-1], "largest": measured.no_mask.max()}
+    facts = {name: f"{value:.2g}" for name, value in ends.items()}
+    yield page.prose("none_see", token=page.token_name(), count=page.token, **facts)
+    yield page.verdict(ORDER, measured, **facts)
 
 
 def formula(given: Reordered) -> None:
@@ -87,14 +94,15 @@ def tables(given: Reordered) -> None:
 
 
 def question(given: Reordered) -> None:
-    elements.question(given.page, "none_question", "none_answer", guess=_guess(given))
+    elements.question(given.page, "none_question", "none_answer", guess=_guess)
 
 
-def _guess(given: Reordered) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """After which block the other order shows most."""
-    if given.effect is None:
+    effect = Reordered.of(page).effect
+    if effect is None:
         return None
-    page, changes = given.page, given.effect.own_mask
+    changes = effect.own_mask
     blocks = {n: page.t("common.guess_block", n=n) for n in elements.spread(len(changes))}
     options = {n: Option(name, float(changes[n]), name) for n, name in blocks.items()}
     return elements.largest(page, options, percent, "guess_order", token=page.token_name())

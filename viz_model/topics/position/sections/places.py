@@ -80,13 +80,13 @@ def tables(given: Seen) -> None:
 
 
 def question(given: Seen) -> None:
-    elements.question(given.page, guess=_guess(given))
+    elements.question(given.page, guess=_guess)
 
 
-def _guess(given: Seen) -> Guess | None:
+def _guess(page: Page) -> Guess | None:
     """Whose place is most like that of the chosen patch."""
-    page, names = given.page, patches.names(given.page.trace, given.page.t)
-    alike = torch.from_numpy(given.view.cosines[page.token]).clone()
+    names = patches.names(page.trace, page.t)
+    alike = torch.from_numpy(places(page.trace).cosines[page.token]).clone()
     alike[page.token] = -1
     others = [n for n in range(1, len(names)) if n != page.token]
     picked = {*(others[n] for n in elements.spread(len(others), 4)), 1 + int(alike[1:].argmax())}

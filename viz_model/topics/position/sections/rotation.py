@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Guess, Said, title
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
@@ -54,7 +56,7 @@ class Turned:
 
 def plane(given: Turned) -> None:
     page, pair = given.page, given.pair
-    trace, layer, head = page.trace, page.view.layer, page.view.head
+    trace, layer = page.trace, page.view.layer
     elements.see(page, "rope_lead")
     picture, see = elements.split()
     with picture:
@@ -62,17 +64,22 @@ def plane(given: Turned) -> None:
             label = {"label": page.words("rope_pair_slider"), "help": page.words("rope_pair_help")}
             elements.control(page, PAIR, st.slider, 0, given.last, value=pair, **label)  # type: ignore[arg-type]
         labels = words(page, "rope", "value", "before", "after")
-        for column, role, of in zip(st.columns(2), ("query", "key"), (head, page.lm.config.kv_head(head)), strict=True):
+        for column, role in zip(st.columns(2), ("query", "key"), strict=True):
             with column:
-                st.markdown(f"**{page.words(f'rope_{role}', head=of)}**")
+                elements.told(page, partial(_whose, role), f"{role}_title", by=("head",))
                 alt = page.words("rope_plane_alt", pair=pair)
                 drawn = schemes.drawn(page, partial(_plane, pair=pair, role=role, labels=labels))
                 elements.figure(page, drawn, f"plane_{role}", alt)
         names = [numbers.unrotated_site(trace, layer, letter) for letter in "qk"]
         elements.source(page, *names, *(page.at(f"attn.{letter}_rotated") for letter in "qk"))
     with see:
-        elements.see(page, "rope_see", **given.facts)
-        _notes(given)
+        schemes.told(page, _tell, "see")
+        scores.self_only(page)
+
+
+def _whose(role: str, page: Page) -> Iterator[str]:
+    head = page.view.head if role == "query" else page.lm.config.kv_head(page.view.head)
+    yield f"**{page.words(f'rope_{role}', head=head)}**"
 
 
 def _plane(page: Page, pair: int, role: str, labels: dict[str, str]) -> Sheet:
@@ -81,25 +88,25 @@ def _plane(page: Page, pair: int, role: str, labels: dict[str, str]) -> Sheet:
     return draw_plane(view, labels)
 
 
-def _notes(given: Turned) -> None:
-    """What is special in this model's rotation."""
-    page, sizes = given.page, given.page.lm.config
+def _tell(page: Page) -> Iterator[str]:
+    """The turn of the chosen token, and what is special in this model's rotation."""
+    facts, sizes = Turned.of(page).facts, page.lm.config
     scaling = numbers.rotary(page.trace, page.view.layer).scaling
-    if given.facts["kept"] != "0":
-        elements.see(page, "rope_partial", **given.facts)
+    yield page.prose("rope_see", **facts)
+    if facts["kept"] != "0":
+        yield page.prose("rope_partial", **facts)
     if sizes.qk_norm:
-        elements.see(page, "rope_normed")
+        yield page.prose("rope_normed")
     if sizes.n_kv_heads < sizes.n_heads:
         head, share = page.view.head, sizes.n_heads // sizes.n_kv_heads
-        elements.see(page, "rope_shared", head=head, group=sizes.kv_head(head), share=share)
+        yield page.prose("rope_shared", head=head, group=sizes.kv_head(head), share=share)
     if scaling is not None:
-        elements.see(page, f"rope_scaled_{type(scaling).__name__}", **given.facts)
-    scores.self_only(page)
+        yield page.prose(f"rope_scaled_{type(scaling).__name__}", **facts)
 
 
 def frequencies(given: Turned) -> None:
     page, facts = given.page, given.facts
-    st.subheader(page.words("rope_frequencies", **facts), anchor=False)
+    schemes.told(page, _frequencies_title, "frequencies_title", ("layer",))
     angles, lengths = st.columns(2, gap="large")
 
     def angles_of(page: Page) -> Drawn:
@@ -121,7 +128,15 @@ def frequencies(given: Turned) -> None:
         alt = page.words("rope_lengths_alt")
         elements.figure(page, schemes.drawn(page, lengths_of), "lengths", alt, by=("layer",))
         st.caption(page.words("rope_lengths_note"))
-    elements.see(page, "rope_frequencies", **facts)
+    schemes.told(page, _tell_frequencies, "frequencies", ("layer",))
+
+
+def _frequencies_title(page: Page) -> Iterator[Said]:
+    yield title(page.words("rope_frequencies", **Turned.of(page).facts))
+
+
+def _tell_frequencies(page: Page) -> Iterator[str]:
+    yield page.prose("rope_frequencies", **Turned.of(page).facts)
 
 
 def proof(given: Turned) -> None:
@@ -132,28 +147,31 @@ def proof(given: Turned) -> None:
     with chosen:
         chosen_key.choose(page)
     with moved:
-        shift = elements.control(page, SHIFT, st.slider, 0, MAX_SHIFT)
-    view = _shifted(page, given.pair, shift)
+        elements.control(page, SHIFT, st.slider, 0, MAX_SHIFT)
     plane, curve = st.columns(2, gap="large")
     with plane:
         labels = words(page, "rope", "value", "position") | words(page, "role", "query", "key")
-        drawn = schemes.drawn(page, lambda page: draw_shift(_shifted(page, given.pair, shift), labels))
+        drawn = schemes.drawn(page, lambda page: draw_shift(_shifted(page), labels))
         elements.figure(page, drawn, "moved", page.words("rope_shift_alt"))
         st.caption(page.words("rope_shift_note", pair=given.pair))
     with curve:
         named = words(page, "rope", "offset", "score", "recorded", "shifted")
 
         def offsets_of(page: Page) -> Sheet:
-            found = _shifted(page, given.pair, shift).shifted
+            found = _shifted(page).shifted
             return draw_offsets(views.offsets_view(*_where(page), found), named)
 
         elements.figure(page, schemes.drawn(page, offsets_of), "offsets", page.words("rope_offsets_alt"))
         elements.source(page, page.at("attn.scores"))
-    elements.see(
-        page,
+    schemes.told(page, _tell_proof, "proof")
+
+
+def _tell_proof(page: Page) -> Iterator[str]:
+    view, shift, facts = _shifted(page), page.chosen(SHIFT), Turned.of(page).facts
+    yield page.prose(
         "rope_proof",
-        token=given.facts["token"],
-        key=given.facts["key"],
+        token=facts["token"],
+        key=facts["key"],
         query_at=view.query,
         key_at=view.key,
         query_to=view.query + shift,
@@ -164,7 +182,7 @@ def proof(given: Turned) -> None:
         shift=shift,
     )
     change = Moved(view.largest, view.score)
-    elements.say(page, MOVED, change, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
+    yield page.verdict(MOVED, change, scores=f"{len(page.trace) ** 2:,}", largest=f"{view.largest:.0e}")
 
 
 def _where(page: Page) -> tuple[Trace, int, int, int, int]:
@@ -172,9 +190,9 @@ def _where(page: Page) -> tuple[Trace, int, int, int, int]:
     return page.trace, page.view.layer, page.view.head, page.token, chosen_key.shown(page)
 
 
-def _shifted(page: Page, pair: int, shift: int) -> ShiftView:
+def _shifted(page: Page) -> ShiftView:
     """The chosen query and its key, both further on."""
-    return views.shift_view(*_where(page), pair, shift)
+    return views.shift_view(*_where(page), Turned.of(page).pair, page.chosen(SHIFT))
 
 
 def formula(given: Turned) -> None:
@@ -227,12 +245,19 @@ def vectors(page: Page) -> None:
 
 
 def question(given: Turned) -> None:
-    page, found = given.page, numbers.frequencies(given.page.trace, given.page.view.layer)
-    pairs = len(found.used)
-    context = page.lm.config.n_context
-    turns = numbers.Turns(found.turning(context), pairs, context / float(found.wavelengths.max()))
-    unmet = UNMET.says(page.t.language, turns, **given.facts)
-    elements.question(page, "rope_question", "rope_answer", guess=turning.guess(page, turns), unmet=unmet)
+    page = given.page
+    unmet = page.verdict(UNMET, _turns(page), **given.facts)
+    elements.question(page, "rope_question", "rope_answer", guess=schemes.drawn(page, _guess), unmet=unmet)
+
+
+def _guess(page: Page) -> Guess | None:
+    return turning.guess(page, _turns(page))
+
+
+def _turns(page: Page) -> numbers.Turns:
+    """How far the pairs of the layer turn within the context."""
+    found, context = numbers.frequencies(page.trace, page.view.layer), page.lm.config.n_context
+    return numbers.Turns(found.turning(context), len(found.used), context / float(found.wavelengths.max()))
 
 
 LAYOUT = Layout(

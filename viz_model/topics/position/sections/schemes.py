@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.ahead import DIMENSIONS, Dimension
+from viz_model.app.elements import Said
 from viz_model.app.page import Page
 from viz_model.config import Position
 from viz_model.topics.position import numbers
@@ -40,6 +42,13 @@ def drawn(given: Page, draw: Callable[[Page], D]) -> Callable[[Page], D | None]:
     return lambda page: draw(page) if own(page) == own(given) else None
 
 
+def told(
+    given: Page, tell: Callable[[Page], Iterable[Said | str]], key: str, by: Sequence[Dimension] = DIMENSIONS
+) -> None:
+    """Say what there is to say of the scheme of a page's layer: nothing where another layer has another."""
+    elements.told(given, lambda page: drawn(given, tell)(page) or (), key, by=by)
+
+
 def present(page: Page) -> set[Position]:
     """Those of all layers of the stack."""
     return {numbers.scheme_of(page.trace, layer) for layer in range(page.trace.n_layers)}
@@ -48,9 +57,13 @@ def present(page: Page) -> set[Position]:
 def differ(page: Page) -> None:
     """Which layers have which scheme, where they differ."""
     if len(present(page)) > 1:
-        names = [name(page, numbers.scheme_of(page.trace, layer)) for layer in range(page.trace.n_layers)]
-        listed = ", ".join(f"{layer}: {each}" for layer, each in enumerate(names))
-        elements.see(page, "layers_differ", layer=page.view.layer, scheme=names[page.view.layer], layers=listed)
+        elements.told(page, _differ, "layers_differ", by=("layer",))
+
+
+def _differ(page: Page) -> Iterator[str]:
+    names = [name(page, numbers.scheme_of(page.trace, layer)) for layer in range(page.trace.n_layers)]
+    listed = ", ".join(f"{layer}: {each}" for layer, each in enumerate(names))
+    yield page.prose("layers_differ", layer=page.view.layer, scheme=names[page.view.layer], layers=listed)
 
 
 def section(given: Shown) -> None:

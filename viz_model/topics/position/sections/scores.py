@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
-from viz_model.app.elements import Guess
+from viz_model.app.elements import Guess, Said, title
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.drawing.sheet import Sheet
@@ -76,15 +76,19 @@ def self_only(page: Page) -> None:
 def matrices(given: Scores, other: str = "") -> None:
     """Scores + bias = what the softmax reads. Of another run than the page's, ``other`` begins its keys and texts."""
     page = given.page
-    st.subheader(page.words("added", head=page.view.head, layer=page.view.layer), anchor=False)
+    schemes.told(page, _title, f"{other}added", ("layer", "head"))
     sites = [page.at(f"attn.{which}") for which in MATRICES]
     for column, which in zip(st.columns(3, gap="medium"), MATRICES, strict=True):
         with column:
-            title = page.words(f"added_{which}")
-            drawn = partial(_matrix, which=which, title=title, alone=bool(other) and which == "bias")
-            elements.figure(page, schemes.drawn(page, drawn), other + which, title, own=not other)
+            name = page.words(f"added_{which}")
+            drawn = partial(_matrix, which=which, title=name, alone=bool(other) and which == "bias")
+            elements.figure(page, schemes.drawn(page, drawn), other + which, name, own=not other)
     elements.source(page, *sites)
     st.caption(page.words(f"{other}scale" if other else "added_axes"))
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("added", head=page.view.head, layer=page.view.layer))
 
 
 def _matrix(page: Page, which: str, title: str, alone: bool) -> Sheet:
@@ -99,7 +103,7 @@ def _matrix(page: Page, which: str, title: str, alone: bool) -> Sheet:
 def row(given: Scores) -> None:
     """One row's attention with and without what is added, and one key of it in words."""
     page = given.page
-    st.subheader(page.words("row", token=page.token_name()), anchor=False)
+    schemes.told(page, _row_title, "row_title", ("token",))
     wide, narrow = st.columns([2, 1], gap="large")
     with wide:
         labels = words(page, "row", "with", "without", "weight")
@@ -108,7 +112,15 @@ def row(given: Scores) -> None:
         elements.source(page, page.at("attn.pattern"))
     with narrow:
         chosen_key.choose(page)
-        elements.see(page, "added_see", **given.hand)
+        schemes.told(page, _tell, "row")
+
+
+def _row_title(page: Page) -> Iterator[Said]:
+    yield title(page.words("row", token=page.token_name()))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.prose("added_see", **Scores.of(page).hand)
 
 
 def hand(given: Scores) -> None:
@@ -154,7 +166,7 @@ def layout(
 
     def question(given: Scores) -> None:
         texts = f"{told}_question", f"{told}_answer"
-        elements.question(given.page, *texts, guess=_guess(given.page), **facts(given.page))
+        elements.question(given.page, *texts, guess=schemes.drawn(given.page, _guess), **facts(given.page))
 
     return Layout(
         of=Scores.of,

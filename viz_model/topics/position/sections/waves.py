@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Guess
 from viz_model.app.page import Page
 from viz_model.app.topic import Door, Layout, Tabs
 from viz_model.topics.position import figures, numbers
@@ -60,11 +62,17 @@ def curves(given: Wave) -> None:
         def view_of(page: Page) -> WavesView:
             return views.waves_view(page.trace, page.token, pair, whole_context=reach == "context")
 
-        view, alt = view_of(page), page.words("waves_alt", pair=pair)
+        alt = page.words("waves_alt", pair=pair)
         elements.figure(page, lambda page: draw_waves(view_of(page), labels), "waves", alt, by=("token",))
         elements.source(page, "embed.position")
     with see:
-        elements.see(page, **{**given.facts, "wavelength": f"{view.wavelength:,.1f}"})
+        elements.told(page, _tell, "see", by=("token",))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    given = Wave.of(page)
+    wavelength = numbers.wavelength(page.lm.config, given.pair)
+    yield page.prose("see", **{**given.facts, "wavelength": f"{wavelength:,.1f}"})
 
 
 def matrix(given: Wave) -> None:
@@ -105,8 +113,11 @@ def hand(given: Wave) -> None:
 
 def question(given: Wave) -> None:
     slowest = SLOWEST.says(given.page.t.language, numbers.turns(given.page.lm.config), **given.facts)
-    guess = turning.guess(given.page, numbers.turns(given.page.lm.config))
-    elements.question(given.page, guess=guess, here=slowest, **given.facts)
+    elements.question(given.page, guess=_guess, here=slowest, **given.facts)
+
+
+def _guess(page: Page) -> Guess | None:
+    return turning.guess(page, numbers.turns(page.lm.config))
 
 
 LAYOUT = Layout(
