@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import unicodedata
@@ -64,8 +63,17 @@ def beyond(written: Written, near: float = 1) -> list[str]:
 
 def touching(written: Written, apart: float = 2) -> list[str]:
     """What lies over each other, or in one line nearer than so many pixels."""
-    pairs = itertools.combinations(written.boxes, 2)
-    return [f"{a.text!r} and {b.text!r}" for a, b in pairs if _overlap(a.wider(apart), b.corners) > 0.5]
+    boxes = written.boxes
+    wide, narrow = [box.wider(apart) for box in boxes], [box.corners for box in boxes]
+    # Few come near each other: how deep they lie is only asked of those whose upright frames meet.
+    low, high = np.reshape([c.min(0) for c in narrow], (-1, 2)), np.reshape([c.max(0) for c in narrow], (-1, 2))
+    found = []
+    for i, box in enumerate(boxes):
+        meets = (low[i + 1 :] <= wide[i].max(0)).all(1) & (high[i + 1 :] >= wide[i].min(0)).all(1)
+        for j in i + 1 + np.flatnonzero(meets):
+            if _overlap(wide[i], narrow[j]) > 0.5:
+                found.append(f"{box.text!r} and {boxes[j].text!r}")
+    return found
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> float:
