@@ -45,7 +45,7 @@ def check_cells(trace: Trace) -> None:
         value, where = trace.whole[name], dict[Index, torch.Tensor]()
         assert tuple(value.shape) == site.length(trace.reader.length), name
         for n, index in enumerate(reversed(site.index)):
-            size = trace.reader.length(index.stack) if index.size is None else index.size
+            size = index.length(trace.reader.length)
             where[index] = torch.arange(size).view(-1, *(1,) * n)
         made, size_of = site.expression.evaluate(Point(where, trace.reader))
         made = made.unsqueeze(-1) if site.axes[-1] == "1" else made

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from viz_model.config import ModelConfig, Side
 from viz_model.model import block, heads, inputs, norms
@@ -23,7 +23,6 @@ __all__ = [
     "Role",
     "Site",
     "find",
-    "in_order",
     "leaving",
     "n_neurons",
     "recorded",
@@ -85,11 +84,6 @@ def rows(config: ModelConfig) -> tuple[tuple[str, Site], ...]:
     In an encoder–decoder the names of each stack begin with its side: ``encoder.blocks.0.attn.q``.
     """
     return tuple((site.full, site) for site in declare(config))
-
-
-def in_order(config: ModelConfig) -> Iterator[tuple[str, Site]]:
-    """The rows of :func:`rows`, one by one."""
-    yield from rows(config)
 
 
 @functools.cache

@@ -19,7 +19,8 @@ from viz_model.model.sites import Site
 from viz_model.runs import edits
 from viz_model.runs.trace import Trace
 from viz_model.values import code
-from viz_model.values.leaves import Given, Index
+from viz_model.values.counts import lengths
+from viz_model.values.leaves import Given
 
 MOST_LINES = 15
 """Of a snippet that runs as it stands: :func:`preamble` and the lines of one stage."""
@@ -98,18 +99,15 @@ def snippets(trace: Trace, layer: int | None = 0) -> tuple[Snippet, ...]:
     if layer is not None and not 0 <= layer < deepest:
         raise ValueError(f"layer: expected 0 to {deepest - 1}, got {layer}")
 
-    def length(index: Index) -> int:
-        return reader.length(index.stack) if index.size is None else index.size
-
     def given(leaf: Given) -> str:
         return leaf.text if leaf.key != "segment" or trace.segments else f"torch.zeros({len(trace.ids)}).long()"
 
     found = []
-    for name, site in sites.in_order(config):
+    for name, site in sites.rows(config):
         side, own = sites.split_side(name)
         block, _ = sites.split_name(own)
         if layer is None or block is None or block == min(layer, config.depth(side or config.sides[0]) - 1):
-            found.append(Snippet(tuple(code.lines(site, length, given)), (name,)))
+            found.append(Snippet(tuple(code.lines(site, lengths(reader.length), given)), (name,)))
     return tuple(found)
 
 

@@ -340,7 +340,7 @@ class Trace:
         """How many rows a site has: its positions, or what else its first axis without heads counts."""
         site = sites.find(full, self.config)
         first = site.index[site.has_heads]
-        return self._length(full) if first.size is None else first.size
+        return first.length(lambda _: self._length(full))
 
     def next_tokens(self, position: int = -1, k: int = 10) -> list[tuple[Token, float]]:
         """The k most probable tokens after ``position``, with their probabilities.
@@ -443,8 +443,7 @@ class Trace:
         """A derived value by its declaration."""
         where: dict[Index, Tensor] = {}
         for n, index in enumerate(reversed(site.index)):
-            size = self.reader.length(index.stack) if index.size is None else index.size
-            at = torch.arange(size)
+            at = torch.arange(index.length(self.reader.length))
             if index.axis in ("T", "Tq"):
                 at = at[rows]
             elif index.axis == "H" and head is not None:

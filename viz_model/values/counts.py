@@ -41,7 +41,7 @@ def used(weight: Weight, site: Site) -> int:
 
 def lengths(positions: Callable[[str], int]) -> Callable[[Index], int]:
     """How far an index counts, given the number of positions of each stack by its prefix."""
-    return lambda index: positions(index.stack) if index.size is None else index.size
+    return lambda index: index.length(positions)
 
 
 def multiplications(site: Site, length: Callable[[Index], int]) -> int:

@@ -123,7 +123,7 @@ class Site:
         """The sizes of :attr:`axes`, given the number of positions of each stack by its prefix."""
         own = iter(self.index)
         sizes = (Index("", "1", 1) if axis == "1" else next(own) for axis in self.axes)
-        return tuple(lengths(index.stack) if index.size is None else index.size for index in sizes)
+        return tuple(index.length(lengths) for index in sizes)
 
 
 def inlined(last: Value, sites: Sequence[Site]) -> Expression:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,10 @@ class Index(Leaf):
     @property
     def free(self) -> frozenset[Index]:
         return frozenset((self,))
+
+    def length(self, positions: Callable[[str], int]) -> int:
+        """How far it counts, given the number of positions of each stack by its prefix."""
+        return positions(self.stack) if self.size is None else self.size
 
     def latex(self, names: Names) -> str:
         return names(self)

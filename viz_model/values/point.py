@@ -65,7 +65,7 @@ class Point:
 
     def length(self, index: Index) -> int:
         """How far an index counts in this run."""
-        return self.reader.length(index.stack) if index.size is None else index.size
+        return index.length(self.reader.length)
 
 
 class Names:

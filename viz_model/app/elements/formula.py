@@ -72,7 +72,7 @@ def _counts(page: Page, index: Index) -> str:
     if axis == "G" and config.n_kv_heads == config.n_heads:
         axis = "H"
     words = page.t(f"common.symbol_{axis}", axis=index.axis)
-    size = page.trace.whole.reader.length(index.stack) if index.size is None else index.size
+    size = index.length(page.trace.whole.reader.length)
     many = f"${SIZES[index.axis]}$ = {size:,}" if index.axis in SIZES else f"{size:,}"
     return page.t("common.symbol_counts", letter=f"${index.name}$", words=words, size=many)
 
