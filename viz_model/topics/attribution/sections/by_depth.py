@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from viz_model.app import elements, runs
 from viz_model.app.cache import cached
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.sheet import Sheet
@@ -43,7 +45,7 @@ def _lens(question: Question) -> None:
     page, trace, words = question.page, question.trace, question.page.words
     view = _lens_view(question)
     facts = question.facts() | view.facts()
-    st.subheader(LENS.says(page.t.language, view.seen, **facts), anchor=False)
+    elements.told(question.opened, _lens_title, "lens_title", by=("layer", "token"))
     picture, see = elements.split()
     with picture:
         elements.shown(question.opened, lambda page: _drawn(Question.of(page)), "lens", by=("layer", "token"))
@@ -51,11 +53,23 @@ def _lens(question: Question) -> None:
         if len(view.positions) < len(trace):
             st.caption(words("lens_part", **facts))
     with see:
-        elements.see(page, "lens", **facts)
-        decided = _depth_name(page, view.depths[view.seen.decided])
-        elements.say(page, DECIDED, view.seen, decided=decided, **facts)
-        if question.has_norms:
-            elements.see(page, f"lens_{'post' if page.trace.norm_at == 'post' else 'pre'}", **facts)
+        elements.told(question.opened, _tell_lens, "lens_see", by=("layer", "token"))
+
+
+def _lens_title(opened: Page) -> Iterator[Said]:
+    question = Question.of(opened)
+    view = _lens_view(question)
+    yield title(question.page.verdict(LENS, view.seen, **question.facts() | view.facts()))
+
+
+def _tell_lens(opened: Page) -> Iterator[str]:
+    question = Question.of(opened)
+    page, view = question.page, _lens_view(question)
+    facts = question.facts() | view.facts()
+    yield page.prose("lens", **facts)
+    yield page.verdict(DECIDED, view.seen, decided=_depth_name(page, view.depths[view.seen.decided]), **facts)
+    if question.has_norms:
+        yield page.prose(f"lens_{'post' if page.trace.norm_at == 'post' else 'pre'}", **facts)
 
 
 def _lens_view(question: Question) -> LensView:
@@ -69,17 +83,20 @@ def _drawn(question: Question) -> Drawn:
 
 def _paths(question: Question) -> None:
     """The rank of the asked token by depth, beside its rival and the token that stands here itself."""
-    page, words = question.page, question.page.words
     picture, see = elements.split()
     with picture:
-        alt = words("paths_alt")
+        alt = question.page.words("paths_alt")
         elements.figure(question.opened, lambda page: _drawn_paths(Question.of(page)), "paths", alt, by=("token",))
     with see:
-        view, own = paths_of(*question.run, question.position, _followed(question)), _own(question)
-        facts = question.facts() | view.facts()
-        ranks = tuple(map(int, view.ranks[:, 0]))
-        elements.say(page, PATHS, ranks, settled=_depth_name(page, view.settled or 0), **facts)
-        elements.see(page, "paths_own", own=question.label(own), **facts)
+        elements.told(question.opened, _tell_paths, "paths_see", by=("token",))
+
+
+def _tell_paths(opened: Page) -> Iterator[str]:
+    question = Question.of(opened)
+    page, view = question.page, paths_of(*question.run, question.position, _followed(question))
+    facts, ranks = question.facts() | view.facts(), tuple(map(int, view.ranks[:, 0]))
+    yield page.verdict(PATHS, ranks, settled=_depth_name(page, view.settled or 0), **facts)
+    yield page.prose("paths_own", own=question.label(_own(question)), **facts)
 
 
 def _own(question: Question) -> int:

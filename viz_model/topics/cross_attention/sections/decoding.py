@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements, frame, runs, state
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.strips import StripsView
@@ -37,18 +40,7 @@ def own_words(page: Page) -> tuple[Token, ...]:
 def section(weights: Weights) -> None:
     page = weights.page
     steps, own = decoded(page.run_key), own_words(page)
-    now = steps[page.token]
-    guess, chance = now.guesses[0]
-    facts = {
-        "token": page.token_name(),
-        "n": page.token + 1,
-        "guess": literal(guess.label),
-        "chance": percent(chance),
-        "came": "" if now.came is None else literal(now.came.label),
-        "p": "" if now.came is None else percent(now.probability),
-        "rank": now.rank,
-    }
-    st.subheader(page.words("decoding_title", **facts), anchor=False)
+    elements.told(page, _title, "decoding_title", by=("token",))
     elements.see(page, "decoding", start=frame.start(page.trace, page.t))
     _stepper(page)
     left, right = st.columns([3, 2], gap="large")
@@ -63,7 +55,7 @@ def section(weights: Weights) -> None:
         )
         elements.source(page, "tokens.ids", "logits")
     with right:
-        elements.say(page, STEP, now, **facts)
+        elements.told(page, _tell, "decoding_see", by=("token",))
         elements.see(page, "continuations")
         elements.figure(
             page,
@@ -83,6 +75,29 @@ def section(weights: Weights) -> None:
         beside = Own(cross.agreement(steps, own), len(own), len(steps) - 1, runs.MAX_SAID)
         elements.see(page, "own")
         elements.say(page, OWN, beside, n=beside.same, n_target=beside.target)
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("decoding_title", **_facts(page)))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    yield page.verdict(STEP, decoded(page.run_key)[page.token], **_facts(page))
+
+
+def _facts(page: Page) -> dict[str, object]:
+    """Of the step that reads the selected token."""
+    step = decoded(page.run_key)[page.token]
+    guess, chance = step.guesses[0]
+    return {
+        "token": page.token_name(),
+        "n": page.token + 1,
+        "guess": literal(guess.label),
+        "chance": percent(chance),
+        "came": "" if step.came is None else literal(step.came.label),
+        "p": "" if step.came is None else percent(step.probability),
+        "rank": step.rank,
+    }
 
 
 def _stepper(page: Page) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.maps import scene
@@ -16,13 +19,17 @@ from viz_model.topics.cross_attention.sections.weights import Weights
 
 
 def section(weights: Weights) -> None:
-    page = weights.page
-    st.subheader(page.words(f"maps_{weights.shown}", **weights.facts), anchor=False)
+    elements.told(weights.page, _title, "maps_title")
     wide, narrow = st.columns(2, gap="large")
     with wide:
         _large(weights)
     with narrow:
         _every_head(weights)
+
+
+def _title(page: Page) -> Iterator[Said]:
+    weights = Weights.of(page)
+    yield title(page.words(f"maps_{weights.shown}", **weights.facts))
 
 
 def _large(weights: Weights) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
-from viz_model.app.elements import Said, note, title
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
@@ -37,10 +37,10 @@ def steps(weights: Weights) -> None:
     page, n = weights.page, len(weights.source)
     elements.told(page, _steps_title, "steps_title")
     padded = elements.choose(page, MASK, ("none", "padding")) == "padding"
-    names = weights.labels("step", STEPS)
+    view, names = steps_of(page), weights.labels("step", STEPS)
     elements.heat_rows(page, lambda page: step_strips(steps_of(page), names), "steps", page.words("steps_alt"))
     if n > MAX_WRITTEN:
-        elements.told(page, _columns, "steps_columns")
+        st.caption(page.words("columns", n=len(view.shown()), total=n))
     elements.source(page, *(page.at(f"cross.{site}") for site in ("scores", "masked", "pattern", "z")))
     if not padded:
         elements.see(page, "no_mask")
@@ -50,11 +50,6 @@ def steps(weights: Weights) -> None:
 
 def _steps_title(page: Page) -> Iterator[Said]:
     yield title(page.words("steps_title", **Weights.of(page).facts))
-
-
-def _columns(page: Page) -> Iterator[Said]:
-    view = steps_of(page)
-    yield note(page.words("columns", n=len(view.shown()), total=len(cross.source_labels(page.trace))))
 
 
 def _padding(page: Page) -> Iterator[str]:
