@@ -27,6 +27,8 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).resolve().parents[1]
+UNSEEN = ("-frame_selection", "-frame_prose")
+"""Ends of the ids of what draws nothing: it has a new name on every page, or holds what was said elsewhere on it."""
 PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
 STARTING = 300.0
@@ -171,12 +173,12 @@ class Visitor:
     def pictures(self) -> dict[str, bytes]:
         """Everything drawn on the page, by place and kind: each component, byte for byte.
 
-        What ties the browser's selection to the server's has a new name on every page, and is left out.
+        What depends on what was looked at before is left out.
         """
         found = {}
         for place, element in sorted(self.elements.items()):
             kind = element.WhichOneof("type")
-            if kind == "bidi_component" and not element.bidi_component.id.endswith("-frame_selection"):
+            if kind == "bidi_component" and not element.bidi_component.id.endswith(UNSEEN):
                 part = element.bidi_component
                 data = part.WhichOneof("data")
                 value = getattr(part, data) if data else b""

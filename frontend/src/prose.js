@@ -108,7 +108,7 @@ function built(tree) {
   const [name, ...inner] = tree, [tag, aligned] = name.split(" ")
   const element = document.createElement(tag)
   if (aligned) element.style.textAlign = aligned
-  if (tag === "code") element.className = document.querySelector(`${MAIN} [data-testid] :is(p, li, span) > code`)?.className ?? ""
+  if (tag === "code") element.className = document.querySelector(`${MAIN} [data-testid=stMarkdownContainer] :not(pre) > code[class]`)?.className ?? ""
   element.append(...inner.map(built))
   return element
 }

@@ -186,15 +186,17 @@ def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> No
 # All that is said on the page in the frame of a choice, and how often it changes after that.
 SAY = """async chosen => {
   const read = () => document.querySelector('[data-testid=stMain]').innerText
+  const look = () => [...document.querySelectorAll('[data-testid=stMain] :not(pre) > code')]
+    .filter(code => code.checkVisibility()).map(code => code.className).join()
   const before = read()
   window[Symbol.for('viz-model.store')].select(chosen)
-  const atOnce = read(), seen = [atOnce]
+  const atOnce = read(), seen = [atOnce], looked = look()
   const observer = new MutationObserver(() => read() === seen.at(-1) || seen.push(read()))
   observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
   await new Promise(done => setTimeout(done, 2_500))
   observer.disconnect()
   const left = document.querySelectorAll('[data-said-over]').length
-  return { changed: atOnce !== before, left, later: seen.slice(1).map(text => {
+  return { changed: atOnce !== before, left, alike: look() === looked, later: seen.slice(1).map(text => {
     const known = new Set(atOnce.split('\\n'))
     return text.split('\\n').filter(line => !known.has(line))
   }) }
@@ -221,4 +223,4 @@ def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str
     for name in sorted(TOLD[stage]):
         rested(page)
         answer = page.evaluate(SAY, {name: 2})
-        assert answer == {"changed": True, "left": 0, "later": []}, name
+        assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
