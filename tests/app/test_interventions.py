@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from app_driver import open_page
 from streamlit.testing.v1 import AppTest
 from tiers import turns
+from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.app import frame, interventions
 from viz_model.app.state import ViewState
 from viz_model.app.texts import LANGUAGES, Texts
 from viz_model.runs import edits
-from viz_model.topics.architectures.numbers import compare_runs
 
 TEXT, MODEL = "The cat sat on the mat", "story-pre-ln"
 PAGES = [page for pages in frame.SECTIONS.values() for page in pages]
@@ -61,7 +63,8 @@ def test_before_and_after_are_those_of_the_two_runs() -> None:
     lm = vm.load(MODEL)
     before, after = lm.trace(TEXT), lm.trace(TEXT, edits=changes)
     (was, was_share), (now, now_share) = (run.next_tokens(-1, 1)[0] for run in (before, after))
-    bits = compare_runs.predictions(before, after).divergence[-1]
+    was_log, now_log = (run["logits"][-1].double().log_softmax(-1) for run in (before, after))
+    bits = F.kl_div(now_log, was_log, log_target=True, reduction="sum").item() / math.log(2)
     said = opened("overview", edits.write(changes)).info[0].value
     for part in (f"`{was.label}` {was_share:.1%}", f"`{now.label}` {now_share:.1%}", f"{bits:.2f} bits"):
         assert part in said

@@ -13,6 +13,7 @@ from viz_model.app.state import ViewState
 from viz_model.app.texts import Texts, literal
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
+from viz_model.topics.ablations.numbers import change
 from viz_model.topics.architectures.numbers import compare_runs
 
 
@@ -107,10 +108,9 @@ def effect(run: runs.RunKey, position: int) -> Effect:
     first = None if found is None else found.site
     if not before.config.has_logits:
         return Effect(None, None, 0.0, (0.0, 0.0), first)
-    rows = compare_runs.predictions(before, after, k=1)
+    guesses = change.guesses(before, after, position)
     tops = [each.next_tokens(position, 1)[0] for each in (before, after)]
-    low, high = (float(bits) for bits in rows.entropies[position])
-    return Effect(tops[0], tops[1], float(rows.divergence[position]), (low, high), first)
+    return Effect(tops[0], tops[1], guesses.divergence, guesses.entropies, first)
 
 
 _PARTS = {
