@@ -41,7 +41,7 @@ class Values(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         config, t = vm.load(self.arguments[0]).config, Texts(_language(self))
         found: list[nodes.Node] = []
-        for name, site in sites.rows(config):
+        for name, site in sites.in_order(config):
             if sites.split_name(name)[0] in (None, 0):
                 head = nodes.paragraph("", "", nodes.strong(text=t.site_label(site)), nodes.Text(" "))
                 head += [nodes.literal(text=name), nodes.Text(f" [{' × '.join(site.axes)}]")]

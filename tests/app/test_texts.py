@@ -54,7 +54,7 @@ def test_no_two_folders_have_a_group_or_a_snippet_of_the_same_name() -> None:
 
 
 def test_every_site_has_a_label_in_every_language() -> None:
-    rows = [site for config in (*variants(), *other_blocks()) for _, site in sites.rows(config)]
+    rows = [site for config in (*variants(), *other_blocks()) for _, site in sites.in_order(config)]
     for language in texts.LANGUAGES:
         speak = texts.Texts(language)
         assert all(speak.site_label(site) for site in rows)

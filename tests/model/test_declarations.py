@@ -34,14 +34,14 @@ from viz_model.values.point import Point
 
 def check_weights(config_: ModelConfig) -> None:
     """The declared weights are the model's parameters, each with its shape and none left out."""
-    declared = {weight.name: weight.shape for _, site in sites.rows(config_) for weight in site.weights}
+    declared = {weight.name: weight.shape for _, site in sites.in_order(config_) for weight in site.weights}
     model = language_model(config_).model
     assert declared == {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 
 def check_cells(trace: Trace) -> None:
     """Every cell of every value is what its expression makes of the cells before it."""
-    for name, site in sites.rows(trace.config):
+    for name, site in sites.in_order(trace.config):
         value, where = trace.whole[name], dict[Index, torch.Tensor]()
         assert tuple(value.shape) == site.length(trace.reader.length), name
         for n, index in enumerate(reversed(site.index)):
@@ -72,7 +72,7 @@ def check_code(trace: Trace) -> None:
 
 def check_derivations(trace: Trace) -> None:
     numbers = torch.Generator().manual_seed(2)
-    for name, site in sites.rows(trace.config):
+    for name, site in sites.in_order(trace.config):
         cell = tuple(int(torch.randint(size, (), generator=numbers)) for size in site.length(trace.reader.length))
         derivation = derive(trace, name, cell)
         assert derivation.agrees, f"{derivation.cell}: {derivation.result} is not {derivation.value}"

@@ -63,7 +63,7 @@ def test_of_equal_numbers_the_first_are_taken() -> None:
 
 def test_a_token_meets_the_weights_of_its_experts_alone() -> None:
     config = tiny_config(ffn=Experts(n_experts=5, top_k=2, d_expert=9))
-    held = counts.weights(site for _, site in sites.rows(config))
+    held = counts.weights(site for _, site in sites.in_order(config))
     d, used = config.d_model, {name: counts.used(*found) for name, found in held.items() if ".0.ffn." in name}
     at = "decoder.blocks.0.ffn."
     assert used == {

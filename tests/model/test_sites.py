@@ -33,7 +33,7 @@ class Listener:
 def test_every_site_has_the_shape_of_its_axes(lm: vm.LanguageModel) -> None:
     trace = lm.trace("Once upon a time")
     assert len(trace) > 3
-    for name, site in sites.rows(lm.config):
+    for name, site in sites.in_order(lm.config):
         assert tuple(trace[name].shape) == site.shape(len(trace)), name
         assert trace[name].isfinite().all() or name.endswith(("mask", "masked")), name
 
@@ -41,11 +41,11 @@ def test_every_site_has_the_shape_of_its_axes(lm: vm.LanguageModel) -> None:
 def test_recorded_sites_stand_in_the_order_of_the_run(config: ModelConfig, model: Transformer) -> None:
     heard: list[str] = []
     model(torch.tensor([[1, 2, 3]]), tap=Listener(heard))
-    assert heard == [name for name, site in sites.rows(config) if not site.derived]
+    assert heard == [name for name, site in sites.in_order(config) if not site.derived]
 
 
 def test_names_are_unique(config: ModelConfig) -> None:
-    names = [name for name, _ in sites.rows(config)]
+    names = [name for name, _ in sites.in_order(config)]
     assert len(names) == len(set(names))
 
 
@@ -67,19 +67,19 @@ def test_the_formula_follows_the_config(scale_embedding: bool) -> None:
 
 
 def test_derived_sites_say_so(config: ModelConfig) -> None:
-    derived = {sites.split_name(name)[1] for name, site in sites.rows(config) if site.derived}
+    derived = {sites.split_name(name)[1] for name, site in sites.in_order(config) if site.derived}
     assert {"attn.scores", "attn.mask", "attn.masked", "attn.pattern", "attn.head_out", "probs"} <= derived
 
 
 def test_rows_are_complete(config: ModelConfig) -> None:
-    for name, site in sites.rows(config):
+    for name, site in sites.in_order(config):
         assert site.formula and site.label and site.role, name
         assert site.formula.count("{") == site.formula.count("}"), name
 
 
 def test_the_place_of_the_norm_decides_its_place_in_the_order() -> None:
     def order(norm_at: str) -> list[str]:
-        return [name for name, _ in sites.rows(tiny_config(norm_at))]  # type: ignore[arg-type]
+        return [name for name, _ in sites.in_order(tiny_config(norm_at))]  # type: ignore[arg-type]
 
     pre, post = order("pre"), order("post")
     assert pre.index("blocks.0.attn.norm.out") < pre.index("blocks.0.attn.q")

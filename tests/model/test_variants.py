@@ -52,7 +52,7 @@ def test_all_members_of_every_choice_are_tried() -> None:
 def test_every_site_has_the_shape_of_its_axes(config: ModelConfig) -> None:
     trace = traced(config)
     assert len(set(trace.sites)) == len(trace.sites)
-    for name, site in sites.rows(config):
+    for name, site in sites.in_order(config):
         side, rest = sites.split_side(name)
         n_queries = len(trace.at(side)) if side else len(views(trace)[-1])
         n_keys = len(trace.ids) if ".cross." in rest else n_queries
@@ -103,7 +103,7 @@ def test_norms_are_rebuilt_from_their_statistics(config: ModelConfig) -> None:
 @every
 def test_a_head_is_a_slice_of_the_whole(config: ModelConfig) -> None:
     trace = traced(config)
-    for name, site in sites.rows(config):
+    for name, site in sites.in_order(config):
         for head in range(config.n_heads if site.axes[0] in ("H", "G") else 0):
             whole = trace[name][head if site.axes[0] == "H" else head * config.n_kv_heads // config.n_heads]
             close(trace.head(name, head), whole)

@@ -112,7 +112,7 @@ def test_every_site_of_every_variant(config_: ModelConfig) -> None:
     def values(name: str) -> torch.Tensor:
         return cache[name] if name in cache else cache.setdefault(name, trace[name])
 
-    for name, site in sites.rows(config_):
+    for name, site in sites.in_order(config_):
         for index in some_cells(tuple(values(name).shape), numbers):
             derivation = derive(trace, name, index)
             agree(derivation, values(name)[index].item())
@@ -305,7 +305,7 @@ def test_numbers_are_written_as_latex() -> None:
 def test_formulas_are_latex(config_: ModelConfig) -> None:
     """Braces close, and nothing has two exponents: what a browser would show in red."""
     trace = traced(config_)
-    for name, _ in sites.rows(config_):
+    for name, _ in sites.in_order(config_):
         derivation = derive(trace, name, tuple(size - 1 for size in trace[name].shape))
         for step in derivation.steps:
             for said in (step.formula, step.numbers(), step.numbers(most=0)):
@@ -359,7 +359,7 @@ def test_an_edit_is_said() -> None:
     untouched = derive(trace, "blocks.0.attn.z", (0, 4, 2))
     assert untouched.edits == () and untouched.steps[-1].what == "dot"
     # What follows is made of the changed value, so nothing else is said to be changed.
-    for name, site in sites.rows(trace.config):
+    for name, site in sites.in_order(trace.config):
         if name != "blocks.0.attn.z":
             for index in some_cells(tuple(trace[name].shape), torch.Generator().manual_seed(3), 2):
                 derivation = derive(trace, name, index)
@@ -390,7 +390,7 @@ def test_under_every_edit(edit: vm.edits.Edit, norm_at: Literal["pre", "post"]) 
     lm = language_model(tiny_config(norm_at=norm_at, position=config.Rope()))
     trace = run_both(lm, edits=[edit])
     numbers = torch.Generator().manual_seed(6)
-    for name, _ in sites.rows(trace.config):
+    for name, _ in sites.in_order(trace.config):
         there = trace[name]
         for index in some_cells(tuple(there.shape), numbers):
             derivation = derive(trace, name, index)
@@ -436,7 +436,7 @@ def test_a_mask_from_outside(norm_at: Literal["pre", "post"]) -> None:
 
 def check_real(trace: Trace, layers: tuple[int, ...]) -> None:
     numbers = torch.Generator().manual_seed(5)
-    for name, _ in sites.rows(trace.config):
+    for name, _ in sites.in_order(trace.config):
         layer, _ = sites.split_name(sites.split_side(name)[1])
         if layer is None or layer in layers:
             there = trace[name]

@@ -213,7 +213,7 @@ def test_a_whole_row_is_flipped() -> None:
 def test_patching_from_the_same_run_changes_nothing(config: ModelConfig) -> None:
     lm = language_model(config)
     plain = run_both(lm)
-    streams = [name for name, row in sites.rows(config) if row.role == "residual" and row.axes == ("T", "D")]
+    streams = [name for name, row in sites.in_order(config) if row.role == "residual" and row.axes == ("T", "D")]
     for name in streams[:: max(1, len(streams) // 4)]:
         edited = run_both(lm, edits=[PatchResidual(site=name, position=2, from_ids=plain.ids)])
         assert all(torch.equal(edited[site], plain[site]) for site in plain.sites)

@@ -124,7 +124,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_layer_on_wish(config_: ModelConfig) -> None:
     trace = run_both(language_model(config_))
     made = [name for snippet in snippets(trace, None) for name in snippet.makes]
-    assert made == [name for name, _ in sites.rows(trace.config)]
+    assert made == [name for name, _ in sites.in_order(trace.config)]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest
     ]
     assert len(drawn) == trace.n_layers + 2 and all("<iframe" in picture for picture in drawn)
     compared = [said for said, *words in printed if words in (["True"], ["False"])]
-    assert compared == [name for name, _ in sites.rows(trace.config)]
+    assert compared == [name for name, _ in sites.in_order(trace.config)]
     assert not [said for said, *words in printed if words == ["False"]]
 
 

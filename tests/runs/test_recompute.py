@@ -117,7 +117,7 @@ def test_interventions_are_made_again(config: ModelConfig, edits: tuple[Edit, ..
 
 
 def _pattern(config: ModelConfig) -> str:
-    return next(name for name, _ in sites.rows(config) if name.endswith("blocks.0.attn.pattern"))
+    return next(name for name, _ in sites.in_order(config) if name.endswith("blocks.0.attn.pattern"))
 
 
 def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPatch) -> None:

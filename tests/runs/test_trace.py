@@ -102,7 +102,7 @@ def test_probabilities_sum_to_one(trace: Trace) -> None:
 
 def test_a_head_is_a_slice_of_the_whole(trace: Trace) -> None:
     n_heads = trace.model.config.n_heads
-    with_heads = [name for name, site in sites.rows(trace.model.config) if site.axes[0] == "H"]
+    with_heads = [name for name, site in sites.in_order(trace.model.config) if site.axes[0] == "H"]
     assert len(with_heads) == 7 * trace.model.config.n_layers
     for name, head in itertools.product(with_heads, range(-n_heads, n_heads)):
         torch.testing.assert_close(trace.head(name, head), trace[name][head], atol=1e-6, rtol=1e-6)

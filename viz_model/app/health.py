@@ -86,7 +86,7 @@ def check(lm: vm.LanguageModel, text: str = TEXT) -> Health:
                         f"{side}: {site}{list(last)} is derived again within {TOLERANCE:g}",
                         derive(run, site, last).agrees,
                     )
-            if any(site.name == "probs" for _, site in sites.rows(run.config)) and side == run.config.sides[-1]:
+            if any(site.name == "probs" for _, site in sites.in_order(run.config)) and side == run.config.sides[-1]:
                 total = run["probs"].sum(-1)
                 hold("probabilities sum to 1", torch.allclose(total, torch.ones_like(total), atol=1e-4))
     except Exception as error:  # whatever it is, it is what a visitor would meet

@@ -274,7 +274,7 @@ def most_tokens(config: ModelConfig) -> int:
     """
     own = recompute.kept(config)
     # The stream that enters a block is the one that left the block below: one tensor under two names.
-    rows = [(name, site) for name, site in sites.rows(config) if name in own and not name.endswith("resid.in")]
+    rows = [(name, site) for name, site in sites.in_order(config) if name in own and not name.endswith("resid.in")]
     vectors = sum(math.prod(site.shape(1)) for _, site in rows)
     return max(1, min(config.n_context, MOST_RUN // (4 * vectors)))
 

@@ -9,7 +9,7 @@ from viz_model.model import sites
 
 def stations(config: ModelConfig, side: Side) -> frozenset[str]:
     """The pages of a stack's stations."""
-    names = {site.name for _, site in sites.rows(config)}
+    names = {site.name for _, site in sites.in_order(config)}
     position = ("position",) if names & {"embed.position", "attn.q_rotated", "attn.bias"} else ()
     source = ("cross_attention",) if len(config.sides) > 1 and side == "decoder" else ()
     tokens = () if config.reads_pictures else ("tokens",)

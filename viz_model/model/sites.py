@@ -23,10 +23,10 @@ __all__ = [
     "Role",
     "Site",
     "find",
+    "in_order",
     "leaving",
     "n_neurons",
     "recorded",
-    "rows",
     "split_name",
     "split_side",
     "table",
@@ -78,7 +78,7 @@ def _stack(config: ModelConfig, side: Side, outside: Scope, source: Value | None
 
 
 @functools.cache
-def rows(config: ModelConfig) -> tuple[tuple[str, Site], ...]:
+def in_order(config: ModelConfig) -> tuple[tuple[str, Site], ...]:
     """Full names and declarations of every site of a model, in the order a token meets them.
 
     In an encoder–decoder the names of each stack begin with its side: ``encoder.blocks.0.attn.q``.
@@ -89,13 +89,13 @@ def rows(config: ModelConfig) -> tuple[tuple[str, Site], ...]:
 @functools.cache
 def table(config: ModelConfig) -> dict[str, Site]:
     """Every site of a model by its full name."""
-    return dict(rows(config))
+    return dict(in_order(config))
 
 
 @functools.cache
 def recorded(config: ModelConfig) -> frozenset[str]:
     """The full names of the values that the forward pass names; all others are derived from them."""
-    return frozenset(name for name, site in rows(config) if not site.derived)
+    return frozenset(name for name, site in in_order(config) if not site.derived)
 
 
 @functools.cache

@@ -103,7 +103,7 @@ def snippets(trace: Trace, layer: int | None = 0) -> tuple[Snippet, ...]:
         return leaf.text if leaf.key != "segment" or trace.segments else f"torch.zeros({len(trace.ids)}).long()"
 
     found = []
-    for name, site in sites.rows(config):
+    for name, site in sites.in_order(config):
         side, own = sites.split_side(name)
         block, _ = sites.split_name(own)
         if layer is None or block is None or block == min(layer, config.depth(side or config.sides[0]) - 1):

@@ -94,7 +94,7 @@ class Recomputed(Mapping[str, Tensor]):
         self.kept, self.noted = kept, noted
         self._model, self._changes, self._visible = model, changes, visible
         recorded = sites.recorded(model.config)
-        self._names = dict.fromkeys(name for name, _ in sites.rows(model.config) if name in recorded) | dict(kept)
+        self._names = dict.fromkeys(name for name, _ in sites.in_order(model.config) if name in recorded) | dict(kept)
         self._last: tuple[str, Mapping[str, Tensor]] = ("", {})
         self._attended: tuple[str, Tensor] = ("", torch.empty(0))
         self._rows: tuple[int, dict[str, Mapping[str, Tensor]]] = (-1, {})

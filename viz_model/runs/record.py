@@ -121,7 +121,7 @@ def record(
 def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
     """Bytes of everything that a run records in single precision; ``lengths`` are the tokens of its stacks."""
     floats = 0
-    for name, site in sites.rows(config):
+    for name, site in sites.in_order(config):
         if not site.derived:
             side = sites.split_side(name)[0] or config.sides[-1]
             keys = lengths["encoder"] if ".cross." in name else None

@@ -110,7 +110,7 @@ def sizes_of(config: ModelConfig) -> str:
         "positions": f"{config.position.label}, context {config.n_context}",
     }
     if config.has_experts:
-        held = counts.weights(site for _, site in sites.rows(config)).values()
+        held = counts.weights(site for _, site in sites.in_order(config)).values()
         rows["used for one token"] = f"{sum(counts.used(*each) for each in held):,} of the parameters"
     return table_rows(rows.items())
 

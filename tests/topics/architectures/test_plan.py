@@ -37,7 +37,7 @@ def test_every_declared_value_is_in_the_plan_once(config: ModelConfig) -> None:
     for side in config.sides:
         for layer in range(config.depth(side)):
             declared = []
-            for full, _ in sites.rows(config):
+            for full, _ in sites.in_order(config):
                 own, name = sites.split_side(full)
                 if (own or config.sides[-1]) == side and sites.split_name(name)[0] in (None, layer):
                     declared.append(full)

@@ -262,7 +262,7 @@ class PatchResidual(Edit):
         Raises:
             ValueError: this model has no such vector.
         """
-        streams = [name for name, row in sites.rows(config) if row.role == "residual" and row.axes == ("T", "D")]
+        streams = [name for name, row in sites.in_order(config) if row.role == "residual" and row.axes == ("T", "D")]
         if self.site not in streams:
             near = difflib.get_close_matches(self.site, streams, n=3, cutoff=0.5) or streams[-1:]
             raise ValueError(f"site: no vector of the stream is called {self.site[:80]!r}; try {', '.join(near)}")

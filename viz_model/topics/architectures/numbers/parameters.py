@@ -61,7 +61,7 @@ def count(module: nn.Module) -> dict[Part, int]:
 @functools.lru_cache(maxsize=64)
 def declared(config: ModelConfig) -> Mapping[str, tuple[Weight, Site]]:
     """The weights of a model by name, each with the first value that reads it."""
-    return counts.weights(site for _, site in sites.rows(config))
+    return counts.weights(site for _, site in sites.in_order(config))
 
 
 def of_config(config: ModelConfig, inside: str = "") -> dict[Part, int]:

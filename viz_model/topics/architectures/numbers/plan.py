@@ -68,7 +68,7 @@ def plan(config: ModelConfig, side: Side, layer: int = 0) -> tuple[Element, ...]
 
 def _sites(config: ModelConfig, side: Side, layer: int) -> Iterator[tuple[Site, bool]]:
     """The values of a stack and of one of its blocks, and whether they are the block's."""
-    for full, site in sites.rows(config):
+    for full, site in sites.in_order(config):
         own, name = sites.split_side(full)
         at, _ = sites.split_name(name)
         if (own or config.sides[-1]) == side and at in (None, layer):

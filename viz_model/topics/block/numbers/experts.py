@@ -52,13 +52,13 @@ class Parameters(NamedTuple):
 def parameters(config: ModelConfig, side: Side, layer: int) -> Parameters:
     """Of the feed-forward of one layer."""
     inside = f"{side}.blocks.{layer}.ffn."
-    found = [of for name, of in counts.weights(site for _, site in sites.rows(config)).items() if inside in name]
+    found = [of for name, of in counts.weights(site for _, site in sites.in_order(config)).items() if inside in name]
     return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
 
 
 def of_model(config: ModelConfig) -> Parameters:
     """Of a whole model."""
-    found = counts.weights(site for _, site in sites.rows(config)).values()
+    found = counts.weights(site for _, site in sites.in_order(config)).values()
     return Parameters(sum(counts.entries(weight) for weight, _ in found), sum(counts.used(*of) for of in found))
 
 

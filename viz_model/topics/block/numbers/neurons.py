@@ -146,7 +146,7 @@ def neurons(trace: Trace, layer: int, token: int, numbers: Sequence[int], *, n_p
 def writing(trace: Trace, layer: int) -> Weight:
     """The matrix whose column n [D] neuron number n writes."""
     name = f"{trace.stack.side}.blocks.{layer}.ffn.down.weight"
-    return next(weight for _, site in sites.rows(trace.config) for weight in site.weights if weight.name == name)
+    return next(weight for _, site in sites.in_order(trace.config) for weight in site.weights if weight.name == name)
 
 
 def _alike(trace: Trace, site: Site) -> frozenset[str]:

@@ -61,7 +61,7 @@ def group(site: Site) -> str:
 def _multiplying(config: ModelConfig, side: Side) -> Mapping[int | None, tuple[Site, ...]]:
     """The values of a stack that matrix products make, by layer; None are those outside its blocks."""
     found: dict[int | None, list[Site]] = {layer: [] for layer in (None, *range(config.depth(side)))}
-    for full, site in sites.rows(config):
+    for full, site in sites.in_order(config):
         own, name = sites.split_side(full)
         if (own or config.sides[-1]) == side and site.expression.products(lambda index: 1):
             found[sites.split_name(name)[0]].append(site)
@@ -218,7 +218,7 @@ _OF_PAIRS = ("attn.scores", "attn.bias", "attn.z", "cross.scores", "cross.z")
 def _arranged(config: ModelConfig, stacks: Iterable[Mapping[tuple[str, str], int]], seen: int) -> Arrangement:
     inside = [(name, n) for found in stacks for (where, name), n in found.items() if where != "head"]
     pairs = sum(n for name, n in inside if name in _OF_PAIRS)
-    held = (weight for weight, _ in counts.weights(site for _, site in sites.rows(config)).values())
+    held = (weight for weight, _ in counts.weights(site for _, site in sites.in_order(config)).values())
     matrices = sum(counts.entries(weight) for weight in held if ".blocks." in weight.name and len(weight.stored) > 1)
     return Arrangement(sum(n for _, n in inside) - pairs, pairs, seen, matrices)
 
