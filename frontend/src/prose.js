@@ -20,7 +20,11 @@ const placeOf = key => document.querySelector(`.st-key-${key.replace(/[^\w-]/g, 
 export function prose(root, header) {
   const made = root.prose ??= { said: store.selection }
   made.header = header
-  const follow = () => over(made)
+  // From a click on until the page settles Streamlit may draw what was selected in between.
+  const follow = () => {
+    over(made)
+    made.said = null
+  }
   // What Streamlit has drawn is what is selected once the server has nothing more to say of it.
   const settle = () => {
     if (store.isAwaited || isRunning()) return
@@ -28,6 +32,7 @@ export function prose(root, header) {
     uncover()
   }
   settle()
+  if (!made.said) over(made)
   const stops = [store.subscribe(follow), store.answered(settle)]
   const app = document.querySelector(APP), observer = new MutationObserver(settle)
   if (app) observer.observe(app, { attributeFilter: ["data-test-script-state"] })
@@ -38,8 +43,8 @@ export function prose(root, header) {
   }
 }
 
-function uncover(among = document) {
-  for (const place of among.querySelectorAll(`[${HIDDEN}]`)) lift(place)
+function uncover() {
+  for (const place of document.querySelectorAll(`[${HIDDEN}]`)) lift(place)
 }
 
 function lift(place) {
@@ -53,7 +58,7 @@ function over({ header, said }) {
   for (const [key, { by, cases }] of Object.entries(header.places)) {
     const place = placeOf(key)
     if (!place) continue
-    const [before, now] = [said, store.selection].map(selection => caseOf({ by, cases }, selection))
+    const now = caseOf({ by, cases }, store.selection), before = said && caseOf({ by, cases }, said)
     const differs = now !== undefined && String(now) !== String(before)
     changes.push([place, differs ? written(place, now.map(n => header.said[n])) : null])
   }

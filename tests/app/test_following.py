@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import scenes
 import streamlit as st
 from tiny_models import language_model, tiny_config
 
@@ -40,7 +41,7 @@ def page(session: dict[str, Any]) -> Page:
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The headers that the browser is sent."""
     headers: list[dict[str, Any]] = []
-    monkeypatch.setattr(components, "prose", lambda header, key: headers.append(header))
+    monkeypatch.setattr(components, "prose", lambda data, key: headers.append(scenes.read(data).header))
     return headers
 
 
@@ -120,4 +121,19 @@ def test_another_run_has_other_words(page: Page, sent: list[dict[str, Any]]) -> 
     other = dataclasses.replace(page, view=dataclasses.replace(page.view, model="other"))
     keep(other, say)
     following.send(other)
+    assert set(cases(sent[0])) == {"1,2,3"}
+
+
+def test_what_is_held_is_not_sent_in_another_order(page: Page, sent: list[dict[str, Any]]) -> None:
+    say = Saying()
+    keep(page, say, ("token",), rests=True)
+    following.send(page)
+    keep(at(page, 0), say, ("token",))
+    following.send(at(page, 0))
+    assert sent[0] == sent[1] and list(cases(sent[0])) == list(cases(sent[1]))
+
+
+def test_what_is_too_much_by_itself_is_sent(page: Page, sent: list[dict[str, Any]]) -> None:
+    keep(page, Saying(following.MOST_BYTES))
+    following.send(page)
     assert set(cases(sent[0])) == {"1,2,3"}

@@ -44,10 +44,10 @@ HEADS = ".target[data-mark='{layer}.{head}']"
 
 def rested(page: Any) -> None:
     """Until the neighbours of what is selected are drawn too."""
-    settle(page)
-    page.wait_for_timeout(1_200)
-    settle(page)
     page.evaluate(LOOK)
+    settle(page)
+    page.wait_for_function("() => window.__all('[data-lacks]').every(rest => rest.dataset.lacks === 'false')")
+    settle(page)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -224,3 +224,30 @@ def test_what_is_said_follows_in_the_frame_of_the_click(visit: Visit, stage: str
         rested(page)
         answer = page.evaluate(SAY, {name: 2})
         assert answer == {"changed": True, "left": 0, "alike": True, "later": []}, name
+
+
+# The same where another choice follows, before and after the server has answered the first.
+SAY_QUICKLY = """async ([first, then, pause]) => {
+  const read = () => document.querySelector('[data-testid=stMain]').innerText
+  const choose = chosen => window[Symbol.for('viz-model.store')].select(chosen)
+  choose(first)
+  await new Promise(done => setTimeout(done, pause))
+  choose(then)
+  const atOnce = read(), seen = new Set()
+  const observer = new MutationObserver(() => seen.add(read()))
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+  await new Promise(done => setTimeout(done, 2_500))
+  observer.disconnect()
+  seen.delete(atOnce)
+  return [...seen].map(text => text.split('\\n').filter(line => !atOnce.includes(line)))
+}"""
+
+
+@pytest.mark.parametrize("then", [2, 3])
+def test_quick_choices_never_show_what_is_said_of_another(visit: Visit, then: int) -> None:
+    page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3")
+    for pause in (10, 30, 50, 70, 90, 130, 200):
+        page.evaluate(f"window[Symbol.for('viz-model.store')].select({{ token: {then} }})")
+        rested(page)
+        answer = page.evaluate(SAY_QUICKLY, [{"token": 1}, {"token": then}, pause])
+        assert answer == [], pause

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import streamlit as st
 
-from viz_model.app import run_lock
+from viz_model.app import run_lock, state
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Case
 
@@ -63,6 +63,12 @@ def want(more: bool) -> None:
 def place(page: Page, by: tuple[Dimension, ...]) -> Case:
     """What is looked at."""
     return tuple(_index(page, name) for name in by)
+
+
+def besides(page: Page) -> tuple[Any, ...]:
+    """What a page is drawn from besides the layer, head and token: its run and its name first."""
+    others = tuple(sorted(state.current().choices.items()))  # a part that runs alone has the page of before
+    return page.run_key, page.name, page.trace.side, page.t.language, others, page.view.present
 
 
 def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:

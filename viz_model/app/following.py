@@ -6,7 +6,6 @@ the frame of the click, as the pictures do, until Streamlit has drawn it. Pictur
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,8 +15,7 @@ import streamlit as st
 from viz_model.app import ahead, components
 from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
-from viz_model.app.pictures import besides
-from viz_model.drawing.scene import Case
+from viz_model.drawing.scene import Case, framed
 
 Said: TypeAlias = list[Any] | None
 """Of one selection what stands in a place, in order, as JSON; None where only Streamlit can write it."""
@@ -54,16 +52,16 @@ def keep(page: Page, key: str, by: tuple[Dimension, ...], here: Said, say: Calla
         say: what is said of any.
     """
     kept: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
-    place, same = ahead.place(page, by), besides(page)
+    place, same = ahead.place(page, by), ahead.besides(page)
     known = kept.get(key)
-    held = known.cases if known is not None and known.of == same else {}
-    around = known.around if known is not None and known.of == same else None
-    cases = {place: here}
+    if known is None or known.of != same:
+        known = _Kept(same, by, {}, None)
+    held, around = known.cases, known.around
     if ahead.is_now() and by:
-        cases |= {case: held[case] if case in held else say(there) for case, there in ahead.pages(page, by)}
-        around = place
+        neighbours = {case: held[case] if case in held else say(there) for case, there in ahead.pages(page, by)}
+        cases, around = {place: here, **neighbours}, place
     else:
-        cases |= {case: said for case, said in held.items() if case != place}
+        cases = {**held, place: here}  # in the same order, or the browser would be sent the same again
         is_whole = around == place or all(case in cases for case in ahead.neighbours(page, by, place))
         ahead.want(bool(by) and not is_whole)
     kept[key] = _Kept(same, by, cases, around)
@@ -72,16 +70,18 @@ def keep(page: Page, key: str, by: tuple[Dimension, ...], here: Said, say: Calla
 def send(page: Page) -> None:
     """Hand the browser all that is said on a page; after all of it."""
     kept: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
-    same = besides(page)
+    same = ahead.besides(page)
     for stale in [key for key, place in kept.items() if place.of[:2] != same[:2]]:
         del kept[stale]  # of another page, or another run
-    share = 1.0
-    while (size := len(json.dumps(header := _header(kept, share), ensure_ascii=False).encode())) > MOST_BYTES:
-        share *= 0.9 * MOST_BYTES / size
-    components.prose(header, key=_KEY)
+    share, data = 1.0, _data(kept, 1.0)
+    most = max((len(place.cases) for place in kept.values()), default=0)
+    while len(data) > MOST_BYTES and share * most > 1:
+        share *= 0.9 * MOST_BYTES / len(data)
+        data = _data(kept, share)
+    components.prose(data, key=_KEY)
 
 
-def _header(kept: Mapping[str, _Kept], share: float) -> dict[str, Any]:
+def _data(kept: Mapping[str, _Kept], share: float) -> bytes:
     """Of each place a ``share`` of its selections, each a list of numbers: where in ``said`` it stands, once."""
     known: dict[str, int] = {}
     said: list[Any] = []
@@ -98,4 +98,4 @@ def _header(kept: Mapping[str, _Kept], share: float) -> dict[str, Any]:
         cases = list(place.cases.items())[: max(1, int(len(place.cases) * share))]
         written = {",".join(map(str, case)): list(map(place_of, said)) for case, said in cases if said is not None}
         places[key] = {"by": list(place.by), "cases": written}
-    return {"places": places, "said": said}
+    return framed({"kind": "prose", "places": places, "said": said})

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_model.app import ahead, state
+from viz_model.app import ahead
 from viz_model.app.ahead import Dimension
 from viz_model.app.page import Page
 from viz_model.drawing.scene import Case, Merged, Scene, merged
@@ -48,7 +48,7 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
         by: what makes a difference to it.
     """
     kept: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
-    here, same = ahead.place(page, by), besides(page)
+    here, same = ahead.place(page, by), ahead.besides(page)
     for stale in [name for name, picture in kept.items() if picture.of[:2] != same[:2]]:
         del kept[stale]  # of another page, or another run
     known = kept.get(key)
@@ -71,9 +71,3 @@ def of(page: Page, draw: Callable[[Page], Scene | None], key: str, by: tuple[Dim
     kept[key] = _Kept(same, merged(by, scenes, here), here if draws else None, frozenset(nowhere))
     ahead.want(bool(by) and not draws)
     return kept[key].merged.data
-
-
-def besides(page: Page) -> tuple[Any, ...]:
-    """What a page is drawn from besides the layer, head and token: its run and its name first."""
-    others = tuple(sorted(state.current().choices.items()))  # a part that runs alone has the page of before
-    return page.run_key, page.name, page.trace.side, page.t.language, others, page.view.present

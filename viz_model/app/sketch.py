@@ -22,6 +22,8 @@ from viz_model.runs import edits
 
 _READ = "sketch.read"
 """The number of the last message from the browser that was read."""
+_REFUSED = "sketch.refused"
+"""Why the file that is in the uploader is no picture to read."""
 
 
 def line(places: Places, view: ViewState, lm: vm.LanguageModel, t: Texts, *, is_fixed: bool = False) -> vm.Trace | None:
@@ -94,8 +96,10 @@ def _field(lm: vm.LanguageModel, drawn: Levels, reads: Levels, shown: tuple[str,
                 type=["png", "jpg", "jpeg", "webp"],
                 key="frame.upload",
                 on_change=_uploaded,
-                args=(lm.config.inputs, patches.is_drawn(lm.config), t),
+                args=(lm.config.inputs, patches.is_drawn(lm.config)),
             )
+            if refused := st.session_state.get(_REFUSED):
+                st.error(t.error(refused), icon=":material/error:")
 
 
 def _help(lm: vm.LanguageModel, t: Texts) -> str:
@@ -128,14 +132,15 @@ def _drawn(told: object) -> None:
     state.update(drawing=code)
 
 
-def _uploaded(wanted: Patches, is_drawn: bool, t: Texts) -> None:
+def _uploaded(wanted: Patches, is_drawn: bool) -> None:
     """An uploaded picture, at the size of the model; dark writing on a light ground becomes ink."""
+    st.session_state.pop(_REFUSED, None)
     if (file := st.session_state["frame.upload"]) is None:
         return
     try:
         levels = _fitting(images.read(file.getvalue()), wanted)
     except PictureError as error:
-        st.toast(t.error(error), icon=":material/error:")
+        st.session_state[_REFUSED] = error
         return
     if is_drawn and np.median(levels) > 127:
         levels = 255 - levels

@@ -76,9 +76,9 @@ def rest(wants: bool, shown: Sequence[object], *, key: str, on_rest: Callable[[o
     _module()(key=key, data=framed({"kind": "rest", "wants": wants, "shown": list(shown)}), **heard)
 
 
-def prose(header: dict[str, Any], *, key: str) -> None:
+def prose(data: bytes, *, key: str) -> None:
     """What is said of each selection, which the browser writes in its place (:mod:`viz_model.app.following`)."""
-    _module()(key=key, data=framed({"kind": "prose", **header}))
+    _module()(key=key, data=data)
 
 
 def ribbon(
