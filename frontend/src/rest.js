@@ -9,7 +9,7 @@ const MOST = 8 // rests after which what was selected has no answer to wait for
 const isRunning = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running"
 
 export function rest(root, header, arrays, tell) {
-  root.dataset.lacks = header.wants // for who looks on
+  root.lacks = header.wants // for who looks on
   if (!header.wants) return
   let resting = 0
   const stop = () => clearTimeout(resting)

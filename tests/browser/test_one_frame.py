@@ -46,7 +46,7 @@ def rested(page: Any) -> None:
     """Until the neighbours of what is selected are drawn too."""
     page.evaluate(LOOK)
     settle(page)
-    page.wait_for_function("() => window.__all('[data-lacks]').every(rest => rest.dataset.lacks === 'false')")
+    page.wait_for_function("() => window.__all('.viz-rest').every(rest => !rest.lacks)")
     settle(page)
 
 
