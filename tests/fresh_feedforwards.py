@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -197,3 +198,59 @@ class Narrow(feedforward.FeedForward):
             symbol="w", label="what the neurons write", role="ffn",
         )  # fmt: skip
         return at.value("out", (t, d), x[t, d] + written[t, d], symbol="f", label="feed-forward output", role="ffn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartedConfig(Variant):
+    parts: int = 2
+    width: int = 5
+    """Of the hidden layer of each part."""
+
+
+class Parted(feedforward.FeedForward):
+    """FFN(x) = max(0, xᵖ·Wᵖ₁)·Wᵖ₂ of each part p of x, side by side: a part hears nothing of the others."""
+
+    def __init__(self, ffn: PartedConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+        own = d_model // ffn.parts
+        self.parts = ffn.parts
+        self.wide = nn.Parameter(torch.randn(ffn.parts, ffn.width, own) * own**-0.5)
+        self.back = nn.Parameter(torch.randn(ffn.parts, own, ffn.width) * ffn.width**-0.5)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        parts = x.unflatten(-1, (self.parts, -1))  # [B, T, P, D/P]
+        hidden = tap("hidden", F.relu(torch.einsum("...pd,pfd->...pf", parts, self.wide)))
+        return tap("out", torch.einsum("...pf,pdf->...pd", hidden, self.back).flatten(-2))
+
+    @staticmethod
+    def declare(ffn: PartedConfig, at: Scope, x: Vector) -> Value:
+        own = at.sizes["D"] // ffn.parts
+        of = at.with_axis("P", ffn.parts).with_axis("M", own).with_axis("U", ffn.width)
+        t, d, p, m, u = at.index("T"), at.index("D"), of.index("P", "p"), of.index("M", "m"), of.index("U", "u")
+        wide, back = of.weight("wide", "W^1", "P", "U", "M"), of.weight("back", "W^2", "P", "M", "U")
+        hidden = of.value(
+            "hidden", (t, p, u), relu(Sum(m, x[t, p * own + m] * wide[p, u, m])),
+            symbol="h", label="hidden numbers of each part", role="ffn",
+        )  # fmt: skip
+        expression = Sum(u, hidden[t, d // own, u] * back[d // own, d % own, u])
+        return of.value("out", (t, d), expression, symbol="f", label="feed-forward output", role="ffn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutConfig(Variant):
+    """Nothing of it is learnt."""
+
+
+class Cut(feedforward.FeedForward):
+    """FFN(x) = max(0, x): it has no weight and takes no multiplication."""
+
+    def __init__(self, ffn: CutConfig, d_model: int, d_ffn: int) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return tap("out", F.relu(x))
+
+    @staticmethod
+    def declare(ffn: CutConfig, at: Scope, x: Vector) -> Value:
+        t, d = at.index("T"), at.index("D")
+        return at.value("out", (t, d), relu(x[t, d]), symbol="f", label="feed-forward output", role="ffn")

@@ -12,7 +12,7 @@ from viz_model.model import norms
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.leaves import Index, Setting, Value
-from viz_model.values.operations import Largest, Softmax, Sum, absolute, tanh
+from viz_model.values.operations import Largest, Softmax, Sum, absolute, sqrt, tanh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,3 +131,33 @@ class Shares(norms.Norm):
         )  # fmt: skip
         expression = at.size(d.axis) * shares[index]
         return at.value("out", index, expression, symbol="n", label="shares, 1 on average", role="norm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfConfig(Variant):
+    eps: float = 1e-3
+
+
+class Half(norms.Norm):
+    """γ · x / RMS of the first half of x (Zhang & Sennrich 2019, section 3: pRMSNorm, of another share)."""
+
+    def __init__(self, norm: HalfConfig, width: int) -> None:
+        super().__init__()
+        self.eps = norm.eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        half = x[..., : x.shape[-1] // 2]
+        return tap("out", self.weight * x / (half.square().mean(-1, keepdim=True) + self.eps).sqrt())
+
+    @staticmethod
+    def declare(norm: HalfConfig, at: Scope, x: Vector, index: tuple[Index, ...]) -> Value:
+        *where, d = index
+        of = at.with_axis("M", at.sizes[d.axis] // 2)
+        m, eps = of.index("M", "m"), Setting(r"\varepsilon", norm.eps, "config")
+        scale = of.value(
+            "scale", where, sqrt(Sum(m, x[*where, m] ** 2) / of.size("M") + eps),
+            symbol=r"\sigma", label="root mean square of the first half", role="norm", derived=True, one=True,
+        )  # fmt: skip
+        expression = at.weight("weight", r"\gamma", d.axis)[d] * (x[index] / scale[*where])
+        return at.value("out", index, expression, symbol="n", label="vector, normalised by its half", role="norm")

@@ -14,7 +14,7 @@ from viz_model.model import ops, positions
 from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Value
-from viz_model.values.operations import Sum, absolute, exp, log, sigmoid, tanh
+from viz_model.values.operations import Sum, absolute, cos, exp, log, sigmoid, sin, tanh, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,4 +164,35 @@ class Fading(positions.Position):
         return at.value(
             f"{letter}_rotated", index, x[index] * exp(-sigmoid(rate[c]) * log(place + 1)),
             symbol=f"{letter}'", label=f"{which}, faded by position", role="position",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnedConfig(PositionScheme):
+    acts_on: ClassVar[ActsOn] = "queries"
+    label: ClassVar[str] = "pairs turned at learnt speeds"
+
+
+class Turned(positions.Position):
+    """Neighbouring values turned by position · speed, learnt for each pair: declared without lines of its own."""
+
+    def __init__(self, position: TurnedConfig, model: ModelConfig, side: Side) -> None:
+        super().__init__(position, model, side)
+        self.speed = nn.Parameter(torch.linspace(1, 0.1, model.d_head // 2))
+
+    def rotate(self, x: Tensor, start: int) -> Tensor:
+        angle = torch.arange(start, start + x.shape[-2])[:, None] * self.speed
+        a, b = x[..., ::2], x[..., 1::2]
+        return torch.stack((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), -1).flatten(-2)
+
+    @staticmethod
+    def declare_rotated(position: TurnedConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
+        n, t, k = index
+        angle = t * at.with_axis("W", at.sizes["K"] // 2).weight("speed", r"\omega", "W")[k // 2]
+        first = x[index] * cos(angle) - x[n, t, k + 1] * sin(angle)
+        second = x[index] * cos(angle) + x[n, t, k - 1] * sin(angle)
+        which = {"q": "queries", "k": "keys"}[letter]
+        return at.value(
+            f"{letter}_rotated", index, where((k % 2).equals(0), first, second),
+            symbol=f"{letter}'", label=f"{which}, turned by position", role="position",
         )  # fmt: skip

@@ -2,8 +2,8 @@
 
 Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
 deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
-another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons. They
-stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons or
+weights. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,31 @@ from unittest import mock
 from fresh_feedforwards import (
     Branches,
     BranchesConfig,
+    Cut,
+    CutConfig,
     Deep,
     DeepConfig,
     Narrow,
     NarrowConfig,
+    Parted,
+    PartedConfig,
     Refined,
     RefinedConfig,
     Squared,
     SquaredConfig,
 )
-from fresh_norms import Grouped, GroupedConfig, Shares, SharesConfig, Sized, SizedConfig, Squash, SquashConfig
+from fresh_norms import (
+    Grouped,
+    GroupedConfig,
+    Half,
+    HalfConfig,
+    Shares,
+    SharesConfig,
+    Sized,
+    SizedConfig,
+    Squash,
+    SquashConfig,
+)
 from fresh_positions import (
     Asked,
     AskedConfig,
@@ -41,6 +56,8 @@ from fresh_positions import (
     NearConfig,
     Pull,
     PullConfig,
+    Turned,
+    TurnedConfig,
 )
 from tiny_models import tiny_config
 
@@ -54,12 +71,14 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     PullConfig: Pull,
     NearConfig: Near,
     FadingConfig: Fading,
+    TurnedConfig: Turned,
 }
 NORMS: Mapping[type, type[norms.Norm]] = {
     SquashConfig: Squash,
     SizedConfig: Sized,
     GroupedConfig: Grouped,
     SharesConfig: Shares,
+    HalfConfig: Half,
 }
 FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     SquaredConfig: Squared,
@@ -67,6 +86,8 @@ FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     RefinedConfig: Refined,
     BranchesConfig: Branches,
     NarrowConfig: Narrow,
+    PartedConfig: Parted,
+    CutConfig: Cut,
 }
 
 
@@ -113,7 +134,7 @@ def fresh_configs() -> list[ModelConfig]:
                     **changes,
                 )
             )
-    return [*found, *_per_layer(), *_without_neurons()]
+    return [*found, *_per_layer(), *_without_neurons(), *_of_parts()]
 
 
 def _without_neurons() -> list[ModelConfig]:
@@ -133,6 +154,15 @@ def _without_neurons() -> list[ModelConfig]:
             start_id=0 if kind == "encoder_decoder" else None,
         )
         for n, (kind, own) in enumerate(zip(kinds, ffns, strict=True))
+    ]
+
+
+def _of_parts() -> list[ModelConfig]:
+    """What reads a part of a vector, or a number beside its own; and a feed-forward without weights."""
+    turned, half = TurnedConfig(), HalfConfig()
+    return [
+        tiny_config(position=turned, norm=half, ffn=PartedConfig(), qk_norm=True),
+        tiny_config("post", kind="encoder", position=turned, norm=half, ffn=CutConfig(), head=config.MaskedHead()),
     ]
 
 

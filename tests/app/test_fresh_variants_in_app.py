@@ -24,7 +24,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 10
+N_FRESH = 11
 
 NAMES: dict[type[Variant], str] = {
     config.LayerNorm: "LayerNorm",

@@ -85,8 +85,14 @@ class Texts:
         return message
 
     def site_label(self, site: Site) -> str:
-        """The label of a row of the registry, which itself speaks English; so does a value that is new."""
-        return site.label if self.language == "en" else labels(self.language, "sites").get(site.name, site.label)
+        """The label of a row of the registry, which itself speaks English; so does a value that is new.
+
+        Translated is the value of that name, or the label wherever a variant says it of one of its own.
+        """
+        if self.language == "en":
+            return site.label
+        known = labels(self.language, "sites")
+        return known.get(site.name, known.get(site.label, site.label))
 
 
 @functools.cache

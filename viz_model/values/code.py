@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
 
 from viz_model.values.declaration import Site
 from viz_model.values.expression import ATOM, Expression, Number, Whole
-from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight
+from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight, is_place
 from viz_model.values.operations import Between, Sum
+from viz_model.values.point import Point, Reader
 
 WIDEST = 96
 """Characters of an expression that still shares a line with the comparison."""
@@ -89,10 +93,40 @@ class Code:
         is_loose = expression.level < level and not isinstance(expression, Sum)
         return f"({text})" if is_loose or (level > 0 and text.startswith("-")) else text
 
-    def leaf(self, name: str, index: Sequence[Expression], sizes: Sequence[int] = ()) -> str:
-        """A tensor read at an index, its axes lined up with the result's; ``sizes`` are those of a weight."""
-        if sizes and index and isinstance(index[0], Index) and self.length(index[0]) < sizes[0]:
-            name += f"[:{self.length(index[0])}]"
+    def named(self, leaf: Element | Entry) -> str:
+        """The tensor of a value or a weight; of an axis that a letter does not count to its end, what it counts."""
+        if isinstance(leaf, Element):
+            axes = zip(leaf.full_index, leaf.value.axes, strict=True)
+            name = self.value(leaf.value.site)
+            # How long a value's axis is, its name alone says: one of positions is as long as any other.
+            shorter = [isinstance(i, Index) and i.size is not None and i.axis != axis for i, axis in axes]
+        else:
+            sizes = zip(leaf.index, (size for group in leaf.weight.sizes for size in group), strict=True)
+            name = self.weight(leaf.weight)
+            shorter = [isinstance(i, Index) and self.length(i) < size for i, size in sizes]
+        if True not in shorter:
+            return name
+        last = len(shorter) - shorter[::-1].index(True)
+        cuts = (
+            f":{self.length(i)}" if isinstance(i, Index) and cut else ":"
+            for i, cut in zip(leaf.full_index, shorter, strict=True)
+        )
+        return f"{name}[{', '.join(list(cuts)[:last])}]"
+
+    def places(self, leaf: Element) -> tuple[Expression, ...]:
+        """The index of a value; places beyond its end, which a case leaves unread, go round."""
+        return tuple(self._around(place, axis) for place, axis in zip(leaf.full_index, leaf.value.axes, strict=True))
+
+    def _around(self, place: Expression, axis: str) -> Expression:
+        own = [index for index in place.free if index.axis == axis]
+        if isinstance(place, Index) or len(own) != 1 or len(place.free) > 1 or not is_place(place):
+            return place
+        n = self.length(own[0])
+        reached = place.evaluate(Point({own[0]: torch.arange(n)}, cast(Reader, None))).value  # a place reads nothing
+        return place % n if reached.max() >= n or reached.min() < -n else place
+
+    def leaf(self, name: str, index: Sequence[Expression]) -> str:
+        """A tensor read at an index, its axes lined up with the result's."""
         read = self._read(name, index)
         if read is not None:
             return self._align(*read)
@@ -167,7 +201,7 @@ class Code:
         names: dict[Index, str] = {}
         read: list[tuple[str, str]] = []
         for factor in factors:
-            text = self._bare(factor)
+            text = self._with([*letters, node.over])._bare(factor)
             if text is None:
                 return None
             name, dims = text
@@ -183,9 +217,9 @@ class Code:
     def _bare(self, factor: Expression) -> tuple[str, list[Index]] | None:
         match factor:
             case Element():
-                read = self._read(self.value(factor.value.site), factor.full_index)
+                read = self._read(self.named(factor), self.places(factor))
             case Entry():
-                read = self._read(self.weight(factor.weight), factor.index)
+                read = self._read(self.named(factor), factor.index)
             case FromTable():
                 read = self._read(self.bind(factor.table.symbol, factor.table.text), (factor.index,))
             case _:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from viz_model.values.expression import Expression, Leaf, Number, exact
+from viz_model.values.expression import Add, Expression, Leaf, Multiply, Number, Subtract, Whole, exact
 from viz_model.values.point import Names, Point, Sized, Where
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Element(Read):
         return cell.read(self, symbol)
 
     def code(self, python: Code) -> str:
-        return python.leaf(python.value(self.value.site), self.full_index)
+        return python.leaf(python.named(self), python.places(self))
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,11 @@ class Entry(Read):
     def latex(self, names: Names) -> str:
         return indexed(self.weight.symbol, ("",) * len(self.index), [i.printed(names) for i in self.index])
 
+    @property
+    def full_index(self) -> tuple[Expression, ...]:
+        """One expression for every axis, as of a value."""
+        return self.index
+
     def at(self, point: Point) -> tuple[Where, ...]:
         return positions(self.weight.flat(self.index), point)
 
@@ -290,8 +295,7 @@ class Entry(Read):
         return cell.entry(self, symbol)
 
     def code(self, python: Code) -> str:
-        sizes = [size for group in self.weight.sizes for size in group]
-        return python.leaf(python.weight(self.weight), self.index, sizes)
+        return python.leaf(python.named(self), self.index)
 
 
 def positions(index: Sequence[Expression], point: Point) -> tuple[Where, ...]:
@@ -312,3 +316,8 @@ def indexed(symbol: str, axes: Sequence[str], index: Sequence[str]) -> str:
 
 
 HEADS = ("H", "G")
+
+
+def is_place(expression: Expression) -> bool:
+    """Whether a number follows from where a cell stands, and from nothing else."""
+    return all(isinstance(part, (Index, Number, Whole, Add, Subtract, Multiply)) for part in expression.walk())

@@ -7,18 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from viz_model.values.expression import (
-    PRODUCT,
-    Add,
-    Expression,
-    Multiply,
-    Number,
-    Power,
-    Subtract,
-    Whole,
-    bracket,
-)
-from viz_model.values.leaves import Element, Entry, GivenAt, Index
+from viz_model.values.expression import PRODUCT, Expression, Multiply, Number, Power, bracket
+from viz_model.values.leaves import Element, Entry, GivenAt, Index, is_place
 from viz_model.values.operations import Between, Cases, Largest, Softmax, Sum
 from viz_model.values.point import Names, Point, Reader
 from viz_model.values.steps import Cell, Factor, Line, Operand, Setting, SettingName, Sheet, Terms, What, operand
@@ -56,7 +46,7 @@ class Working:
 
     def _place(self, part: Expression) -> str | None:
         """The number of a place that is reckoned from others: of ``z · 12 + m`` in a cell, 33."""
-        is_reckoned = bool(part.parts) and _is_place(part) and not part.is_number and part.free <= self.where.keys()
+        is_reckoned = bool(part.parts) and is_place(part) and not part.is_number and part.free <= self.where.keys()
         return str(int(part.evaluate(self.point).value)) if is_reckoned else None
 
     def _elsewhere(self, where: Mapping[Index, int]) -> Working:
@@ -103,7 +93,7 @@ class Working:
         """A number of a weight; a row that another number chooses is a step of its own."""
         origin = WeightOrigin(leaf.weight.name, tuple(int(i) for i in leaf.at(self.point)))
         read = operand(leaf.latex(self.names), leaf.evaluate(self.point).value.item(), origin)
-        chosen = [index for index in leaf.index if not _is_place(index)]
+        chosen = [index for index in leaf.index if not is_place(index)]
         if not chosen and symbol is None:
             return read
         rows = [index.work(self) for index in chosen or leaf.index[:1]]
@@ -159,7 +149,7 @@ class Working:
                     return None
                 factors.append(self._factor(part, node.over))
                 return f"@{len(factors) - 1}"
-            if part.is_number or _is_place(part):
+            if part.is_number or is_place(part):
                 return None
             alike.append(part.work(self))
             return alike[-1].symbol
@@ -255,8 +245,3 @@ class Working:
         return self.sheet.write(
             node.what, symbol or self._fresh("y"), case.latex(self.names), seen, case.number, 0.0, visible=holds
         )
-
-
-def _is_place(expression: Expression) -> bool:
-    """Whether a number follows from where the cell stands, and from nothing else."""
-    return all(isinstance(part, (Index, Number, Whole, Add, Subtract, Multiply)) for part in expression.walk())

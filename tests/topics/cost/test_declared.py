@@ -101,7 +101,7 @@ def test_variants_that_the_package_does_not_have_are_counted_and_planned() -> No
             assert total == sum(parameter.numel() for parameter in model.parameters())
             for side in config.sides:
                 ffns = [model.stack(side).block(layer).ffn for layer in range(config.depth(side))]
-                tables = sum(weight.numel() for ffn in ffns for weight in ffn.parameters() if weight.dim() == 2)
+                tables = sum(weight.numel() for ffn in ffns for weight in ffn.parameters() if weight.dim() > 1)
                 if not config.has_experts:  # of whose tables a token meets some
                     assert counted.count(config, side, 7, 4).ffn == 7 * tables
                 declared = {site.name for element in plan.plan(config, side) for site in element.sites}

@@ -126,7 +126,7 @@ PARAMETERS: Verdict[WeightsView] = Verdict(
     "block.parameters",
     Claim(
         "ffn",
-        lambda view: view.groups["ffn"] > view.total / 2,
+        lambda view: view.groups.get("ffn", 0) > view.total / 2,
         Text(
             "Most of the {{total}} parameters of block {{layer}}, {{ffn_share}}, are in the feed-forward network",
             "第 {{layer}} 块共有 {{total}} 个参数，大部分（{{ffn_share}}）在前馈网络里",

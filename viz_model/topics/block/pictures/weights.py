@@ -36,7 +36,7 @@ class WeightsView(NamedTuple):
 
     def facts(self) -> dict[str, str]:
         """For prose: the whole, and each group's share."""
-        groups = {"norms": 0} | self.groups  # a run may have been left without norms
+        groups = {"ffn": 0, "norms": 0} | self.groups  # either may be without weights
         shares = {f"{group}_share": f"{count / self.total:.0%}" for group, count in groups.items()}
         counts = {f"{group}_count": f"{count:,}" for group, count in groups.items()}
         return {"total": f"{self.total:,}", **shares, **counts}

@@ -121,7 +121,8 @@ def _lengths(shown: Comparison, view: DepthView, place: Any, beside: Any) -> Non
     name = "lengths" if shown.sets_length else "lengths_other"
     finding(shown, place, name, drawn, {"level": level}, *stream, each=each, by=("token",))
     figure = depth_pictures.draw_shares(view, page.words("share"))
-    finding(shown, beside, "shares", figure, {}, *stream, each=each, lines=shares(shown, view))
+    scaled = {"length": page.words("shares_length") if shown.sets_length else ""}
+    finding(shown, beside, "shares", figure, scaled, *stream, each=each, lines=shares(shown, view))
 
 
 def shares(shown: Comparison, view: DepthView) -> list[str]:
