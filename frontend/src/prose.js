@@ -70,7 +70,7 @@ function over({ header, said }) {
   }
 }
 
-// Elements like those that Streamlit draws; null where the page has none of a kind to go by.
+// Elements like those that Streamlit draws; null where the page has none of a kind to go by, or lacks a formula.
 function written(place, said) {
   const elements = []
   for (const [what, tree] of said) {
@@ -79,7 +79,9 @@ function written(place, said) {
     like.classList.add(OVER)
     if (what === "options" && !offer(like, tree.slice(1))) return null
     const holds = what === "title" ? tree.flatMap(([, ...inner]) => inner) : what === "options" ? tree[0] : tree
-    like.querySelector(WORDS[what]).replaceChildren(...holds.map(built))
+    const nodes = holds.map(built)
+    if (nodes.includes(null)) return null
+    like.querySelector(WORDS[what]).replaceChildren(...nodes)
     elements.push(like)
   }
   return elements
@@ -90,9 +92,11 @@ function offer(like, options) {
   const group = like.querySelector("[role=radiogroup]"), model = group?.querySelector("[role=radio][aria-checked=false]")
   if (!model) return false
   like.inert = true
-  group.replaceChildren(...options.map(tree => {
+  const labels = options.map(tree => tree.map(built))
+  if (labels.flat().includes(null)) return false
+  group.replaceChildren(...labels.map(nodes => {
     const option = model.cloneNode(true)
-    option.querySelector("[data-testid=stMarkdownContainer]").replaceChildren(...tree.map(built))
+    option.querySelector("[data-testid=stMarkdownContainer]").replaceChildren(...nodes)
     return option
   }))
   return true
@@ -102,8 +106,16 @@ function modelOf(place, what) {
   for (const among of [place, document.querySelector(MAIN)]) {
     for (const words of among?.querySelectorAll(WORDS[what]) ?? []) {
       const element = words.closest(ELEMENT)
-      if (!words.querySelector("button") && (among === place || element?.getAttribute("width") === "100%")) return element
+      if (among === place || element?.getAttribute("width") === "100%") return element
     }
+  }
+  return null
+}
+
+// Streamlit alone can set a formula: one that stands somewhere on the page is copied, null where there is none.
+function formula(latex) {
+  for (const written of document.querySelectorAll(`${MAIN} :not(.katex-display) > .katex annotation`)) {
+    if (written.textContent === latex) return written.closest(".katex").cloneNode(true)
   }
   return null
 }
@@ -111,9 +123,12 @@ function modelOf(place, what) {
 function built(tree) {
   if (typeof tree === "string") return document.createTextNode(tree)
   const [name, ...inner] = tree, [tag, aligned] = name.split(" ")
+  if (name === "formula") return formula(inner[0])
+  const held = inner.map(built)
+  if (held.includes(null)) return null
   const element = document.createElement(tag)
   if (aligned) element.style.textAlign = aligned
   if (tag === "code") element.className = document.querySelector(`${MAIN} [data-testid=stMarkdownContainer] :not(pre) > code[class]`)?.className ?? ""
-  element.append(...inner.map(built))
+  element.append(...held)
   return element
 }

@@ -23,10 +23,18 @@ def test_a_table_with_its_alignment() -> None:
     assert tree("| part | adds |\n|---|-:|\n| all | 1.5 |") == [["table", head, body]]
 
 
+def test_a_formula_in_the_words_to_the_letter() -> None:
+    assert tree(r"a row of $W^{2}_{a*b*}$, *or* $\max(0, x)$") == [
+        ["p", "a row of ", ["formula", "W^{2}_{a*b*}"], ", ", ["em", "or"], " ", ["formula", r"\max(0, x)"]]
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        "the sum $x + y$",
+        "the sum $$x + y$$",
+        "$$\nx + y\n$$",
+        "$5 more",
         "in :orange[orange]",
         ":material/arrow_forward: on",
         "a -> b",

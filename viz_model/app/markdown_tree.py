@@ -7,10 +7,12 @@ import re
 from typing import TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.tree import SyntaxTreeNode
 
 Tree: TypeAlias = "str | list[str | Tree]"
-"""Words, or an element: its tag, then what it holds. The tag of a cell has its alignment after it: ``td right``."""
+"""Words, or an element: its tag, then what it holds. The tag of a cell has its alignment after it: ``td right``.
+A ``formula`` holds its LaTeX."""
 
 _TAGS = {
     "paragraph": "p",
@@ -28,13 +30,29 @@ _TAGS = {
     "td": "td",
 }
 
-# What Streamlit writes in its own way: formulas, :colour[words] and :icons:, links in words, and some signs.
+_FORMULA = re.compile(r"\$(?!\$)([^$]+)\$(?!\$)")
+
+# What Streamlit writes in its own way: formulas in a line of their own, :colour[words] and :icons:, links in words, and
+# some signs.
 _OWN = re.compile(r"\$|:[\w/-]+[:\[]|https?://|www\.|<->|<-|->|--|>=|<=|~=|~")
 
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.inline.ruler.before("escape", "formula", _formula)
+    return parser
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """LaTeX between dollar signs."""
+    found = _FORMULA.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("formula", "", 0).content = found[1]
+    state.pos = found.end()
+    return True
 
 
 def tree(words: str) -> list[Tree] | None:
@@ -60,6 +78,8 @@ def _trees(node: SyntaxTreeNode) -> list[Tree]:
             return ["\n"]
         case "code_inline":
             return [["code", node.content]]
+        case "formula":
+            return [["formula", node.content]]
     children = [made for child in node.children for made in _trees(child)]
     if node.type == "inline" or (node.type == "paragraph" and node.hidden):
         return children

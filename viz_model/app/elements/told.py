@@ -59,6 +59,8 @@ def told(
     with st.container(key=key, width=width):
         for one in here:
             _draw(one, width)
+        if not here:
+            st.empty()  # or Streamlit leaves out the place, and the browser has none to write in
     dimensions = tuple(name for name in by if name not in page.without)
     following.keep(page, key, dimensions, _sent(here), lambda page: _sent(said(page)))
 

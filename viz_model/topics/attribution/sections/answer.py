@@ -113,8 +113,8 @@ def _tell(page: Page) -> Iterator[str]:
 
 def part(question: Question) -> None:
     """One part of the sum: the tokens that it pushes up and down."""
-    page, answer, target = question.page, question.answer, question.target
-    if target is None:
+    page, answer = question.page, question.answer
+    if question.target is None:
         elements.see(page, "no_pushes")
         return
     rows = {part.site: row for row, part in enumerate(answer.parts)}
@@ -130,8 +130,14 @@ def part(question: Question) -> None:
         ),
     )
     pushes.draw(question, _pushed, "part", by=("token",))
-    facts = _pushed(question).facts()
-    elements.see(page, "part", name=question.name(shown), target=question.label(target), **facts)
+    elements.told(question.opened, _tell_part, "part_told", by=("token",))
+
+
+def _tell_part(page: Page) -> Iterator[str]:
+    question = Question.of(page)
+    if question.target is not None:
+        name, target = question.name(question.answer.parts[_chosen(question)]), question.label(question.target)
+        yield question.page.prose("part", name=name, target=target, **_pushed(question).facts())
 
 
 def _pushed(question: Question) -> PushesView:

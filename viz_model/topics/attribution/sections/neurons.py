@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from viz_model.app import elements, state
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.sheet import Sheet
@@ -94,13 +96,13 @@ def section(question: Question) -> None:
         elements.see(question.page, "neurons_none")
         return
     page, strongest = question.page, Strongest.of(question)
-    fires, facts = strongest.fires, strongest.facts
-    st.subheader(page.words("neurons_title", **facts), anchor=False)
+    fires = strongest.fires
+    elements.told(question.opened, _title, "neurons_title", by=("token",))
     left, middle, right = st.columns(3, gap="medium")
     with left:
         _strongest(strongest)
     with middle:
-        st.markdown(page.words("fires_title", **facts))
+        st.markdown(page.words("fires_title"))
         elements.figure(
             question.opened,
             lambda page: draw_firing(_of(page).fires, page.words("fires_axis")),
@@ -112,12 +114,27 @@ def section(question: Question) -> None:
             st.caption(page.words("reads_part", n=len(fires.values), n_keys=fires.length))
     with right:
         if question.target is not None:
-            st.markdown(page.words("writes_title", **facts))
+            elements.told(question.opened, _writes_title, "writes_title", by=("token",))
             pushes.draw(question, _pushed, "neuron", by=("token",))
         else:
             elements.see(page, "no_pushes")
-    elements.see(page, "neurons", **facts)
+    elements.told(question.opened, _tell, "neurons_told", by=("token",))
     elements.source(page, f"blocks.{strongest.layer}.ffn.act")
+
+
+def _title(page: Page) -> Iterator[Said]:
+    strongest = _of(page)
+    yield title(strongest.question.page.words("neurons_title", **strongest.facts))
+
+
+def _writes_title(page: Page) -> Iterator[str]:
+    question = Question.of(page)
+    yield question.page.words("writes_title", **question.facts())
+
+
+def _tell(page: Page) -> Iterator[str]:
+    strongest = _of(page)
+    yield strongest.question.page.prose("neurons", **strongest.facts)
 
 
 def _pushed(question: Question) -> PushesView:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.ahead import DIMENSIONS
+from viz_model.app.elements import Said, title
+from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.drawing.writing import percent, share, signed
 from viz_model.topics.attribution.choices import AT
 from viz_model.topics.attribution.claims import SINK
-from viz_model.topics.attribution.numbers import circuits, views
+from viz_model.topics.attribution.numbers import views
 from viz_model.topics.attribution.numbers.attribution import Part
 from viz_model.topics.attribution.pictures.pushes import PushesView
 from viz_model.topics.attribution.pictures.reads import ReadsView, draw_reads
@@ -22,9 +26,7 @@ from viz_model.topics.attribution.sections.question import Question
 def section(question: Question) -> None:
     page, answer = question.page, question.answer
     part = _part(question)
-    reads = question.reads(part)
-    title = page.words("head_title", **_facts(question, part, reads))
-    st.subheader(title[0].upper() + title[1:], anchor=False)
+    elements.told(question.opened, _title, "head_title")
     best = max((p for p in answer.parts if p.kind == "head"), key=answer.of)
     st.button(
         page.words("best_head", name=question.name(best), value=signed(answer.of(best))),
@@ -51,7 +53,12 @@ def section(question: Question) -> None:
         if len(view.keys) < view.n_keys:
             st.caption(page.words("reads_part", n=len(view.keys), n_keys=view.n_keys))
     with right:
-        _tell(question, part, reads)
+        elements.told(question.opened, _tell, "head_told")
+        if question.target is not None:
+            pushes.draw(question, _pushed, "head", by=DIMENSIONS)
+        link = "cross_attention" if part.at == "cross" else "attention"
+        if link in page.pages:
+            st.page_link(page.pages[link], label=page.words("to_attention"), icon=":material/arrow_forward:")
 
 
 def _part(question: Question) -> Part:
@@ -70,7 +77,9 @@ def _pushed(question: Question) -> PushesView:
     return question.pushes_view(question.pushes(question.reads(part).written, part))
 
 
-def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, object]:
+def _facts(question: Question) -> dict[str, object]:
+    part = _part(question)
+    reads = question.reads(part)
     keys, strongest = question.keys(part.at), int(np.abs(reads.values).argmax())
     return question.facts() | {
         "name": question.name(part),
@@ -84,14 +93,17 @@ def _facts(question: Question, part: Part, reads: circuits.Reads) -> dict[str, o
     }
 
 
-def _tell(question: Question, part: Part, reads: circuits.Reads) -> None:
-    page, keys = question.page, question.keys(part.at)
-    elements.see(page, "head", **_facts(question, part, reads))
+def _title(opened: Page) -> Iterator[Said]:
+    question = Question.of(opened)
+    said = question.page.words("head_title", **_facts(question))
+    yield title(said[0].upper() + said[1:])
+
+
+def _tell(opened: Page) -> Iterator[str]:
+    question = Question.of(opened)
+    page, part = question.page, _part(question)
+    keys, reads = question.keys(part.at), question.reads(part)
+    yield page.prose("head", **_facts(question))
     weight, share = float(reads.weights[reads.least]), float(reads.shares[reads.least])
     written = {"weight": percent(weight), "share": percent(share)}
-    elements.say(page, SINK, (weight, share), sink=literal(keys[reads.least]), **written)
-    if question.target is not None:
-        pushes.draw(question, _pushed, "head", by=DIMENSIONS)
-    link = "cross_attention" if part.at == "cross" else "attention"
-    if link in page.pages:
-        st.page_link(page.pages[link], label=page.words("to_attention"), icon=":material/arrow_forward:")
+    yield page.verdict(SINK, (weight, share), sink=literal(keys[reads.least]), **written)

@@ -11,6 +11,7 @@ import streamlit as st
 import viz_model as vm
 from viz_model.app import elements, runs, texts
 from viz_model.app.cache import cached
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing import strips, theme
@@ -52,7 +53,7 @@ def section(block: OneBlock) -> None:
         return
     page, neuron = block.page, block.neuron
     words = {"neuron": neuron, **block.facts}
-    st.subheader(page.words("memory", **words), anchor=False)
+    elements.told(page, _title, "memory_title")
     elements.control(page, NEURON, st.number_input, 0, block.n_neurons - 1, value=neuron,
                      label=page.words("set_neuron"), help=page.words("set_neuron_help"), width=180)  # fmt: skip
     view = _of(page)
@@ -60,14 +61,12 @@ def section(block: OneBlock) -> None:
         elements.see(page, "memory_none", **words)
         return
     elements.heat_rows(page, _rows, "memory", page.words("memory_alt"))
-    if (inside := experts.of_neuron(page.trace, page.view.layer, page.token, neuron)) is not None:
-        told = inside._asdict() | {"weight": f"{inside.weight:.0%}", "n_tokens": len(page.trace)}
-        st.markdown(page.words("neuron_of_expert", **words, **told))
+    elements.told(page, _expert, "neuron_of_expert")
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(page.words("matched", **words))
+        elements.told(page, _matched_title, "matched_title")
         _ranked(page, lambda view: view.matched, "matched", "key")
-        elements.see(page, "matched", product=f"{float(view.key @ view.reads):.2f}", **words)
+        elements.told(page, _matched, "matched_told")
     with right:
         if view.promoted:
             st.markdown(page.words("says", **words))
@@ -75,6 +74,35 @@ def section(block: OneBlock) -> None:
             elements.see(page, "says", **words)
     if page.trace.stack.side == page.lm.config.sides[0]:
         elements.fold(page, FIRES, partial(_fires, page, neuron))
+
+
+def _words(page: Page) -> dict[str, object]:
+    block = OneBlock(page)
+    return {"neuron": block.neuron, **block.facts}
+
+
+def _title(page: Page) -> Iterator[Said]:
+    if OneBlock(page).n_neurons:
+        yield title(page.words("memory", **_words(page)))
+
+
+def _expert(page: Page) -> Iterator[str]:
+    if not OneBlock(page).n_neurons:
+        return
+    inside = experts.of_neuron(page.trace, page.view.layer, page.token, OneBlock(page).neuron)
+    if inside is not None:
+        told = inside._asdict() | {"weight": f"{inside.weight:.0%}", "n_tokens": len(page.trace)}
+        yield page.words("neuron_of_expert", **_words(page), **told)
+
+
+def _matched_title(page: Page) -> Iterator[str]:
+    if OneBlock(page).n_neurons:
+        yield page.words("matched", **_words(page))
+
+
+def _matched(page: Page) -> Iterator[str]:
+    if OneBlock(page).n_neurons and (view := _of(page)) is not None:
+        yield page.prose("matched", product=f"{float(view.key @ view.reads):.2f}", **_words(page))
 
 
 def _rows(page: Page) -> strips.StripsView | None:

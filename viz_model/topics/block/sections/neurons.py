@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing.sheet import Sheet
 from viz_model.topics.block import figures
@@ -27,8 +30,7 @@ def section(block: OneBlock) -> None:
         elements.see(page, "curve_none", **facts)
         elements.formula(page, page.at("ffn.act"))
         return
-    title = GATE.says(page.t.language, view.closed[0], **facts) if view.closed else page.words("curve_title", **facts)
-    st.subheader(title, anchor=False)
+    elements.told(page, _curve_title, "curve_title")
     left, right = st.columns(2, gap="large") if view.gated else elements.split()
     with left:
         _curve(block)
@@ -42,11 +44,11 @@ def section(block: OneBlock) -> None:
                 page.words("gates_alt"),
             )
             if view.closed:
-                elements.see(page, "gates", **facts)
+                elements.told(page, _tell_gates, "gates_told")
     with left if view.gated else right:
         formula = page.trace.site(curve.curve.site).formula
         elements.see(page, page.kind("curve", view.activation), formula=formula, **facts)
-        elements.see(page, f"curve_of_{'gate' if view.gated else 'dense'}", **facts)
+        elements.told(page, _tell_curve, "curve_told")
     names = map(page.at, ("ffn.gate", "ffn.gate_act", "ffn.up", "ffn.act"))
     elements.source(page, *(name for name in names if name in page.trace))
 
@@ -64,6 +66,10 @@ def _curve_view(page: Page) -> CurveView | None:
     return views.curve_view(page.trace, page.view.layer, page.token)
 
 
+def _has_curve(block: OneBlock) -> bool:
+    return bool(block.n_neurons) and _curve_view(block.page) is not None
+
+
 def _facts(block: OneBlock) -> dict[str, object]:
     """Of the hidden layer, for texts."""
     page, view, curve = block.page, block.neurons, _curve_view(block.page)
@@ -74,10 +80,24 @@ def _facts(block: OneBlock) -> dict[str, object]:
     return facts
 
 
+def _title(page: Page) -> Iterator[Said]:
+    block = OneBlock(page)
+    if block.n_neurons:
+        yield title(page.words(f"neurons_{block.neurons.kind}", **_facts(block)))
+    else:
+        yield title(page.words("neurons_none", **block.facts))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    if block.n_neurons:
+        yield page.prose(f"neurons_{block.neurons.kind}", **_facts(block))
+
+
 def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
     """How many neurons work on each token, and the strongest on this one."""
     page, view = block.page, block.neurons
-    st.subheader(page.words(f"neurons_{view.kind}", **facts), anchor=False)
+    elements.told(page, _title, "neurons_title")
     left, right = st.columns(2, gap="large")
     with left:
         counted = page.words("counted_fires" if view.fires else "counted_half")
@@ -85,11 +105,30 @@ def _busiest(block: OneBlock, facts: dict[str, object]) -> None:
         elements.figure(
             page, lambda page: neurons.draw_active(OneBlock(page).neurons, names), "active", page.words("active_alt")
         )
-        elements.see(page, f"neurons_{view.kind}", **facts)
+        elements.told(page, _tell, "neurons_told")
     with right:
         elements.shown(page, lambda page: figures.strongest(page.subject, OneBlock(page).neurons), "neurons")
         elements.see(page, f"promoted_{view.path}", **facts)
     elements.source(page, page.at("ffn.act"))
+
+
+def _curve_title(page: Page) -> Iterator[Said]:
+    block = OneBlock(page)
+    if _has_curve(block):
+        closed, facts = block.neurons.closed, _facts(block)
+        yield title(page.verdict(GATE, closed[0], **facts) if closed else page.words("curve_title", **facts))
+
+
+def _tell_gates(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    if _has_curve(block) and block.neurons.closed:
+        yield page.prose("gates", **_facts(block))
+
+
+def _tell_curve(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    if _has_curve(block):
+        yield page.prose(f"curve_of_{'gate' if block.neurons.gated else 'dense'}", **_facts(block))
 
 
 def _curve(block: OneBlock) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
 
 from viz_model.app import elements
 from viz_model.app.drawn import Drawn
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.topics.block import figures
 from viz_model.topics.block.choices import WHICH
@@ -38,12 +40,11 @@ def norm_of(block: OneBlock) -> NormView:
 
 def section(block: OneBlock) -> None:
     page, vectors, facts = block.page, block.vectors, block.facts
-    view = norm_of(block) if vectors.has_norms else None
-    title = page.words("norm_NoNorm", **facts) if view is None else NORM.says(page.t.language, view, **facts)
-    st.subheader(title, anchor=False)
-    if view is None:
+    elements.told(page, _title, "norm_title")
+    if not vectors.has_norms:
         elements.see(page, "norm_NoNorm", **facts)
         return
+    view = norm_of(block)
     names = {
         addition.sublayer: page.words(
             f"which_{vectors.norm_at if vectors.norm_at in ('post', 'branch') else 'pre'}",
@@ -72,6 +73,19 @@ def section(block: OneBlock) -> None:
             facts["learnt"] = page.words("norm_learnt") if view.normed.learnt else ""
             elements.see(page, "norm_other", formula=page.trace.site(f"{view.site}.out").formula, **facts)
         else:
-            elements.see(page, "both_norms", **facts, **view.facts())
+            elements.told(page, _both, "both_norms")
         elements.see(page, "why_norm", **facts)
     elements.source(page, *view.sites)
+
+
+def _title(page: Page) -> Iterator[Said]:
+    block = OneBlock(page)
+    facts = block.facts
+    has_norms = block.vectors.has_norms
+    yield title(page.verdict(NORM, norm_of(block), **facts) if has_norms else page.words("norm_NoNorm", **facts))
+
+
+def _both(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    if block.vectors.has_norms and (view := norm_of(block)).normed.other is not None:
+        yield page.prose("both_norms", **block.facts, **view.facts())

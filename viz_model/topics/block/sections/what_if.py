@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 import viz_model as vm
@@ -21,7 +23,7 @@ from viz_model.topics.block.sections.one_block import OneBlock
 def section(block: OneBlock) -> None:
     page = block.page
     st.subheader(page.words("what_if"), anchor=False)
-    elements.see(page, "what_if" if block.n_neurons else "what_if_none", **block.facts)
+    elements.told(page, _tell, "what_if_told")
     side = page.view.stack(page.lm.config)
     stack = None if side == page.lm.config.sides[-1] else side
     _left_out(block, stack)
@@ -32,6 +34,11 @@ def section(block: OneBlock) -> None:
         st.caption(page.words("made", changes=changes))
         before = runs.trace(page.run_key.plain).at(page.trace.stack.side)
         before_and_after(page, before, page.trace, "edited")
+
+
+def _tell(page: Page) -> Iterator[str]:
+    block = OneBlock(page)
+    yield page.prose("what_if" if block.n_neurons else "what_if_none", **block.facts)
 
 
 def _left_out(block: OneBlock, stack: Side | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 import viz_model as vm
 from viz_model.app import elements, examples, runs
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import literal
 from viz_model.tokenizers.tokenizer import IdTokenizer
@@ -85,28 +87,41 @@ def section(compared: Compared) -> None:
 def tokens(compared: Compared) -> None:
     """How near the tokens of the sentence are to each other."""
     page, site = compared.page, compared.page.trace.leaving
-
-    def view_of(page: Page) -> SimilarityView:
-        return similarity_view(page.trace, page.token, page.words("mean"))
-
-    view = view_of(page)
-    facts = {**view.facts(), "token": page.token_name(), "like": literal(view.labels[view.like])}
-    st.subheader(page.words("tokens_title" if len(page.trace) > 1 else "tokens_title_one", **facts), anchor=False)
+    elements.told(page, _tokens_title, "tokens_title", by=("token",))
     picture, see = elements.split()
     with picture:
         names = page.trace.full_name(site), page.words("cosine")
         elements.figure(
             page,
-            lambda page: draw_similarity(view_of(page), *names),
+            lambda page: draw_similarity(_similarity(page), *names),
             "tokens",
             page.words("tokens_alt"),
             by=("token",),
         )
         elements.source(page, site)
     with see:
-        elements.see(page, "tokens", **facts)
-        if view.n_hidden:
-            elements.see(page, "tokens_part", **facts)
+        elements.told(page, _tell_tokens, "tokens_told", by=("token",))
+
+
+def _similarity(page: Page) -> SimilarityView:
+    return similarity_view(page.trace, page.token, page.words("mean"))
+
+
+def _tokens_facts(page: Page, view: SimilarityView) -> dict[str, str]:
+    return {**view.facts(), "token": page.token_name(), "like": literal(view.labels[view.like])}
+
+
+def _tokens_title(page: Page) -> Iterator[Said]:
+    facts = _tokens_facts(page, _similarity(page))
+    yield title(page.words("tokens_title" if len(page.trace) > 1 else "tokens_title_one", **facts))
+
+
+def _tell_tokens(page: Page) -> Iterator[str]:
+    view = _similarity(page)
+    facts = _tokens_facts(page, view)
+    yield page.prose("tokens", **facts)
+    if view.n_hidden:
+        yield page.prose("tokens_part", **facts)
 
 
 def formula(compared: Compared) -> None:

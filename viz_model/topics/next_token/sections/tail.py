@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Iterator
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.app.texts import row
 from viz_model.drawing.sheet import Sheet
@@ -31,9 +32,8 @@ def _drawn(asked: Asked) -> Sheet:
 
 
 def section(asked: Asked) -> None:
-    page, view = asked.shared, _view(asked)
-    words, facts = page.words, _facts(asked, view)
-    st.subheader(KEPT.label(page.t.language, asked.choice.counts, **facts), anchor=False)
+    page = asked.shared
+    elements.told(asked.page, _title, "tail_title", by=("token",))
     picture, see = elements.split()
     with picture:
 
@@ -44,11 +44,22 @@ def section(asked: Asked) -> None:
         elements.figure(page, lambda page: _drawn(Asked.at(page)), "tail", alt, by=("token",))
         elements.source(page, "probs")
     with see:
-        temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"
-        elements.see(page, f"tail_{temperature}", **facts)
-        lines = [row(words(f"tail_column_{name}") for name in ("filter", "kept", "dropped")), "|---|---:|---:|"]
-        for name, n_kept, kept, n_dropped, dropped in view.rows():
-            lines.append(row((words(name), f"{n_kept:,} · {percent(kept)}", f"{n_dropped:,} · {percent(dropped)}")))
-        if view.cuts:
-            st.markdown("\n".join(lines))
+        elements.told(asked.page, _tell, "tail_told", by=("token",))
         elements.see(page, "tail_read")
+
+
+def _title(page: Page) -> Iterator[Said]:
+    asked = Asked.at(page)
+    yield title(KEPT.label(page.t.language, asked.choice.counts, **_facts(asked, _view(asked))))
+
+
+def _tell(page: Page) -> Iterator[str]:
+    asked = Asked.at(page)
+    view, words = _view(asked), asked.shared.words
+    temperature = "greedy" if view.temperature == 0 else "one" if view.temperature == 1 else "other"
+    yield asked.shared.prose(f"tail_{temperature}", **_facts(asked, view))
+    lines = [row(words(f"tail_column_{name}") for name in ("filter", "kept", "dropped")), "|---|---:|---:|"]
+    for name, n_kept, kept, n_dropped, dropped in view.rows():
+        lines.append(row((words(name), f"{n_kept:,} · {percent(kept)}", f"{n_dropped:,} · {percent(dropped)}")))
+    if view.cuts:
+        yield "\n".join(lines)
