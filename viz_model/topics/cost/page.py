@@ -29,6 +29,7 @@ TOPIC = Topic(
         question=taken_apart.question,
     ),
     choices=choices.ALL,
+    has_place=False,
     without=frozenset({"head"}),
     pictures=patches.LAYOUT,
 )

@@ -54,6 +54,7 @@ TOPIC = Topic(
     layout=layout,
     layouts=(NEXT, MASKED, VECTORS, classes.OF_TEXT),
     choices=choices.ALL,
+    has_place=False,
     without=frozenset({"head"}),
     text_key=figures.text_key,
     pictures=classes.LAYOUT,

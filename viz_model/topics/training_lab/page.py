@@ -29,6 +29,7 @@ TOPIC = Topic(
         question=first_loss.question,
     ),
     choices=choices.ALL,
+    has_place=False,
     without=frozenset({"head"}),
 )
 
