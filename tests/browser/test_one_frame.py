@@ -222,7 +222,9 @@ TOLD = {
 """Pages all of whose sentences follow at once, and what changes them."""
 DOORS = {
     "embedding": ("nearest", "vector", "own"),
+    "attention": ("large", "together"),
     "block": ("lengths", "neurons", "change", "weights"),
+    "norm_placement": ("sentence", "ends"),
     "next_token": ("tail",),
     "attribution": ("part", "depth", "head", "neuron"),
     "cross_attention": ("maps", "decoding"),

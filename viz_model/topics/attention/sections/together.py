@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from viz_model.app import elements
+from viz_model.app.elements import Said, title
 from viz_model.app.page import Page
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, Cells
@@ -17,7 +20,7 @@ from viz_model.topics.attention.sections.query import Query
 def section(query: Query) -> None:
     page, config, words = query.page, query.page.lm.config, query.page.words
     sizes = layer.sizes(config)
-    st.subheader(words("together_title", **query.facts, **sizes), anchor=False)
+    elements.told(page, _title, "together_title", by=("layer", "token"))
     elements.see(page, layer.heads_text(config), **sizes)
     if query.shared:
         elements.see(page, "heads_shared", **query.shared, d_head=config.d_head)
@@ -30,6 +33,10 @@ def section(query: Query) -> None:
     elements.heat_rows(page, _out, "together.out", words("together_out_alt"), by=("layer", "token"))
     elements.source(page, page.at("attn.head_out"), page.at("attn.out"))
     elements.see(page, "together_sizes", **sizes)
+
+
+def _title(page: Page) -> Iterator[Said]:
+    yield title(page.words("together_title", **Query.of(page).facts, **layer.sizes(page.lm.config)))
 
 
 def _together(page: Page) -> Together:

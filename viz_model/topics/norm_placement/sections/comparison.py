@@ -81,7 +81,7 @@ def finding(
     place: Any,
     name: str,
     figure: Sheet | Callable[[Page], Sheet],
-    facts: Facts,
+    facts: Facts | Callable[[Page], Facts],
     *sites: str,
     each: Mapping[str, Facts] | None = None,
     lines: Iterable[str] = (),
@@ -90,15 +90,22 @@ def finding(
     """A picture under what it shows: its headline, what is general, and a line for each place of the norm.
 
     ``each`` are facts by place, for the headline and for the text ``name_each``; ``lines`` are claims that are made;
-    ``by`` is as in :func:`viz_model.app.elements.figure`.
+    ``by`` is what makes a difference to picture, headline and what is general
+    (:func:`viz_model.app.elements.figure`).
     """
     page, each = shown.page, each or {}
-    values = {**shown.values, **shown.listed(each), **facts}
-    told: list[str] = []
+
+    def values_of(page: Page) -> dict[str, object]:
+        own = facts(page) if callable(facts) else facts
+        return {**shown._replace(page=page).values, **shown.listed(each), **own}
+
+    values, told = values_of(page), list[str]()
     with place:
-        st.markdown(f"#### {page.words(f'{name}_title', **values)}")
+        elements.told(
+            page, lambda page: [f"#### {page.words(f'{name}_title', **values_of(page))}"], f"{name}_title", by=by
+        )
         elements.figure(page, figure, name, page.words(f"{name}_alt"), by=by)
-        elements.see(page, name, **values)
+        elements.told(page, lambda page: [page.prose(name, **values_of(page))], f"{name}_told", by=by)
         for at, own in each.items():
             if page.t.knows(key := f"{page.text_key}.{name}_each"):
                 told.append(page.t.prose(key, **{**values, **own, "place": look.NAMES[at]}))

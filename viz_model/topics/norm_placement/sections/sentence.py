@@ -76,12 +76,13 @@ def ends(shown: Comparison) -> None:
         def twins(page: Page) -> predictions.PredictionsView:
             return views.predictions_of_twins(shown.traces, page.token)
 
-        facts, sites = _quoted(twins(shown.page).facts()), ("logits", "probs")
-
         def drawn(page: Page) -> Sheet:
             return predictions.draw_predictions(twins(page))
 
-        finding(shown, right, "predictions", drawn, facts, *sites, by=("token",))
+        def facts(page: Page) -> dict[str, str]:
+            return _quoted(twins(page).facts())
+
+        finding(shown, right, "predictions", drawn, facts, "logits", "probs", by=("token",))
 
 
 def _quoted(facts: dict[str, str]) -> dict[str, str]:
