@@ -1,9 +1,12 @@
 // Between the selection and the server; also what belongs to the document and not to a picture.
 import { store } from "./store.js"
+import { isDark, watched } from "./theme.js"
 
 export function bridge(root, header, arrays, tell) {
   // Written anew, the same language too has the browser find the style of every element.
   if (document.documentElement.lang !== header.language) document.documentElement.lang = header.language
+  dress()
+  const unwatch = watched(dress)
   store.bridge(header, selection => tell("selected", selection))
   // Back and Forward: at once here, and the server reads the address by itself.
   const back = () => {
@@ -15,8 +18,15 @@ export function bridge(root, header, arrays, tell) {
   const stop = header.sizes ? walking(header.sizes) : () => {}
   return () => {
     stop()
+    unwatch()
     removeEventListener("popstate", back)
   }
+}
+
+// Dialogs stand beside Streamlit's app, which tells none but its own that it is dark.
+function dress() {
+  const { style } = document.documentElement, scheme = isDark() ? "dark" : "light"
+  if (style.colorScheme !== scheme) style.colorScheme = scheme
 }
 
 // On a projector the arrow keys choose head and layer, wherever nothing else listens to them.

@@ -150,6 +150,10 @@ def test_the_drawer_and_the_window_of_numbers_keep_nobody_out(visit: Visit) -> N
     for scheme in ("light", "dark"):
         page = visit("/attention", options={**LAPTOP, "color_scheme": scheme}, cell="blocks.1.attn.scores:2,3,1")
         page.get_by_role("dialog").wait_for()
+        # It stands outside of the app; what of its colours depends on the scheme, axe does not see.
+        page.wait_for_function(
+            "scheme => getComputedStyle(document.querySelector('[role=dialog]')).colorScheme === scheme", arg=scheme
+        )
         assert not [broken for broken in violations(page) if known(*broken[:2]) is None]
         page = visit("/next_token", options={**LAPTOP, "color_scheme": scheme})
         page.locator(".figure-numbers").first.focus()
