@@ -73,14 +73,14 @@ def run_code(app: AppTest) -> list[str]:
 
 
 FIGURES = "tests.figures"
-"""Where a visit keeps what its figures were drawn of, by the names of their scenes."""
+"""Where a visit keeps the sheets of its figures, by the names of their scenes."""
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:
     """The figures of a page, as Plotly would be given them."""
     known = app.session_state[FIGURES] if FIGURES in app.session_state else {}  # noqa: SIM401 - it has no get
     names = [sent.header["id"] for sent in pictures(app).values()]
-    return [known[name] for name in names if name in known]
+    return [json.loads(known[name].drawn().to_json()) for name in names if name in known]
 
 
 def array(encoded: Any) -> np.ndarray:

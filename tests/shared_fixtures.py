@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import json
 import os
 import shutil
 import socket
@@ -93,20 +92,25 @@ def _accepted_figures() -> Iterator[None]:
     """
     drawn, scene, known = Sheet.drawn, plot.scene, set()
 
-    def accepted(figure: Sheet) -> go.Figure:
-        found = drawn(figure)
-        form = form_of([figure.traces, figure.shapes, figure.annotations, figure.layout])
+    def show(sheet: Sheet) -> None:
+        form = form_of([sheet.traces, sheet.shapes, sheet.annotations, sheet.layout])
         if form not in known:
-            go.Figure(found.to_plotly_json())
+            go.Figure(drawn(sheet).to_plotly_json())
             known.add(form)
-        encode(scene(figure, "figure", "figure"))
-        return found
+
+    def accepted(sheet: Sheet) -> go.Figure:
+        show(sheet)
+        encode(scene(sheet, "figure", "figure"))
+        return drawn(sheet)
 
     def kept(sheet: Sheet, id: str, *args: Any, **more: Any) -> Scene:
-        figure = sheet.drawn()
-        if get_script_run_ctx(suppress_warning=True) is not None:
-            st.session_state.setdefault(app_driver.FIGURES, {})[id] = json.loads(figure.to_json())
-        return scene(sheet, id, *args, **more)
+        show(sheet)
+        found = scene(sheet, id, *args, **more)
+        if get_script_run_ctx(suppress_warning=True) is None:
+            encode(found)  # which a page does itself
+        else:
+            st.session_state.setdefault(app_driver.FIGURES, {})[id] = sheet
+        return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sheet, "drawn", accepted)

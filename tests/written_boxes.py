@@ -88,7 +88,8 @@ def _overlap(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _boxes(part: ET.Element, frame: np.ndarray) -> Iterator[Box]:
-    frame = frame @ _moved(part.get("transform") or "")
+    if transform := part.get("transform"):
+        frame = frame @ _moved(transform)
     if part.tag != f"{_SVG}text":
         for inner in part:
             yield from _boxes(inner, frame)

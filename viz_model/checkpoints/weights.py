@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -106,9 +107,10 @@ class _NoDraws(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _expected(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+@lru_cache(maxsize=64)
+def _expected(config: ModelConfig) -> Mapping[str, tuple[int, ...]]:
     """Names and shapes of what a checkpoint of ``config`` holds, at no cost in memory."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NoDraws():
         return {name: tuple(tensor.shape) for name, tensor in stored_tensors(Transformer(config)).items()}
 
 
