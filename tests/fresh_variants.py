@@ -50,12 +50,16 @@ from fresh_positions import (
     AskedConfig,
     Fading,
     FadingConfig,
+    Leaving,
+    LeavingConfig,
     Logarithmic,
     LogarithmicConfig,
     Near,
     NearConfig,
     Pull,
     PullConfig,
+    Sunk,
+    SunkConfig,
     Turned,
     TurnedConfig,
 )
@@ -72,6 +76,8 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     NearConfig: Near,
     FadingConfig: Fading,
     TurnedConfig: Turned,
+    SunkConfig: Sunk,
+    LeavingConfig: Leaving,
 }
 NORMS: Mapping[type, type[norms.Norm]] = {
     SquashConfig: Squash,
@@ -163,6 +169,16 @@ def _of_parts() -> list[ModelConfig]:
     return [
         tiny_config(position=turned, norm=half, ffn=PartedConfig(), qk_norm=True),
         tiny_config("post", kind="encoder", position=turned, norm=half, ffn=CutConfig(), head=config.MaskedHead()),
+    ]
+
+
+def sinking_configs() -> list[ModelConfig]:
+    """Softmax with a logit that no key has: of each layer, and of each query."""
+    own = SunkConfig(layer=0), SunkConfig(layer=1)
+    return [
+        tiny_config("post", kind="encoder_decoder", position=LeavingConfig(), start_id=0),
+        tiny_config(position=own[0], positions=own, n_heads=4, n_kv_heads=2, d_head=6),
+        tiny_config(kind="encoder", position=LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
     ]
 
 

@@ -164,7 +164,7 @@ def test_layers_that_do_not_fit_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.fixture
 def fresh() -> Iterator[list[ModelConfig]]:
     with fresh_variants.installed():
-        yield fresh_variants.fresh_configs()
+        yield [*fresh_variants.fresh_configs(), *fresh_variants.sinking_configs()]
 
 
 def test_a_fresh_variant_needs_no_more_than_its_declaration(fresh: list[ModelConfig]) -> None:

@@ -63,9 +63,26 @@ def hide(scores: Tensor, visible: Tensor) -> Tensor:
     return scores.masked_fill(~visible, -math.inf)
 
 
-def pattern(masked: Tensor) -> Tensor:
-    """Softmax over the keys: [..., Tq, Tk] -> the same shape, every row sums to 1."""
-    return masked.softmax(dim=-1)
+def pattern(masked: Tensor, sink: Tensor | None = None) -> Tensor:
+    """Softmax over the keys: [..., Tq, Tk] -> the same shape.
+
+    Every row sums to 1, with what goes to the logit of a ``sink`` [..., Tq], which no key has (Agarwal et al. 2025).
+    """
+    if sink is None:
+        return masked.softmax(dim=-1)
+    beside = sink.unsqueeze(-1).expand(*masked.shape[:-1], 1)
+    return torch.cat((masked, beside), dim=-1).softmax(dim=-1)[..., :-1]
+
+
+def with_sink(k: Tensor, v: Tensor, bias: Tensor, sink: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """A sink [..., H, Tq] as one more key of zeros, with a value of zeros: its score is what the bias adds to it.
+
+    Keys, values [..., H, Tk, K] and bias [..., Tq, Tk] -> those that a fused kernel takes, of Tk + 1 keys.
+    """
+    rows = torch.broadcast_shapes(bias.shape[:-1], sink.shape)
+    beside = sink.to(bias.dtype).expand(rows).unsqueeze(-1)
+    bias = torch.cat((bias.expand(*rows, bias.shape[-1]), beside), dim=-1)
+    return torch.nn.functional.pad(k, (0, 0, 0, 1)), torch.nn.functional.pad(v, (0, 0, 0, 1)), bias
 
 
 def causal_pattern(q: Tensor, k: Tensor, scale: float, rows: int = 128, start: int = 0) -> Tensor:

@@ -14,9 +14,9 @@ from typing import cast
 import torch
 
 from viz_model.values.declaration import Site
-from viz_model.values.expression import ATOM, Expression, Number, Whole
+from viz_model.values.expression import ATOM, Expression, Negative, Number, Whole
 from viz_model.values.leaves import Element, Entry, FromTable, Given, Index, Weight, is_place
-from viz_model.values.operations import Between, Sum
+from viz_model.values.operations import Apply, Between, Sum
 from viz_model.values.point import Point, Reader
 
 WIDEST = 96
@@ -232,6 +232,13 @@ class Code:
 _VAGUE = {"in", "out", "mid", "cross", "mean", "scale", "token", "segment", "position", "act", "ids"}
 
 
+def _is_whole(expression: Expression) -> bool:
+    """Whether a number is made of places by what leaves them whole: a distance, its negative."""
+    if isinstance(expression, (Negative, Apply)):
+        return getattr(expression, "name", "abs") in ("abs", "relu") and all(map(_is_whole, expression.parts))
+    return is_place(expression)
+
+
 def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], str]) -> list[str]:
     """The lines that make a value, the last one an expression that compares it with the run's."""
     code = Code(site.index, length, given)
@@ -239,6 +246,8 @@ def lines(site: Site, length: Callable[[Index], int], given: Callable[[Given], s
         made = site.lines(code)
     else:
         made = site.expression.code(code)
+    if site.lines is None and site.expression.free and _is_whole(site.expression):
+        made = f"({made}).float()"
     if not set(site.index) <= site.expression.free:  # alike along an axis
         sizes = ", ".join(str(length(index)) for index in site.index)
         if not site.expression.free:

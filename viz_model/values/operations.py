@@ -217,21 +217,35 @@ class Largest(Along):
 
 @dataclass(frozen=True)
 class Softmax(Around):
-    """e^x of one entry over the sum of e^x along an index: ``at`` is the entry's index."""
+    """e^x of one entry over the sum of e^x along an index: ``over`` is the entry's index.
+
+    ``beside`` is one more number whose power is in the sum, and which is no entry.
+    """
 
     over: Index
     inner: Expression
+    beside: Expression | None = None
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.inner,) if self.beside is None else (self.inner, self.beside)
 
     def latex(self, names: Names) -> str:
         own, letter = self.inner.printed(names), f"{self.over.name}'"
         everyone = self.inner.printed(names.inside(self.over, letter))
-        return rf"\frac{{e^{{{own}}}}}{{\sum_{{{letter}}} e^{{{everyone}}}}}"
+        more = "" if self.beside is None else f"e^{{{self.beside.printed(names)}}} + "
+        return rf"\frac{{e^{{{own}}}}}{{{more}\sum_{{{letter}}} e^{{{everyone}}}}}"
 
     def evaluate(self, point: Point) -> Sized:
         own = self.inner.evaluate(point)
         row = self.inner.evaluate(point.over(self.over))
         highest = row.value.amax(-1)
+        if self.beside is not None:
+            beside = self.beside.evaluate(point).value
+            highest = torch.maximum(highest, beside)
         total = (row.value - highest.unsqueeze(-1)).exp().sum(-1)
+        if self.beside is not None:
+            total = total + (beside - highest).exp()
         value = (own.value - highest).exp() / total
         return Sized(value, value * (1 + highest.abs() + torch.where(own.size.isfinite(), own.size, 0.0)))
 
@@ -240,7 +254,11 @@ class Softmax(Around):
 
     def code(self, python: Code) -> str:
         axis = python.order.index(self.over) - len(python.order)
-        return f"torch.softmax({self.inner.code(python)}, {axis})"
+        if self.beside is None:
+            return f"torch.softmax({self.inner.code(python)}, {axis})"
+        row = python.within(self.inner, ATOM)
+        total = f"torch.logaddexp({row}.logsumexp({axis}, keepdim=True), {self.beside.code(python)})"
+        return f"torch.exp({row} - {total})"
 
 
 # A result in between

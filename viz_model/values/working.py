@@ -231,6 +231,15 @@ class Working:
         each = "@0" if factors else bracket(node.inner, self.names.inside(node.over), PRODUCT)
         terms = Terms(node.over.name, f"e^{{{each} - {top.symbol}}}", factors, np.exp(values - top.value))
         total = self.sheet.sum("sum", self._fresh("s"), terms, top)
+        if node.beside is not None:
+            beside = node.beside.work(self)
+            more = float(np.exp(beside.value - top.value))
+            other = self.sheet.write(
+                "exponential", self._fresh("w"), "e^{@0 - @1}", (beside, top), more, more * (1 + top.size + beside.size)
+            )
+            total = self.sheet.write(
+                "add", self._fresh("s"), "@0 + @1", (total, other), total.value + more, total.size + other.size
+            )
         return self.sheet.divide(symbol or self._fresh("y"), power, total)
 
     def choose(self, node: Cases, symbol: str | None) -> Operand:

@@ -65,7 +65,8 @@ def pruned(trace: Trace, layer: int, off: Collection[int]) -> Pruned:
         scores = ops.cap(ops.scores(q, k, attention.scale), attention.cap)
         if f"{at}bias" in trace:
             scores = scores + trace[f"{at}bias"][kept]
-        pattern = ops.pattern(ops.hide(scores, masks.of_run(trace, layer)))
+        sink = trace[f"{at}sink"][kept] if f"{at}sink" in trace else None
+        pattern = ops.pattern(ops.hide(scores, masks.of_run(trace, layer)), sink)
         concatenated = ops.merge_heads(ops.mix(pattern, v))
     out = small.o(concatenated)
     matrices = {letter: (getattr(attention, letter), getattr(small, letter)) for letter in "qkvo"}

@@ -112,12 +112,15 @@ def _parts(stack: Stack, block: Any, layer: int, gru: nn.GRU, x: Tensor) -> Mapp
     own = scheme.content_bias(q, k, 0, attn.scale)
     if own is not None:
         causal, added = False, added + own
+    sink, fused = scheme.sink(q, 0, attn.scale), (k, v, added)
+    if sink is not None:
+        causal, fused = False, ops.with_sink(k, v, added, sink)
     return {
         "projections": lambda: (heads(), attn.o(ops.merge_heads(q))),  # z has the shape of q
         "ffn": lambda: block.ffn(x),
-        "textbook": lambda: ops.mix(ops.pattern(ops.cap(ops.scores(q, k, attn.scale), attn.cap) + added), v),
+        "textbook": lambda: ops.mix(ops.pattern(ops.cap(ops.scores(q, k, attn.scale), attn.cap) + added, sink), v),
         "fused": lambda: F.scaled_dot_product_attention(
-            q, k, v, None if causal else added, is_causal=causal, scale=attn.scale
+            q, *fused[:2], None if causal else fused[2], is_causal=causal, scale=attn.scale
         ),
         "recurrent": lambda: gru(x),
     }

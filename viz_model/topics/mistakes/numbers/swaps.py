@@ -19,6 +19,7 @@ from viz_model.config import ModelConfig, Side
 from viz_model.model import ops, sites
 from viz_model.model.attention import Attention, Given, Source, scale
 from viz_model.model.block import Block
+from viz_model.model.positions import sinks
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.model.transformer import Stack
 from viz_model.runs.recorder import recorder
@@ -117,7 +118,9 @@ def with_pattern(run: Trace, layers: Collection[int], function: Function) -> Cha
         if bias is None:
             bias = scheme.content_bias(q, k, 0, scale(config))
         given = attention_arguments(q, k, bias, visible(run, layer), config)
-        return call(function, given)
+        # A function knows the keys alone: what a sink takes of each row, it takes of the function's too.
+        kept = value.sum(-1, keepdim=True) if sinks(scheme) else 1.0
+        return call(function, given) * kept
 
     return {run.full_name(f"blocks.{layer}.attn.pattern"): functools.partial(make, layer) for layer in layers}
 

@@ -305,7 +305,8 @@ def biased(trace: Trace, layer: int, head: int) -> Biased:
     scores, bias, mask, masked, pattern = (
         trace.head(at + name, head) for name in ("scores", "bias", "mask", "masked", "pattern")
     )
-    without = ops.pattern(ops.cap(scores, trace.config.score_cap) + mask)
+    sink = trace.head(f"{at}sink", head) if f"{at}sink" in trace else None
+    without = ops.pattern(ops.cap(scores, trace.config.score_cap) + mask, sink)
     hidden = mask.isneginf()
     return Biased(*(x.masked_fill(hidden, math.nan).numpy() for x in (scores, bias, masked, pattern, without)))
 

@@ -1,0 +1,76 @@
+"""Softmax with a logit that no key has: against transformers' gpt-oss, fused and in steps, with a cache and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import fresh_variants
+import pytest
+import torch
+from fresh_positions import LeavingConfig, Sunk, SunkConfig
+from tiny_models import random_model, tiny_config
+from torch import Tensor
+
+from viz_model import config
+from viz_model.model import masks, ops
+from viz_model.model.attention import Given
+from viz_model.model.tap import NO_TAP
+from viz_model.model.transformer import Transformer
+
+
+class _Steps:
+    """A tap that has the pattern formed, so that nothing is fused."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return value
+
+    def at(self, prefix: str) -> _Steps:
+        return self
+
+    def changes(self, name: str) -> bool:
+        return name == "pattern"
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    with fresh_variants.installed():
+        yield
+
+
+def _model(position: config.PositionScheme) -> Transformer:
+    return random_model(tiny_config(position=position, n_heads=4, n_kv_heads=2, d_head=6))
+
+
+def test_attention_with_a_sink_is_that_of_gpt_oss(installed: None) -> None:
+    reference = pytest.importorskip("transformers.models.gpt_oss.modeling_gpt_oss").eager_attention_forward
+    stack = _model(SunkConfig()).stack("decoder")
+    attn, scheme = stack.block(0).attn, stack.position_of(0)
+    assert isinstance(scheme, Sunk)
+    x = torch.randn(2, 7, attn.q.in_features)
+    q, k, v = attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
+    causal = ops.additive(masks.causal(7, 7))[None, None]
+    own = SimpleNamespace(sinks=scheme.logits, num_key_value_groups=2, training=False)
+    theirs, weights = reference(own, q, k, v, causal, attn.scale)
+    for tap in (NO_TAP, _Steps()):
+        torch.testing.assert_close(attn(x, Given(scheme), tap), attn.o(theirs.flatten(-2)))
+    masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
+    torch.testing.assert_close(ops.pattern(masked, scheme.sink(q, 0, attn.scale)), weights)
+    assert (weights.sum(-1) < 0.99).all()
+
+
+@pytest.mark.parametrize("position", [SunkConfig(), LeavingConfig()])
+def test_a_sink_is_the_same_with_a_cache_with_padding_and_in_steps(
+    installed: None, position: config.PositionScheme
+) -> None:
+    model = _model(position)
+    ids = torch.arange(2 * 6).view(2, 6)
+    with torch.inference_mode():
+        whole = model(ids)
+        torch.testing.assert_close(model(ids, tap=_Steps()), whole)
+        cache = model.new_cache()
+        parts = [model(ids[:, at], cache=cache) for at in (slice(0, 4), slice(4, 5), slice(5, 6))]
+        torch.testing.assert_close(torch.cat(parts, 1), whole)
+        longer = torch.cat((ids, ids.flip(1)), 1)
+        padding = torch.arange(12).expand(2, 12) >= 6
+        torch.testing.assert_close(model(longer, padding=padding)[:, :6], whole)
