@@ -56,7 +56,12 @@ CHROMIUM_ARGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Tabs of one profile share a process, which has compiled the scripts of the app already.
+    "--process-per-site",
 )
+
+MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}
+"""What a visitor asks of every page, and what is usual: set for a tab, not for a profile."""
 
 # The models here are so small that threads cost more than they bring.
 torch.set_num_threads(1)
@@ -311,15 +316,19 @@ def tab_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Tab]]:
     assert not wrong, wrong
 
 
-@pytest.fixture(scope="module")
-def contexts(chromium: Any) -> Iterator[Callable[[dict[str, Any]], Any]]:
-    """One browser profile for each kind of screen, so that scripts are fetched once for all tests."""
+@pytest.fixture(scope="session")
+def contexts(chromium: Any, app_url: str) -> Iterator[Callable[[dict[str, Any]], Any]]:
+    """One browser profile for each kind of device, so that scripts are fetched and compiled once for all tests.
+
+    A profile keeps a tab open, whatever tests close: its process lives as long as one.
+    """
     opened: dict[str, Any] = {}
 
     def of(options: dict[str, Any]) -> Any:
-        kind = repr(options)
+        kind = repr(sorted(options.items()))
         if kind not in opened:
             opened[kind] = chromium.new_context(**options)
+            opened[kind].new_page().goto(f"{app_url}/_stcore/health")
         return opened[kind]
 
     yield of
@@ -338,8 +347,12 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
         dialog.dismiss()
 
     def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
-        page = contexts(options).new_page()
+        device = {name: value for name, value in options.items() if name not in (*MEDIA, "viewport")}
+        context = contexts(device)
+        page = context.new_page()
         pages.append(page)
+        page.set_viewport_size(options.get("viewport", WIDE["viewport"]))
+        page.emulate_media(**{name: options.get(name, usual) for name, usual in MEDIA.items()})
         # Streamlit probes for its base path under a page's address and gets 404s by design.
         page.on(
             "console",
@@ -363,4 +376,7 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
     yield visit
     for page in pages:
         page.close()
+    for context in {page.context for page in pages}:
+        context.clear_cookies()
+        context.pages[0].evaluate("localStorage.clear()")  # of the tab that stays, at the address of the app
     assert not wrong, wrong
