@@ -17,6 +17,7 @@ from tiny_models import describe, language_model
 
 import viz_model as vm
 from viz_model import config
+from viz_model.app import health
 from viz_model.app.frame import SECTIONS
 from viz_model.app.texts import LANGUAGES
 from viz_model.config import ModelConfig, Variant
@@ -24,7 +25,7 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 
-N_FRESH = 11
+N_FRESH = 14
 
 NAMES: dict[type[Variant], str] = {
     config.LayerNorm: "LayerNorm",
@@ -65,7 +66,8 @@ def wide(config_: ModelConfig) -> vm.LanguageModel:
 @pytest.fixture(scope="module")
 def fresh() -> Iterator[Mapping[str, vm.LanguageModel]]:
     with fresh_variants.installed():
-        yield {lm.name: lm for lm in map(wide, fresh_variants.fresh_configs()[::2])}
+        shown = [*fresh_variants.fresh_configs()[::2], *fresh_variants.sinking_configs()]
+        yield {lm.name: lm for lm in map(wide, shown)}
 
 
 @pytest.mark.parametrize(("page", "n"), turns(PAGES, range(N_FRESH)))
@@ -87,3 +89,15 @@ def test_a_page_opens_on_fresh_variants(
             with contextlib.redirect_stdout(printed), torch.no_grad():
                 exec(compile(block.value, page, "exec"), {})
             assert "False" not in printed.getvalue().split(), block.value
+
+
+@pytest.mark.parametrize("n", range(N_FRESH - 3, N_FRESH))
+def test_a_row_is_not_said_to_sum_to_1_where_softmax_counts_more_than_the_keys(
+    n: int, fresh: Mapping[str, vm.LanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, fresh)
+    name, lm = list(fresh.items())[n]
+    assert health.check(lm).is_well
+    app = open_page("attention", {"model": name, "text": "A cat sat", "target": "a cat", "lang": "en", "token": "2"})
+    said = " ".join(part.value for part in app.markdown)
+    assert "a logit that no key has takes the rest" in said and "sums to 1." not in said

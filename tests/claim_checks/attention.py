@@ -24,7 +24,7 @@ from viz_model.topics.attention.numbers.layer import Sight, sight
 from viz_model.topics.attention.numbers.pruning import Pruned, pruned
 
 ROW = Largest(at=1, weight=0.4, second=0.3, n_seen=5)
-SIGHT_OF = Sight(n=6, hidden=10, is_causal=False, size=0, is_two_way=True)
+SIGHT_OF = Sight(n=6, hidden=10, is_causal=False, size=0, is_two_way=True, least=None, most=1.0)
 SMALL = Pruned({}, 2, 1, torch.zeros(1), difference=1e-6, size=1.0)
 CHANGED = GuessesView(("a", "b"), np.array([0.6, 0.4]), np.array([0.6, 0.4]), 0, (0, 0), 0.0001, (1.0, 1.0))
 KEYS = caveats.First(n_seen=4, read=0, read_weight=0.5, sender=0, weight=0.5, share=0.6)

@@ -47,7 +47,7 @@ def test_attention_with_a_sink_is_that_of_gpt_oss(installed: None) -> None:
     stack = _model(SunkConfig()).stack("decoder")
     attn, scheme = stack.block(0).attn, stack.position_of(0)
     assert isinstance(scheme, Sunk)
-    x = torch.randn(2, 7, attn.q.in_features)
+    x = torch.randn(2, 7, attn.q.in_features, generator=torch.Generator().manual_seed(0))
     q, k, v = attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
     causal = ops.additive(masks.causal(7, 7))[None, None]
     own = SimpleNamespace(sinks=scheme.logits, num_key_value_groups=2, training=False)
@@ -56,7 +56,7 @@ def test_attention_with_a_sink_is_that_of_gpt_oss(installed: None) -> None:
         torch.testing.assert_close(attn(x, Given(scheme), tap), attn.o(theirs.flatten(-2)))
     masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
     torch.testing.assert_close(ops.pattern(masked, scheme.sink(q, 0, attn.scale)), weights)
-    assert (weights.sum(-1) < 0.99).all()
+    assert (weights.sum(-1) < 1).all() and weights.sum(-1).min() < 0.9
 
 
 @pytest.mark.parametrize("position", [SunkConfig(), LeavingConfig()])

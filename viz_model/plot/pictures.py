@@ -98,8 +98,8 @@ def position(trace: Trace, *, layer: int = 0, head: int = 0, token: int = -1, **
 def heads(trace: Trace, layer: int | None = None, **look: Unpack[Look]) -> Made:
     """The attention patterns of one layer's heads, [H, T, T]; without a ``layer`` of all, [L, H, T, T].
 
-    Each row of a pattern is a query, and sums to 1. Of long texts several tokens share a cell, which holds the largest
-    of their weights; cells that a mask hides are NaN.
+    Each row of a pattern is a query, and sums to 1, or to less where a logit that no key has takes a part. Of long
+    texts several tokens share a cell, which holds the largest of their weights; cells that a mask hides are NaN.
     """
     of = subject(trace, "attention", layer=layer or 0, **look)
     return of, attention.of_every_layer(of) if layer is None else attention.of_layer(of)

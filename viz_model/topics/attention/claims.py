@@ -144,50 +144,49 @@ SIGHT: Verdict[Sight] = Verdict(
         "alone",
         lambda sight: sight.n == 1,
         Text(
-            "The map has one cell: the only token sees itself, with a weight of 1.",
-            "图中只有一格：唯一的词元看见自己，权重是 1。",
+            "The map has one cell: the only token sees itself, with a weight of {{most}}.",
+            "图中只有一格：唯一的词元看见自己，权重是 {{most}}。",
         ),
     ),
     Claim(
         "everything",
         lambda sight: sight.hidden == 0,
         Text(
-            "Each row of a map sums to 1. Nothing is grey, because nothing is masked in this layer: every token "
+            "{{sums}} Nothing is grey, because nothing is masked in this layer: every token "
             "reads the whole sentence, what comes before it and what comes after.",
-            "每张图的每一行加起来等于 1。图中没有灰色，因为这一层什么也没有遮住：每个词元都能读整句话，"
-            "前面和后面的都能看到。",
+            "{{sums}}图中没有灰色，因为这一层什么也没有遮住：每个词元都能读整句话，前面和后面的都能看到。",
         ),
     ),
     Claim(
         "causal",
         lambda sight: sight.is_causal,
         Text(
-            "Each row of a map sums to 1. The grey triangle is the future: a token may not see the ones after it, "
+            "{{sums}} The grey triangle is the future: a token may not see the ones after it, "
             "because they are what has to be predicted.",
-            "每张图的每一行加起来等于 1。灰色三角是未来：不允许看见后面的词元，因为它们正是要预测的。",
+            "{{sums}}灰色三角是未来：不允许看见后面的词元，因为它们正是要预测的。",
         ),
     ),
     Claim(
         "window",
         lambda sight: sight.size > 0 and not sight.is_two_way,
         Text(
-            "Each row of a map sums to 1. Grey is what the mask of this layer hides: the future, and everything but "
+            "{{sums}} Grey is what the mask of this layer hides: the future, and everything but "
             "the last {{size}} tokens.",
-            "每张图的每一行加起来等于 1。灰色是这一层的掩码遮住的部分：未来，以及最近 {{size}} 个词元以外的全部前文。",
+            "{{sums}}灰色是这一层的掩码遮住的部分：未来，以及最近 {{size}} 个词元以外的全部前文。",
         ),
     ),
     Claim(
         "window_two_way",
         lambda sight: sight.size > 0,
         Text(
-            "Each row of a map sums to 1. Grey is what the mask of this layer hides: everything {{size}} or more "
+            "{{sums}} Grey is what the mask of this layer hides: everything {{size}} or more "
             "places away, on either side.",
-            "每张图的每一行加起来等于 1。灰色是这一层的掩码遮住的部分：两侧距离达到 {{size}} 及以上的词元。",
+            "{{sums}}灰色是这一层的掩码遮住的部分：两侧距离达到 {{size}} 及以上的词元。",
         ),
     ),
     plain=Text(
-        "Each row of a map sums to 1. Grey is what the mask of this run hides: {{hidden}} of {{cells}} cells.",
-        "每张图的每一行加起来等于 1。灰色是这次运行的掩码遮住的部分：{{cells}} 格中的 {{hidden}} 格。",
+        "{{sums}} Grey is what the mask of this run hides: {{hidden}} of {{cells}} cells.",
+        "{{sums}}灰色是这次运行的掩码遮住的部分：{{cells}} 格中的 {{hidden}} 格。",
     ),
 )
 
@@ -280,11 +279,9 @@ SINKS: Verdict[Taken] = Verdict(
         lambda taken: bool(taken.is_sink.any()),
         Text(
             "In **{{n_sinks}}** of {{n_heads}} heads this is a *sink*: it takes at least a fifth of the weight and "
-            "gives less than half as large a share of what arrives. The weights of a row must sum to 1, so a head "
-            "that has nothing to fetch has to put them somewhere (Xiao et al. 2023).",
+            "gives less than half as large a share of what arrives. {{why}}",
             "在 {{n_heads}} 个头中的 **{{n_sinks}}** 个里，它们是**注意力汇**（attention sink）：至少占五分之一的权重，"
-            "送到的份额却不到权重的一半。一行权重之和必须等于 1，没有什么要取的头也得把权重放在某个地方"
-            "（Xiao et al. 2023）。",
+            "送到的份额却不到权重的一半。{{why}}",
         ),
     ),
     plain=Text(

@@ -147,7 +147,8 @@ def _sinks(page: Page, found: care.Care) -> None:
             st.markdown(f"**{words(f'sinks_{key}')}**")
             _heads(page, shown, key, role, f"sinks_{key}")
     elements.see(page, "sinks", **facts)
-    elements.say(page, SINKS, taken, **facts)
+    is_less = any(site.endswith("attn.sink") for site in page.trace)
+    elements.say(page, SINKS, taken, **facts, why=words("sinks_why_less" if is_less else "sinks_why"))
 
 
 def _heads(page: Page, values: np.ndarray, value: str, role: str, key: str) -> None:

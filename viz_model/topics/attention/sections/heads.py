@@ -44,6 +44,14 @@ def of_page(page: Page) -> grid.GridView:
     return of_layer(page.run_key, page.trace.stack.side, page.view.layer)
 
 
+def _sums(page: Page, sight: layer.Sight) -> dict[str, str]:
+    """What each row of the layer's patterns sums to, and at the most."""
+    if sight.least is None:
+        return {"sums": page.words("sums"), "most": "1"}
+    most = percent(sight.most)
+    return {"sums": page.words("sums_less", least=percent(sight.least), most=most), "most": most}
+
+
 def _tell(page: Page) -> Iterator[Said | str]:
     query, view = Query.of(page), of_page(page)
     facts, head = query.facts, view.summaries[page.view.head]
@@ -52,7 +60,7 @@ def _tell(page: Page) -> Iterator[Said | str]:
     yield page.verdict(STRONGEST, query.largest, **facts, strongest=facts["key"], of=of, weight=weight)
     yield page.verdict(HEAD, head, **written(head), marks=page.listed(map(literal, view.marks)))
     sight = layer.sight(page.trace, page.view.layer)
-    yield page.verdict(SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2)
+    yield page.verdict(SIGHT, sight, size=sight.size, hidden=sight.hidden, cells=sight.n**2, **_sums(page, sight))
     if query.shared:
         yield page.prose("see_shared", **query.shared)
     if view.pool > 1:

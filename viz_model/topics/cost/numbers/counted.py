@@ -25,7 +25,7 @@ class Multiplications(NamedTuple):
     projections: int
     scores: int
     position: int
-    """What a scheme multiplies for each pair, such as a query with the vector of a distance."""
+    """What a scheme multiplies for each pair, such as a query with the vector of a distance, or for a sink."""
     mixing: int
     cross: int
     ffn: int
@@ -52,7 +52,7 @@ def group(site: Site) -> str:
         return "head"
     if step == "z":
         return "mixing"
-    if {"Tq", "Tk"} <= set(site.axes):
+    if step == "sink" or {"Tq", "Tk"} <= set(site.axes):
         return "scores" if step == "scores" else "position"
     return "projections"
 

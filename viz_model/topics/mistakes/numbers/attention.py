@@ -56,6 +56,12 @@ def _facts(place: Place, right: Tensor, wrong: Tensor) -> dict[str, str]:
     }
 
 
+def _among_keys(place: Place) -> Tensor:
+    """The head's pattern in the run, each row as its keys share it: the functions know no logit beside theirs."""
+    pattern = of_run(place, place.at("attn.pattern"))
+    return pattern / pattern.sum(-1, keepdim=True) if place.at("attn.sink") in place.trace else pattern
+
+
 def _pattern(name: str, reads: str, need: str | None = None) -> Bug:
     """Both functions give one head's pattern [Tq, Tk]."""
     return Bug(
@@ -66,6 +72,7 @@ def _pattern(name: str, reads: str, need: str | None = None) -> Bug:
         reads=reads,
         facts=_facts,
         changed=functools.partial(_changed, need=need if need == "causal" else None),
+        traced=_among_keys,
     )
 
 
