@@ -44,7 +44,7 @@ def test_a_lesson_from_the_link_to_the_teacher(visit: Visit, tmp_path: Path) -> 
             page.get_by_role("button", name="Answer").click()
         else:
             press(page, "lesson-pass")
-        page.wait_for_function("() => !document.querySelector('.st-key-lesson-next button').disabled")
+        page.wait_for_function("() => document.querySelector('.st-key-lesson-next button')?.disabled === false")
     given = query(page)["lesson.given"].split("~")
     assert given[0] == "32" and given[4] == "2.2" and given[5:] == ["*p"] * 3
     press(page, "lesson-next")
