@@ -141,7 +141,8 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
         shots.append(Shot(say("shares_mask"), [*still, *_map(stage, view.masked, "signed", top), *narrow], 2.4))
     pattern = np.where(np.isfinite(view.masked), view.pattern, np.nan)
     soft = [*_map(stage, pattern, "share", 1.0), *share_bars(stage, view)]
-    said = "shares_softmax" if np.allclose(view.shares.sum(), 1, atol=1e-4) else "shares_softmax_less"
+    rest = 1 - float(view.shares.sum())  # all of it where the mask hides every key: then nothing has it
+    said = "shares_softmax_less" if 1e-4 < rest < 1 else "shares_softmax"
     shots.append(Shot(say(said), [*still, *soft], 2.4, 1.2))
     best = max(view.seen, key=lambda row: float(view.shares[row]))
     if view.biased[best] < _LARGEST_POWER:
