@@ -2,10 +2,11 @@
 // is written over that in the frame of the click, until Streamlit has drawn it. Python's side is
 // viz_model/app/following.py, and frame.css hides what is written over.
 import { caseOf } from "./cases.js"
+import { APP, isRunning } from "./running.js"
 import { store } from "./store.js"
 
 const OVER = "viz-said", HIDDEN = "data-said-over"
-const APP = "[data-testid=stApp]", MAIN = "[data-testid=stMain]", ELEMENT = "[data-testid=stElementContainer]"
+const MAIN = "[data-testid=stMain]", ELEMENT = "[data-testid=stElementContainer]"
 // Of each kind what Streamlit's element of it holds, down to where the words stand.
 const WORDS = {
   title: "[data-testid=stHeading] h3 [data-heading-text]",
@@ -14,7 +15,6 @@ const WORDS = {
   options: "[data-testid=stButtonGroup] [data-testid=stWidgetLabel] [data-testid=stMarkdownContainer]",
 }
 
-const isRunning = () => document.querySelector(APP)?.dataset.testScriptState === "running"
 const placeOf = key => document.querySelector(`.st-key-${key.replace(/[^\w-]/g, "-")}`)
 
 export function prose(root, header) {

@@ -1,4 +1,5 @@
 // Tells when the visitor rests, where pictures lack what the next click leads to.
+import { isRunning } from "./running.js"
 import { store } from "./store.js"
 
 const REST = 250 // ms after which there is time to draw ahead
@@ -6,8 +7,6 @@ const MOST = 8 // rests after which what was selected has no answer to wait for
 
 // What asks for a part of the page while all of it runs is answered right after, and before the browser has the page:
 // Streamlit drops what it has not sent of the part, and keeps what stands in it ("Bad delta path").
-const isRunning = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running"
-
 export function rest(root, header, arrays, tell) {
   root.lacks = header.wants // for who looks on
   if (!header.wants) return
