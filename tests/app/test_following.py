@@ -24,7 +24,8 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """A visitor's session without a browser."""
     kept: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", kept)
-    monkeypatch.setattr(ahead, "MOST_SECONDS", 600.0)
+    for most in ("MOST_SECONDS", "MOST_SECONDS_OF_PAGE"):
+        monkeypatch.setattr(ahead, most, 600.0)
     ahead.begin()
     yield kept
 
@@ -94,6 +95,19 @@ def test_at_rest_what_each_click_leads_to(page: Page, sent: list[dict[str, Any]]
     keep(at(page, 0), say, rests=True)
     again = [case for case in say.asked[count:] if case[2] == 3 or case[:2] == (1, 2)]
     assert again == [(1, 2, 0), (1, 2, 0)], "only what is said now is asked for again"
+
+
+def test_a_page_whose_time_is_over_keeps_what_it_has(
+    page: Page, sent: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say = Saying()
+    keep(page, say, rests=True)
+    following.send(page)
+    monkeypatch.setattr(ahead, "MOST_SECONDS_OF_PAGE", 0.0)
+    keep(at(page, 0), say, rests=True)
+    following.send(page)
+    assert say.asked[-1] == (1, 2, 0) and cases(sent[1]) == cases(sent[0]), "nothing is added, nothing lost"
+    assert not ahead.end(), "and no other run is asked to go on"
 
 
 def test_equal_words_are_sent_once(page: Page, sent: list[dict[str, Any]]) -> None:

@@ -36,7 +36,8 @@ def test_a_picture_drawn_ahead_is_that_of_the_selection(page: str, model: str, m
     """Nor does one change with what it is said not to depend on."""
     with monkeypatch.context() as patch:
         patch.setattr(ahead_of_clicks, "is_now", lambda: True)
-        patch.setattr(ahead_of_clicks, "MOST_SECONDS", 600)
+        for most in ("MOST_SECONDS", "MOST_SECONDS_OF_PAGE"):
+            patch.setattr(ahead_of_clicks, most, 600)
         app = visit(page, model, HERE)
     parts = app.get("bidi_component")
     sizes = {part.proto.id.rpartition("-")[2]: len(part.proto.bytes) for part in parts}

@@ -150,14 +150,6 @@ TALL = (
 """Of all bundled models and both languages, those in which a page has most to show."""
 
 
-TALL = (
-    *[("tokens", {"lang": "zh"}), ("tokens", {"model": "story-bert", "lang": "zh"})],
-    *[("embedding", {"model": "story-bert", "lang": "en"}), ("attention", {"model": "story-modern", "lang": "en"})],
-    *[("architectures", {"model": "translate-t5", "lang": "en"}), ("batch", {"model": "translate-2017", "lang": "en"})],
-)
-"""Of all bundled models and both languages, those in which a page has most to show."""
-
-
 def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> None:
     query = {"text": TEXT, "embed": "true", "lang": "en", "layer": "1", "head": "2", "token": "3", "door_large": "1"}
     page = visit("/attention", options=LAPTOP, **query)

@@ -25,10 +25,13 @@ DIMENSIONS: tuple[Dimension, ...] = ("layer", "head", "token")
 MOST_HEADS, MOST_TOKENS = 64, 48
 """Pairs of layer and head, and tokens, that a picture is drawn for ahead; beyond that the nearest along each."""
 
-MOST_SECONDS = 1.0
-"""That a picture's neighbours take on the server at the most: what is left out is drawn when it is asked for."""
+MOST_SECONDS, MOST_SECONDS_OF_PAGE = 1.0, 5.0
+"""Of a processor, that the neighbours of a picture, and of all that is on a page, take at the most.
 
-_ASKED, _IS_NOW, _WANTED = "ahead.asked", "ahead.is_now", "ahead.wanted"
+What is left out is drawn when it is asked for. Others wait for the same processors.
+"""
+
+_ASKED, _IS_NOW, _WANTED, _UNTIL = "ahead.asked", "ahead.is_now", "ahead.wanted", "ahead.until"
 
 
 def begin() -> None:
@@ -36,7 +39,8 @@ def begin() -> None:
 
     Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
     """
-    st.session_state.update({_WANTED: False, _IS_NOW: st.session_state.pop(_ASKED, False)})
+    is_now, until = st.session_state.pop(_ASKED, False), time.thread_time() + MOST_SECONDS_OF_PAGE
+    st.session_state.update({_WANTED: False, _IS_NOW: is_now, _UNTIL: until})
 
 
 def end() -> bool:
@@ -51,13 +55,14 @@ def ask() -> None:
 
 
 def is_now() -> bool:
-    """Whether this run draws them."""
-    return bool(st.session_state.get(_IS_NOW))
+    """Whether this run draws them, and has time to."""
+    return bool(st.session_state.get(_IS_NOW)) and time.thread_time() < st.session_state[_UNTIL]
 
 
 def want(more: bool) -> None:
-    """Whether something that was drawn lacks neighbours."""
-    st.session_state[_WANTED] = more or bool(st.session_state.get(_WANTED))
+    """Whether something that was drawn lacks neighbours; a run that draws them leaves out what it has no time for."""
+    lacks = more and not st.session_state.get(_IS_NOW)
+    st.session_state[_WANTED] = lacks or bool(st.session_state.get(_WANTED))
 
 
 def place(page: Page, by: tuple[Dimension, ...]) -> Case:
@@ -73,9 +78,9 @@ def besides(page: Page) -> tuple[Any, ...]:
 
 def pages(page: Page, by: tuple[Dimension, ...]) -> Iterator[tuple[Case, Page]]:
     """The neighbours, each with the page as it is there; as many as there is time for."""
-    end = time.monotonic() + MOST_SECONDS
+    end = min(time.thread_time() + MOST_SECONDS, st.session_state[_UNTIL])
     for case in neighbours(page, by, place(page, by)):
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             return
         run_lock.check()  # who clicks in the meantime waits for none of the rest
         yield case, _at(page, by, case)

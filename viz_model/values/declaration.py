@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_model.values.expression import Condition, Expression
@@ -96,12 +97,12 @@ class Site:
         """LaTeX in index notation."""
         return f"{self.written(LETTERS)} = {self.expression.latex(LETTERS)}"
 
-    @property
+    @cached_property
     def weights(self) -> tuple[Weight, ...]:
         """The weights that its expression reads, each once."""
         return tuple(dict.fromkeys(part.weight for part in self.expression.walk() if isinstance(part, Entry)))
 
-    @property
+    @cached_property
     def reads(self) -> tuple[Value, ...]:
         """The values that its expression reads, each once."""
         return tuple(dict.fromkeys(part.value for part in self.expression.walk() if isinstance(part, Element)))
