@@ -11,6 +11,26 @@ NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "ha
 
 Visit = Callable[..., Any]
 
+# Sizes and words of the page that a person cannot read, and how far it scrolls sideways.
+MEASURE = """() => {
+  const small = new Set(), look = (root) => {
+    for (const e of root.querySelectorAll('*')) {
+      if (e.shadowRoot) look(e.shadowRoot)
+      const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
+      const box = e.getBoundingClientRect()
+      // Indices and exponents of formulas are small by nature.
+      if (own && box.width && box.height && !e.closest('.katex, [aria-hidden=true]')) {
+        const drawn = e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width
+          / (e.ownerSVGElement.viewBox.baseVal?.width || e.ownerSVGElement.getBoundingClientRect().width) : 1
+        const size = parseFloat(getComputedStyle(e).fontSize) * drawn
+        if (size < 11.99) small.add(size.toFixed(1) + ' ' + e.textContent.trim().slice(0, 30))
+      }
+    }
+  }
+  look(document.querySelector('[data-testid=stMain]'))
+  return {overflow: document.documentElement.scrollWidth - innerWidth, small: [...small]}
+}"""
+
 
 def settle(page: Any) -> None:
     """Until the header stands and Streamlit is neither running nor waiting for elements."""
@@ -43,3 +63,10 @@ def go_to(page: Any, section: str, name: str) -> None:
     """Open a section of the navigation and choose one of its pages."""
     page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
     page.get_by_role("menuitem", name=name, exact=True).click()
+
+
+def assert_fits(page: Any) -> None:
+    """That a page needs no scrolling sideways, and has no print that is too small to be read."""
+    found = page.evaluate(MEASURE)
+    assert found["overflow"] <= 2
+    assert not found["small"]

@@ -1,5 +1,7 @@
 """Nothing that we draw keeps anybody out: axe-core over every page, light and dark, wide and narrow, in both languages.
 
+The same pages fit their screens, and show to the letter what was typed.
+
 What is Streamlit's own and not in our hands stands in :data:`STREAMLIT`, dated; an entry that is met no more fails.
 """
 
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_driver import Visit, settle
+from browser_driver import Visit, assert_fits, settle
 from doors import all_open
 
 from viz_model.app.frame import DESK, FIRST, MODELS, SECTIONS
@@ -89,6 +91,21 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
 """Pages of no run and of other kinds of models: an address and its parameters."""
 
 
+MARKUP = '<b id="typed"> **y** $x$'
+
+# What the typed markup would have become; more of it is typed in ``test_payloads.py``.
+TYPED = """() => {
+  const found = [], look = root => {
+    found.push(...root.querySelectorAll('#typed'))
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) look(e.shadowRoot)
+  }
+  look(document)
+  return found.length
+}"""
+TEXTS = {"en": MARKUP, "zh": "Tom says 你好 to his 🙂 friend"}
+"""What is typed, by the language of the page."""
+
+
 @pytest.fixture(scope="module")
 def met() -> Iterator[dict[str, set[Known]]]:
     """By page and screen, which of :data:`STREAMLIT` were met."""
@@ -124,11 +141,22 @@ def unroll(page: Any) -> None:
 
 
 @pytest.mark.parametrize(("page_name", "screen"), CASES, ids=name)
-def test_nobody_is_kept_out(page_name: str, screen: Screen, visit: Visit, met: dict[str, set[Known]]) -> None:
+def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(
+    page_name: str, screen: Screen, visit: Visit, met: dict[str, set[Known]]
+) -> None:
     options = {**screen.options, "color_scheme": screen.scheme}
     tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
-    path = "/" if page_name == FIRST else f"/{page_name}"
-    page = visit(path, options=options, lang=screen.language, layer="1", **all_open(page_name), tab=tab)
+    path, typed = "/" if page_name == FIRST else f"/{page_name}", TEXTS[screen.language]
+    view = {"text": typed, "layer": "1", "lang": screen.language, "tab": tab}
+    page = visit(path, options=options, **view, **all_open(page_name))
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert_fits(page)
+    assert page.evaluate(TYPED) == 0
+    assert page.get_by_role("textbox").first.input_value() == typed
+    if typed == MARKUP and page_name != FIRST:  # which has no chips
+        ribbon = page.locator(".chips").first
+        shown = "".join(text.partition("\n")[0] for text in ribbon.locator(".chip").all_inner_texts())
+        assert shown.replace("·", " ").removesuffix("<|endoftext|>") == typed  # which a lent translator reads too
     unroll(page)
     found = violations(page)
     met[f"{page_name} {name(screen)}"] = {each for rule, html, _ in found if (each := known(rule, html))}
