@@ -278,6 +278,20 @@ def test_softmax_is_worked_out_and_temperatures_are_of_all_logits() -> None:
     assert [temperature for temperature, _ in found.warmed] == [0.5, 2.0]
 
 
+def test_shares_are_said_to_lack_something_where_a_logit_of_no_key_has_it() -> None:
+    with fresh_variants.installed():
+        for made, lacks in ((fresh_variants.sinking_configs()[1], True), (tiny_models.tiny_config(), False)):
+            lm = tiny_models.language_model(made)
+            trace = lm.trace(ids=[n % made.n_vocab for n in range(20)])  # more than the stage has room for
+            token, view = len(trace) - 1, Shown(model="any", layer=1, head=1, page="walk")
+            assert (trace["blocks.1.attn.pattern"][1, token].sum().item() < 0.999) == lacks
+            page = Page("walk", "walk", view, lm, trace, Texts("en"), token, {})
+            film = scenes.read(films.film(page, "shares", ("shares",), ("shares",), None).encode()).header["film"]
+            said = " ".join(film["captions"])
+            assert ("with that of a logit no key has" in said) == lacks
+            assert ("shares that sum to 1" in said) != lacks
+
+
 def test_what_is_taken_out_hurts_as_it_is_said() -> None:
     page = page_of("story-pre-ln", "en")
     found = films.broken(page)

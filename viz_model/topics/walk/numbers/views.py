@@ -198,6 +198,7 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
         masked.T.numpy(),
         pattern.T.numpy(),
         shares.numpy(),
+        float(trace.row(f"{at}pattern", token, head).sum()),
         (shares[:, None] * values).norm(dim=-1).numpy(),
         trace.head(f"{at}z", head)[token].numpy(),
         _last(trace, at, "q"),

@@ -25,7 +25,7 @@ class Attention(NamedTuple):
         products: [n] query times key, summed; scores, capped, biased [n] as they are scaled, kept within
             a cap and pushed by distance.
         map, masked, pattern: [n, n], a row a key and a column a query: scores, what the mask leaves, shares.
-        shares: [n] of the asking token.
+        shares: [n] of the asking token; ``shared`` the sum of those of all tokens, on the stage or off it.
         brought: [n] the length of share times value; z [K] their sum, as the run has it over all tokens.
         root: what scores are divided by, or None; ``of_width`` whether it is √K; cap: their cap, or None; has_bias,
             has_mask whether those steps are there.
@@ -45,6 +45,7 @@ class Attention(NamedTuple):
     masked: np.ndarray
     pattern: np.ndarray
     shares: np.ndarray
+    shared: float
     brought: np.ndarray
     z: np.ndarray
     asks_with: str
@@ -141,7 +142,7 @@ def shares(stage: Stage, view: Attention) -> list[Shot]:
         shots.append(Shot(say("shares_mask"), [*still, *_map(stage, view.masked, "signed", top), *narrow], 2.4))
     pattern = np.where(np.isfinite(view.masked), view.pattern, np.nan)
     soft = [*_map(stage, pattern, "share", 1.0), *share_bars(stage, view)]
-    rest = 1 - float(view.shares.sum())  # all of it where the mask hides every key: then nothing has it
+    rest = 1 - view.shared  # all of it where the mask hides every key: then nothing has it
     said = "shares_softmax_less" if 1e-4 < rest < 1 else "shares_softmax"
     shots.append(Shot(say(said), [*still, *soft], 2.4, 1.2))
     best = max(view.seen, key=lambda row: float(view.shares[row]))
