@@ -211,14 +211,18 @@ def attention(trace: Trace, token: int, layer: int, head: int) -> Attention:
 
 
 def flatter(trace: Trace, token: int, layer: int, head: int) -> tuple[float, float] | None:
-    """The largest share of a token with and without the division, of all tokens; None where nothing is divided."""
+    """The largest share of a token with and without the division, of all tokens; None where nothing is divided.
+
+    What is added to the scores, and a logit of no key, stay as they are in the run.
+    """
     config, at = trace.config, f"blocks.{layer}.attn."
     if not config.scale_scores:
         return None
     pushed, scores = (trace.row(f"{at}{name}", token, head) for name in ("masked", "scores"))
     undivided = ops.cap(scores * config.root_of**0.5, config.score_cap)
     whole = pushed - ops.cap(scores, config.score_cap) + undivided
-    return float(pushed.softmax(-1).max()), float(whole.softmax(-1).max())
+    sink = trace.row(f"{at}sink", token, head) if f"{at}sink" in trace else None
+    return float(ops.pattern(pushed, sink).max()), float(ops.pattern(whole, sink).max())
 
 
 def largest(trace: Trace, token: int, layer: int, head: int) -> tuple[int, int]:
