@@ -199,6 +199,20 @@ def test_typing_on_overtakes_the_request_before(served: str) -> None:
         assert other.digest() == drawn
 
 
+@pytest.mark.server
+def test_a_change_is_not_undone_by_the_address_that_comes_with_it(served: str) -> None:
+    """Who types before the browser has heard what the address of the sentence before is sends a former one."""
+    with Visitor(served, "", {"text": "The cat"}) as visitor:
+        visitor.open()
+        former = visitor.query
+        for text in ("The cat s", "The cat sa"):
+            visitor.query = former
+            visitor.type(text)
+            assert visitor.text == text
+        visitor.open(query={"text": "The cat"})
+        assert visitor.text == "The cat", "an address that comes alone is followed"
+
+
 @pytest.mark.slow
 def test_visitors_of_a_killed_replica_go_on_at_another() -> None:
     if shutil.which("nginx") is None:

@@ -119,7 +119,7 @@ def navigation() -> Navigation:
     query = st.query_params.to_dict()
     led: _Lead | None = st.session_state.get(_LED)
     if led is not None and query in led.left and time.monotonic() - led.since < _UNTIL_HEARD:
-        st.switch_page(pages[led.page], query_params=led.query)
+        _go_on(led, pages)
     if "teacher" in query:
         language = {"lang": query["lang"]} if "lang" in query else {}
         st.switch_page(pages[DESK], query_params={"desk": "results", **language})
@@ -170,7 +170,12 @@ def follow(pages: dict[str, Any]) -> None:
     """Go where the visitor was led, where another run came between."""
     led: _Lead | None = st.session_state.get(_LED)
     if led is not None and not led.has_arrived:
-        st.switch_page(pages[led.page], query_params=led.query)
+        _go_on(led, pages)
+
+
+def _go_on(led: _Lead, pages: dict[str, Any]) -> None:
+    state.follow_address()  # what was changed on the page that is left belongs there
+    st.switch_page(pages[led.page], query_params=led.query)
 
 
 def arrived() -> None:
@@ -189,7 +194,7 @@ def moved(former: str) -> None:
 def _language() -> str:
     """The language of the navigation, which is declared before the view is read."""
     asked = st.query_params.get("lang")
-    if "view" in st.session_state and (not asked or _is_ours()):
+    if "view" in st.session_state and not (asked and state.leads()):
         return st.session_state["view"].lang
     if asked in LANGUAGES:
         return asked
@@ -200,19 +205,14 @@ def _shown() -> ModelConfig:
     """The config of the model that the page is of, which is known before the view is read."""
     offered = runs.offered()
     asked = st.query_params.get("model")
-    if "view" in st.session_state and (not asked or _is_ours()):
+    if "view" in st.session_state and not (asked and state.leads()):
         asked = st.session_state["view"].model
     return offered.get(asked or "", next(iter(offered.values())))
 
 
-def _is_ours() -> bool:
-    """Whether the address is as we wrote it, so that the session knows better."""
-    return st.query_params.to_dict() == st.session_state.get("view.url")
-
-
 def is_presenting() -> bool:
     """Whether the page is shown by a projector; known before the view is read."""
-    if "view" in st.session_state and (not st.query_params or _is_ours()):
+    if not state.leads():
         return bool(st.session_state["view"].present)
     return st.query_params.get("view") == state.PRESENT
 

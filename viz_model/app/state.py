@@ -41,7 +41,7 @@ PRESENT = "present"
 _CELL = re.compile(r"([a-z0-9_.]{1,80}):(\d{1,9}(?:,\d{1,9}){0,3})", re.ASCII)
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
-_PARTS, _ABSENT, _OPENED_BY = "view.parts", "view.absent", "view.opened_by"
+_PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
 
 BODY, TOKENS, PLACE, LINK, ASK, DRAWER, BRIDGE, REST = (
@@ -255,14 +255,16 @@ def begin(
     choices: Sequence[Choice[Any]],
     opened_by: Mapping[str, Choice[bool]] = MappingProxyType({}),
 ) -> ViewState:
-    """The view of this run: the session's, unless the address is one that we did not write.
+    """The view of this run: the session's, unless the address is one to be followed.
 
     A click on a page in the navigation empties the query; that keeps the session's view. What was chosen on
     other pages is kept in any case. Arguments are as those of :func:`parse`.
     """
     st.session_state[_OPENED_BY] = opened_by
     query = st.query_params.to_dict()
-    if _SESSION not in st.session_state or (query and query != st.session_state.get(_WRITTEN)):
+    is_asked = leads()
+    follow_address()
+    if is_asked:
         preferred = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
         view, notices = parse(query, models, configs, preferred, page, choices, opened_by)
         before: ViewState | None = st.session_state.get(_SESSION)
@@ -272,6 +274,23 @@ def begin(
     if current().page != page:
         st.session_state[_SESSION] = replace(current(), page=page)
     return current()
+
+
+def leads() -> bool:
+    """Whether the address, and not the session, says what to show: in a new one, or where it is none that we wrote.
+
+    An address that comes with a change to the whole page does not: what the browser says before it has heard of the
+    address that we wrote for the change before this one still names a former one.
+    """
+    if _SESSION not in st.session_state:
+        return True
+    query = st.query_params.to_dict()
+    return bool(query) and query != st.session_state.get(_WRITTEN) and not st.session_state.get(_CHANGED)
+
+
+def follow_address() -> None:
+    """Have the next address lead, whatever was changed before it."""
+    st.session_state[_CHANGED] = False
 
 
 def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
@@ -394,6 +413,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
         return
     without: frozenset[str] | None = st.session_state.get(_PARTS)
     if without is None or changed is None or not _NARROW.issuperset(changed):
+        st.session_state[_CHANGED] = changed is None or not _NARROW.issuperset(changed)
         if _is_part_run():
             st.rerun()
         return
