@@ -87,10 +87,12 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
 def test_the_sentence_and_the_chosen_token_stay_in_sight(screen: dict[str, Any], visit: Visit) -> None:
     page = visit("/attention", options=screen, text=LONG)
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1500)")
-    page.wait_for_timeout(300)
     box, chosen = (
         page.locator(selector).first for selector in (".st-key-frame-text input", ".chip[aria-pressed=true]")
     )
+    # The line of tokens moves to the chosen one.
+    page.wait_for_function("e => e.getBoundingClientRect().right <= innerWidth", arg=chosen.element_handle())
+    page.wait_for_timeout(300)
     for thing in (box, chosen):
         place = thing.bounding_box()
         assert 0 <= place["y"] <= 170 and place["x"] >= 0 and place["x"] + place["width"] <= page.viewport_size["width"]
