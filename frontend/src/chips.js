@@ -62,18 +62,19 @@ export function chips(root, header, arrays, tell) {
     roving(to)
     buttons[to].focus()
   }
+  const reveal = () => {
+    const chip = buttons[selected() - header.first]
+    if (!chip || !list.isConnected) return
+    const [left, top] = [chip.offsetLeft - list.offsetLeft, chip.offsetTop - list.offsetTop]
+    if (left < list.scrollLeft || left + chip.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 2
+    if (top < list.scrollTop || top + chip.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2
+  }
   const mark = () => {
     const chosen = selected() - header.first
     buttons.forEach((button, n) => button.setAttribute("aria-pressed", String(n === chosen)))
     roving(buttons[chosen] ? chosen : 0)
     // With the next picture: places asked for now would have the browser lay out the page once more.
-    requestAnimationFrame(() => {
-      const chip = buttons[chosen]
-      if (!chip || !list.isConnected) return
-      const [left, top] = [chip.offsetLeft - list.offsetLeft, chip.offsetTop - list.offsetTop]
-      if (left < list.scrollLeft || left + chip.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 2
-      if (top < list.scrollTop || top + chip.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2
-    })
+    requestAnimationFrame(reveal)
   }
   const focused = [...root.querySelectorAll(".chip")].indexOf(root.getRootNode().activeElement)
   root.replaceChildren(list)
@@ -83,5 +84,12 @@ export function chips(root, header, arrays, tell) {
   list.onscroll = () => { root.scrolled = { x: list.scrollLeft, y: list.scrollTop } }
   buttons[focused]?.focus()
   mark()
-  return header.selects ? store.subscribe(changed => changed.includes("token") && mark()) : undefined
+  // Where its style sheet comes later than the first frame, or the screen is turned, the tokens move.
+  const resized = new ResizeObserver(reveal)
+  resized.observe(list)
+  const forget = header.selects ? store.subscribe(changed => changed.includes("token") && mark()) : () => {}
+  return () => {
+    resized.disconnect()
+    forget()
+  }
 }
