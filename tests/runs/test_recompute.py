@@ -83,7 +83,8 @@ def test_rows_of_a_decoder_run_no_block(monkeypatch: pytest.MonkeyPatch) -> None
     for name in ("attn.z", "attn.pattern", "attn.norm.scale", "ffn.act", "resid.mid"):
         trace.row(f"blocks.1.{name}", 3)
     trace.noted("blocks.1.resid.mid")
-    trace.head("blocks.1.attn.v", 1)
+    for name in ("q", "k", "v"):
+        trace.head(f"blocks.1.attn.{name}", 1)
 
 
 def test_a_row_that_does_not_exist() -> None:

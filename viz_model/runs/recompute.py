@@ -154,7 +154,7 @@ class Recomputed(Mapping[str, Tensor]):
         if name in self.kept or layer is None or side == "encoder" or side in self._visible:
             return None
         at, block = f"{name.removesuffix(own)}blocks.{layer}", self._model.stack(side).block(layer)
-        if self._last[0] == at or block.cross is not None or self._is_changed(at):
+        if block.cross is not None or self._is_needed(at):
             return None
         held, rows = self._rows
         if held != position:
@@ -164,8 +164,9 @@ class Recomputed(Mapping[str, Tensor]):
             rows[at] = self._run_row(at, self._model.stack(side), layer, position)
         return rows[at][name]
 
-    def _is_changed(self, at: str) -> bool:
-        return any(change.startswith(f"{at}.") for change in self._changes)
+    def _is_needed(self, at: str) -> bool:
+        """Whether a part is read from the whole block: it is held already, or something in it was changed."""
+        return self._last[0] == at or any(change.startswith(f"{at}.") for change in self._changes)
 
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
@@ -181,13 +182,30 @@ class Recomputed(Mapping[str, Tensor]):
         return {name: value[0] for name, value in tap.values.items()}
 
     @torch.inference_mode()
-    def values_of(self, at: str, head: int) -> Tensor:
-        """The values that a query head of a self-attention reads, [1, T, K], without the rest of the block."""
-        group = self._model.config.kv_head(head)
-        if self._last[0] == at or self._is_changed(at):
-            return self.block(f"{at}.attn.v")[f"{at}.attn.v"][group : group + 1]
-        _, _, block = self._place(at)
-        return block.attn.values(self._read(at, block), head=group)
+    def head(self, name: str, head: int) -> Tensor | None:
+        """A value of one query head, without an axis of heads; None where only the whole block has it.
+
+        A projection of self-attention reads the vectors that enter the block, and nothing else of it.
+        Of keys and values it is the head that this query head reads.
+        """
+        at, is_attention, own = name.rpartition(".attn.")
+        letter = own.partition("_")[0]
+        if not is_attention or letter not in ("q", "k", "v") or self._is_needed(at):
+            return None
+        stack, layer, block = self._place(at)
+        x, scheme, tap = self._read(at, block), stack.position_of(layer), recorder(self._model.config)
+        index, within = self._model.config.kv_head(head), tap.at(f"{at}.attn")
+        match letter:
+            case "q":
+                index = head
+                block.attn.queries(x, scheme, tap=within, head=index)
+            case "k":
+                block.attn.keys(x, scheme, tap=within, head=index)
+            case "v":
+                block.attn.values(x, within, head=index)
+        found = tap.values[name]
+        # Where a norm runs over all heads, what it reads and writes is of all of them.
+        return found[0 if len(found) == 1 else index]
 
     def _read(self, at: str, block: Block) -> Tensor:
         """What the attention of a block reads, [T, D]: held, since one head is looked at after the other."""
@@ -213,7 +231,7 @@ class Recomputed(Mapping[str, Tensor]):
         """
         stack, layer, block = self._place(at)
         group = None if head is None else self._model.config.kv_head(head)
-        if self._last[0] == at or self._is_changed(at):
+        if self._is_needed(at):
             values = self.block(f"{at}.attn.q")
             q, k = (values[name] for name in sites.scored(f"{at}.attn", self._model.config))
             return (

@@ -274,8 +274,9 @@ class Trace:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         head = _counted("head", head, self.config.n_heads)
         if full in self.values:
-            if isinstance(self.values, Recomputed) and full.endswith(".attn.v"):
-                return self.values.values_of(full.removesuffix(".attn.v"), head)[0]
+            found = self.values.head(full, head) if isinstance(self.values, Recomputed) else None
+            if found is not None:
+                return found
             return self.values[full][self.config.kv_head(head) if site.axes[0] == "G" else head]
         return self._derive(full, head)[0]
 

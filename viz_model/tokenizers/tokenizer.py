@@ -69,11 +69,16 @@ class Token(NamedTuple):
 
     @property
     def label(self) -> str:
-        if self != token_of(self.id, self.bytes):
-            return make_visible(self.text)
-        pieces = LOOSE_BYTES.split(decoded(self.bytes))
-        # Text and loose bytes alternate, and the first piece is text.
-        return "".join(hexadecimal(piece, "\u00a0") if n % 2 else make_visible(piece) for n, piece in enumerate(pieces))
+        return _label(self)
+
+
+@functools.lru_cache(maxsize=8192)  # a page asks for the same tokens' labels thousands of times
+def _label(token: Token) -> str:
+    if token != token_of(token.id, token.bytes):
+        return make_visible(token.text)
+    pieces = LOOSE_BYTES.split(decoded(token.bytes))
+    # Text and loose bytes alternate, and the first piece is text.
+    return "".join(hexadecimal(piece, "\u00a0") if n % 2 else make_visible(piece) for n, piece in enumerate(pieces))
 
 
 def token_of(id: int, raw: bytes) -> Token:
