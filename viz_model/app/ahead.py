@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import streamlit as st
 
@@ -32,6 +32,9 @@ What is left out is drawn when it is asked for. Others wait for the same process
 """
 
 _ASKED, _IS_NOW, _WANTED, _UNTIL = "ahead.asked", "ahead.is_now", "ahead.wanted", "ahead.until"
+_MADE = "ahead.made"
+
+T = TypeVar("T")
 
 
 def begin() -> None:
@@ -40,12 +43,12 @@ def begin() -> None:
     Neighbours are drawn by the run that was asked to: where it ended early, whoever ended it waits for something else.
     """
     is_now, until = st.session_state.pop(_ASKED, False), time.thread_time() + MOST_SECONDS_OF_PAGE
-    st.session_state.update({_WANTED: False, _IS_NOW: is_now, _UNTIL: until})
+    st.session_state.update({_WANTED: False, _IS_NOW: is_now, _UNTIL: until, _MADE: {} if is_now else None})
 
 
 def end() -> bool:
     """After it: whether neighbours of something are lacking."""
-    st.session_state[_IS_NOW] = False
+    st.session_state.update({_IS_NOW: False, _MADE: None})
     return bool(st.session_state.get(_WANTED))
 
 
@@ -57,6 +60,16 @@ def ask() -> None:
 def is_now() -> bool:
     """Whether this run draws them, and has time to."""
     return bool(st.session_state.get(_IS_NOW)) and time.thread_time() < st.session_state[_UNTIL]
+
+
+def once(make: Callable[..., T], *of: Hashable) -> T:
+    """What ``make`` gives for ``of``: made once for all parts of a page while the neighbours are drawn."""
+    made: dict[tuple[Hashable, ...], T] | None = st.session_state.get(_MADE)
+    if made is None:
+        return make(*of)
+    if (make, *of) not in made:
+        made[make, *of] = make(*of)
+    return made[make, *of]
 
 
 def want(more: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from viz_model.app import ahead
 from viz_model.app.page import Page
 from viz_model.topics.attention.numbers import views
 from viz_model.topics.attention.numbers.heads import Largest, largest
@@ -30,7 +31,7 @@ class Query(NamedTuple):
     @classmethod
     def of(cls, page: Page) -> Query:
         layer, head = page.view.layer, page.view.head
-        steps = views.steps_view(page.trace, layer, head, page.token)
+        steps = ahead.once(views.steps_view, page.trace, layer, head, page.token)
         row = largest(steps.pattern, steps.n_seen)
         names = {"token": page.token_name(), "key": page.token_name(row.at)}
         shared = shared_facts(page.lm.config, head)
