@@ -134,7 +134,7 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
     ``n_padding`` keys at the end are hidden, as padding in a batch would be: then no numbers of this run.
     """
     at = f"blocks.{layer}.{part}."
-    row = {name: trace.row(at + name, query, head) for name in ("scores", "mask", "masked", "pattern", "z")}
+    row = {name: trace.head(at + name, head)[query] for name in ("scores", "mask", "masked", "pattern", "z")}
     values = trace.head(at + "v", head)
     if n_padding:
         hidden = torch.arange(len(values)) >= len(values) - n_padding
@@ -150,9 +150,9 @@ def steps_view(trace: Trace, layer: int, head: int, query: int, part: str = "att
         form=_site(trace, layer, "q", part).removeprefix(f"{at}q"),
         scaled=trace.config.scale_scores,
         width=trace.config.scale_width is not None,
-        capped=trace.row(f"{at}capped", query, head).numpy() if f"{at}capped" in trace else None,
+        capped=trace.head(f"{at}capped", head)[query].numpy() if f"{at}capped" in trace else None,
         products=k @ q[query],
-        bias=trace.row(f"{at}bias", query, head).numpy() if f"{at}bias" in trace else None,
+        bias=trace.head(f"{at}bias", head)[query].numpy() if f"{at}bias" in trace else None,
         **{name: numbers.numpy() for name, numbers in row.items()},
         values=values.numpy(),
         at="" if n_padding else at,
