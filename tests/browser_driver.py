@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlparse
 
 WIDE = {"viewport": {"width": 1280, "height": 860}}
 NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+SAVES_DATA = "Object.defineProperty(NetworkInformation.prototype, 'saveData', { get: () => true })"
+"""Has nothing drawn ahead: for tests of what a page opens with, which need not wait for what a click leads to."""
 
 Visit = Callable[..., Any]
 

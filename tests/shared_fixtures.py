@@ -24,7 +24,7 @@ import plotly.graph_objects as go
 import pytest
 import streamlit as st
 import torch
-from browser_driver import WIDE, Visit, settle
+from browser_driver import SAVES_DATA, WIDE, Visit, settle
 from firefox import Firefox, Page
 from firefox import running as running_firefox
 from plotly_form import form_of
@@ -346,13 +346,23 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
         wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def visit(path: str = "/", /, base: str = app_url, options: dict[str, Any] = WIDE, **query: str) -> Any:
+    def visit(
+        path: str = "/",
+        /,
+        base: str = app_url,
+        options: dict[str, Any] = WIDE,
+        *,
+        saves_data: bool = False,
+        **query: str,
+    ) -> Any:
         device = {name: value for name, value in options.items() if name not in (*MEDIA, "viewport")}
         context = contexts(device)
         page = context.new_page()
         pages.append(page)
         page.set_viewport_size(options.get("viewport", WIDE["viewport"]))
         page.emulate_media(**{name: options.get(name, usual) for name, usual in MEDIA.items()})
+        if saves_data:
+            page.add_init_script(SAVES_DATA)
         # Streamlit probes for its base path under a page's address and gets 404s by design.
         page.on(
             "console",

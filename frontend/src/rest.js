@@ -9,7 +9,7 @@ const MOST = 8 // rests after which what was selected has no answer to wait for
 // Streamlit drops what it has not sent of the part, and keeps what stands in it ("Bad delta path").
 export function rest(root, header, arrays, tell) {
   root.lacks = header.wants // for who looks on
-  if (!header.wants) return
+  if (!header.wants || navigator.connection?.saveData) return // what may never be looked at is data, too
   let resting = 0
   const stop = () => clearTimeout(resting)
   const begin = (_, left = MOST) => {

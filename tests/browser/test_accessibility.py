@@ -148,7 +148,7 @@ def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(
     tab = TABS[CASES.index((page_name, screen)) % len(TABS)]
     path, typed = "/" if page_name == FIRST else f"/{page_name}", TEXTS[screen.language]
     view = {"text": typed, "layer": "1", "lang": screen.language, "tab": tab}
-    page = visit(path, options=options, **view, **all_open(page_name))
+    page = visit(path, options=options, saves_data=True, **view, **all_open(page_name))
     assert page.locator("[data-testid=stException]").count() == 0
     assert_fits(page)
     assert page.evaluate(TYPED) == 0
@@ -167,7 +167,7 @@ def test_every_page_fits_shows_what_is_typed_and_keeps_nobody_out(
 def test_nobody_is_kept_out_beside_the_stages(screen: Screen, visit: Visit, met: dict[str, set[Known]]) -> None:
     options = {**screen.options, "color_scheme": screen.scheme}
     for asked, (path, more) in BESIDE.items():
-        page = visit(path, options=options, lang=screen.language, **more)
+        page = visit(path, options=options, saves_data=True, lang=screen.language, **more)
         unroll(page)
         found = violations(page)
         met[f"{asked} {name(screen)}"] = {each for rule, html, _ in found if (each := known(rule, html))}

@@ -72,7 +72,7 @@ def test_every_page_shows_every_kind_of_model(
         package(comes_from)
     path = "/" if page_name == FIRST else f"/{page_name}"
     view = {"text": "The cat sat on the 🙂 mat", "model": model, "layer": "1", "head": "2", "lang": language}
-    page = visit(path, options=options, **view, **all_open(page_name))
+    page = visit(path, options=options, saves_data=True, **view, **all_open(page_name))
     assert query(page)["model"] == model
     assert page.locator("[data-testid=stException]").count() == 0
     assert_fits(page)

@@ -28,7 +28,7 @@ def test_a_page_begins_where_one_looks(
     screen: dict[str, Any], most: int, language: str, text: str, visit: Visit
 ) -> None:
     for path in ("/", "/attention"):
-        page = visit(path, options=screen, text=text, lang=language)
+        page = visit(path, options=screen, saves_data=True, text=text, lang=language)
         assert page.evaluate(TOP, TITLE) <= most
 
 
@@ -57,7 +57,7 @@ def test_a_page_of_a_picture_begins_there_too(screen: dict[str, Any], most: int,
 def test_all_sections_stand_in_one_row(
     screen: dict[str, Any], language: str, read: dict[str, str], visit: Visit
 ) -> None:
-    page = visit("/attention", options=screen, lang=language, **read)
+    page = visit("/attention", options=screen, saves_data=True, lang=language, **read)
     header = page.get_by_test_id("stHeader")
     names = header.inner_text().split()
     assert not any(name in ("more", "更多") for name in names)
@@ -178,7 +178,7 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     ("name", "query"), [*((page, {"lang": "en"}) for pages in SECTIONS.values() for page in pages), *TALL]
 )
 def test_a_page_starts_short(name: str, query: dict[str, str], visit: Visit) -> None:
-    page = visit("/" if name == FIRST else f"/{name}", options=LAPTOP, **query)
+    page = visit("/" if name == FIRST else f"/{name}", options=LAPTOP, saves_data=True, **query)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 2_000
 
 

@@ -68,6 +68,16 @@ def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> N
         wait_for_query(page, **address)
 
 
+def test_who_saves_data_is_sent_what_was_clicked_alone(visit: Visit) -> None:
+    page = visit("/attention", options=DESK, saves_data=True, text=TEXT, layer="1", head="3", door_large="1")
+    page.evaluate(LOOK)
+    page.wait_for_timeout(1_000)  # in which neighbours would have been asked for
+    assert page.evaluate("window.__all('.viz-rest').some(rest => rest.lacks)")
+    assert page.evaluate(CLICK, {"name": HEADS.format(layer=1, head=5), "nth": 0})["waiting"]
+    page.locator("h3").filter(has_text="Head 5 of layer 1 in large").wait_for()
+    page.wait_for_function("() => !window.__all('[data-waiting]').length")
+
+
 def test_texts_follow_and_back_goes_through_what_was_looked_at(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT, token="3", layer="1", head="3", door_large="1")
     rested(page)

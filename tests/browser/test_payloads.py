@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode, urlparse
 
 import pytest
+from browser_driver import SAVES_DATA
 from doors import all_open
 
 from viz_model.app.frame import FIRST, SECTIONS
@@ -69,6 +70,7 @@ def page(chromium: Any, app_url: str) -> Iterator[Any]:
     page, wrong = context.new_page(), []
     # What payloads of the list call is caught as well: alert, confirm and prompt are dialogs.
     page.add_init_script("window.hits = 0; window.hit = () => { window.hits += 1 }")
+    page.add_init_script(SAVES_DATA)
 
     def dismiss(dialog: Any) -> None:
         wrong.append(f"dialog: {dialog.message}")

@@ -73,7 +73,7 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
     screen = {"viewport": {"width": 1024, "height": 768}}
     none = []
     for name in PAGES:
-        page = visit(f"/{name}", options=screen, lang=language, view="present")
+        page = visit(f"/{name}", options=screen, saves_data=True, lang=language, view="present")
         turns = page.locator(".viz-slides .on")
         for _ in range(6):
             page.wait_for_timeout(300)
