@@ -51,7 +51,8 @@ def _joins(parts: Sequence[bytes], known: frozenset[bytes], claim: str) -> bool:
 def _rows(trace: Trace, claim: str) -> bool:
     weight, model = trace.model.embedding.weight.detach(), trace.model
     alike = torch.tensor(rows(model).alike)
-    cosines = torch.cosine_similarity(weight[alike][:, None], weight[alike][None], dim=-1)
+    directions = torch.nn.functional.normalize(weight[alike], dim=-1)
+    cosines = directions @ directions.T
     shares = model.unembedding.weight.data_ptr() == weight.data_ptr()
     return shares and len(alike) > 0.01 * len(weight) and bool((cosines >= 0.9899).all(-1).any())
 
