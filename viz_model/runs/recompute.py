@@ -142,6 +142,10 @@ class Recomputed(Mapping[str, Tensor]):
         )
         return {name: value[0] for name, value in tap.values.items()}
 
+    def reads_block(self, at: str) -> bool:
+        """Whether a part is read from the whole block: it is held already, or something in it was changed."""
+        return self._last[0] == at or any(change.startswith(f"{at}.") for change in self._changes)
+
     def row(self, name: str, position: int) -> Tensor | None:
         """A value at one position, with an axis of 1 in place of T; None where only the whole block has it.
 
@@ -154,7 +158,7 @@ class Recomputed(Mapping[str, Tensor]):
         if name in self.kept or layer is None or side == "encoder" or side in self._visible:
             return None
         at, block = f"{name.removesuffix(own)}blocks.{layer}", self._model.stack(side).block(layer)
-        if block.cross is not None or self._is_needed(at):
+        if block.cross is not None or self.reads_block(at):
             return None
         held, rows = self._rows
         if held != position:
@@ -163,10 +167,6 @@ class Recomputed(Mapping[str, Tensor]):
         if at not in rows:
             rows[at] = self._run_row(at, self._model.stack(side), layer, position)
         return rows[at][name]
-
-    def _is_needed(self, at: str) -> bool:
-        """Whether a part is read from the whole block: it is held already, or something in it was changed."""
-        return self._last[0] == at or any(change.startswith(f"{at}.") for change in self._changes)
 
     @torch.inference_mode()
     def _run_row(self, at: str, stack: Stack, layer: int, position: int) -> Mapping[str, Tensor]:
@@ -190,7 +190,7 @@ class Recomputed(Mapping[str, Tensor]):
         """
         at, is_attention, own = name.rpartition(".attn.")
         letter = own.partition("_")[0]
-        if not is_attention or letter not in ("q", "k", "v") or self._is_needed(at):
+        if not is_attention or letter not in ("q", "k", "v") or self.reads_block(at):
             return None
         stack, layer, block = self._place(at)
         x, scheme, tap = self._read(at, block), stack.position_of(layer), recorder(self._model.config)
@@ -231,7 +231,7 @@ class Recomputed(Mapping[str, Tensor]):
         """
         stack, layer, block = self._place(at)
         group = None if head is None else self._model.config.kv_head(head)
-        if self._is_needed(at):
+        if self.reads_block(at):
             values = self.block(f"{at}.attn.q")
             q, k = (values[name] for name in sites.scored(f"{at}.attn", self._model.config))
             return (

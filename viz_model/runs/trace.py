@@ -274,11 +274,19 @@ class Trace:
             raise ValueError(f"site {name!r} has no heads: its axes are {' '.join(site.axes)}")
         head = _counted("head", head, self.config.n_heads)
         if full in self.values:
-            found = self.values.head(full, head) if isinstance(self.values, Recomputed) else None
+            found = self._alone(full, head, self.values) if isinstance(self.values, Recomputed) else None
             if found is not None:
                 return found
             return self.values[full][self.config.kv_head(head) if site.axes[0] == "G" else head]
         return self._derive(full, head)[0]
+
+    def _alone(self, full: str, head: int, values: Recomputed) -> Tensor | None:
+        """A recorded value of one query head, without the rest of its block; None where only that has it."""
+        at, is_attention, own = full.rpartition(".attn.")
+        if not is_attention or own != "z" or full in values.kept or values.reads_block(at):
+            return values.head(full, head)
+        pattern, v = self._derive(f"{at}.attn.pattern", head), self.head(f"{at}.attn.v", head)
+        return ops.mix(pattern, v[None])[0]
 
     def row(self, name: str, position: int, head: int | None = None) -> Tensor:
         """A site at one position, computed without the others: ``trace[name]`` there, or ``trace.head(name, head)``.
