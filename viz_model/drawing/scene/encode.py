@@ -203,23 +203,46 @@ def _panel(panel: Panel, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
     return made | {"marks": [_mark(mark, arrays, is_coarse) for mark in panel.marks]}
 
 
+class _Field(NamedTuple):
+    name: str
+    sent: str
+    """What the browser calls it."""
+    default: Any
+    is_needed: bool
+
+
+def _fields(kind: type) -> tuple[_Field, ...]:
+    renamed = _RENAMED if issubclass(kind, Cells) else {}
+    return tuple(
+        _Field(field.name, renamed.get(field.name, field.name), field.default, field.name in _NEEDED)
+        for field in dataclasses.fields(kind)
+    )
+
+
+_FIELDS = {kind: _fields(kind) for kind in _KINDS}
+
+
 def _mark(mark: Any, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
     """A mark's fields that are not as they are by default."""
     made: dict[str, Any] = {"kind": _KINDS[type(mark)]}
-    for field in dataclasses.fields(mark):
-        value = getattr(mark, field.name)
-        is_plain = isinstance(value, (str, int, float, tuple, type(None)))
-        if is_plain and value == field.default and field.name not in _NEEDED:
+    for name, sent, default, is_needed in _FIELDS[type(mark)]:
+        value = getattr(mark, name)
+        if not is_needed and isinstance(value, _PLAIN) and value == default:
             continue
-        if is_coarse and field.name == "labels" and len(value) > MOST_LABELS:
+        if is_coarse and name == "labels" and len(value) > MOST_LABELS:
             continue
-        name = _RENAMED.get(field.name, field.name) if isinstance(mark, Cells) else field.name
         # Only the numbers of cells are many; places are exact.
-        made[name] = _plain(value, arrays, field.name == "values" and (is_coarse or mark.coarse))
+        made[sent] = _plain(value, arrays, name == "values" and (is_coarse or mark.coarse))
     return made
 
 
+_LEAVES = frozenset((str, int, float, bool, type(None)))
+_PLAIN = (str, int, float, tuple, type(None))
+
+
 def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
+    if type(value) in _LEAVES:  # which nearly all are
+        return value
     match value:
         case np.ndarray():
             return arrays.add(value, is_coarse)
