@@ -81,11 +81,16 @@ def read(data: bytes) -> Sent:
     header, at = json.loads(data[4 : 4 + length]), 4 + length
     arrays = []
     for one in header["arrays"]:
-        count = int(np.prod(one["shape"]))
+        rows, is_lower = one["shape"][0] if one["shape"] else 1, one.get("lower", False)
+        count = rows * (rows + 1) // 2 if is_lower else int(np.prod(one["shape"]))
         values = np.frombuffer(data, _TYPES[one["type"]], count, at)
         at += values.nbytes
         if "scale" in one:
             values = np.where(values == -128, np.nan, values * one["scale"])
+        if is_lower:
+            whole = np.full((rows, rows), np.nan, values.dtype)
+            whole[np.tril_indices(rows)] = values
+            values = whole
         arrays.append(values.reshape(one["shape"]))
     assert at == len(data), "no byte is left over"
     return Sent(header, arrays)

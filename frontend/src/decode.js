@@ -6,11 +6,22 @@ export function decode(bytes) {
   const length = view.getUint32(0, true)
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
   let at = 4 + length
-  const arrays = header.arrays.map(({ type, shape, scale }) => {
-    const Type = TYPES[type], count = shape.reduce((n, size) => n * size, 1)
-    const values = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
+  const arrays = header.arrays.map(({ type, shape, scale, lower }) => {
+    const Type = TYPES[type], count = lower ? shape[0] * (shape[0] + 1) / 2 : shape.reduce((n, size) => n * size, 1)
+    const sent = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
     at += count * Type.BYTES_PER_ELEMENT
-    return { values: scale ? Float32Array.from(values, n => n === -128 ? NaN : n * scale) : values, shape, coarse: !!scale }
+    const values = scale ? Float32Array.from(sent, n => n === -128 ? NaN : n * scale) : sent
+    return { values: lower ? square(values, shape[0]) : values, shape, coarse: !!scale }
   })
   return { header, arrays }
+}
+
+// Rows of which each ends at the diagonal -> rows of n, with nothing behind it.
+function square(values, n) {
+  const whole = new Float32Array(n * n).fill(NaN)
+  for (let row = 0; row < n; row++) {
+    const begin = row * (row + 1) / 2
+    whole.set(values.subarray(begin, begin + row + 1), row * n)
+  }
+  return whole
 }

@@ -15,7 +15,21 @@ import scenes
 
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.scene import Case, Cells, Mark, Merged, Panel, Path, Pick, Rect, Scene, Select, Text, merged
+from viz_model.drawing.scene import (
+    Case,
+    Cells,
+    Mark,
+    Merged,
+    Panel,
+    Path,
+    Pick,
+    Rect,
+    Scene,
+    Select,
+    Text,
+    encode,
+    merged,
+)
 from viz_model.drawing.scene import points as along
 
 module = importlib.import_module("viz_model.drawing.scene.encode")  # the package has a function of that name
@@ -189,6 +203,31 @@ def test_beyond_the_budget_others_are_rounded_within_half_a_step_and_the_present
         assert np.nanmax(np.abs(shown - values)) <= step / 2 * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("is_coarse", [False, True])
+def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
+    side = 40
+    whole, below = numbers(side, side), np.triu(np.ones((side, side), bool), 1)
+    sizes = []
+    for hidden in (np.zeros_like(below), below, below.T):
+        values = np.where(hidden, np.nan, whole)
+        data = encode(scene(Cells(id="cells", values=values, top=1.0, coarse=is_coarse)))
+        shown = scenes.read(data).mark("cells")["values"]
+        np.testing.assert_array_equal(np.isnan(shown), hidden)
+        np.testing.assert_allclose(shown, values.astype("f4"), atol=np.abs(whole).max() / 250 if is_coarse else 0)
+        sizes.append(len(data))
+    saved = side * (side - 1) // 2 * (1 if is_coarse else 4)
+    assert sizes[0] - 2 * saved < sizes[1] < sizes[0] - 0.9 * saved  # behind the diagonal nothing is sent
+    assert abs(sizes[2] - sizes[0]) < 40  # before it, NaN are
+
+
+def test_maps_side_by_side_have_room_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 8_000)
+    drawn = matrices(12)
+    one, _ = of(drawn, (0,))
+    more, _ = of({case: dataclasses.replace(each, even=True) for case, each in drawn.items()}, (0,))
+    assert len(one.data) <= 8_000 < len(more.data) <= 16_000 and len(one.cases) < len(more.cases)
+
+
 def test_places_stay_exact_where_numbers_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 9_000)
     places = numbers(50)
@@ -209,7 +248,7 @@ def test_places_stay_exact_where_numbers_are_rounded(monkeypatch: pytest.MonkeyP
 def test_the_farthest_are_left_out_first(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Selections are given the nearest first; what is sent is a beginning of them, within the budget."""
     drawn = matrices(12)
-    monkeypatch.setattr(module, "MOST_BYTES", int(share * sum(1600 + 200 for _ in drawn)) + 6400)
+    monkeypatch.setattr(module, "MOST_BYTES", int(share * sum(820 + 200 for _ in drawn)) + 4800)
     nearest = sorted(drawn, key=lambda case: abs(case[0] - 5))
     found, sent = of({case: drawn[case] for case in nearest}, (5,))
     assert len(found.data) <= module.MOST_BYTES

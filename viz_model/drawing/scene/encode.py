@@ -21,7 +21,7 @@ from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
 
 MOST_BYTES = 140_000
-"""Bytes of a picture, unless the present selection alone takes more."""
+"""Bytes of a picture, unless the present selection alone takes more; of maps side by side (all heads) twice as many."""
 
 MOST_LABELS = 64
 """What is said of more items than these is sent for the present selection alone, where there is no room for all."""
@@ -75,16 +75,25 @@ class _Arrays:
         if key not in self._known:
             self._known[key] = len(self.parts)
             header: dict[str, Any] = {"type": "f4", "shape": list(values.shape)}
-            part = key[0]
+            if _is_lower(values):
+                header["lower"] = True
+                values = values[np.tril_indices(len(values))]
+            part = values.tobytes()
             if is_coarse:
                 finite = np.isfinite(values)
                 step = float(np.abs(values[finite]).max(initial=0.0)) / 127 or 1.0
                 # −128 is what is not finite.
                 part = np.where(finite, np.rint(np.where(finite, values, 0) / step), -128).astype(np.int8).tobytes()
-                header = {"type": "i1", "shape": list(values.shape), "scale": step}
+                header |= {"type": "i1", "scale": step}
             self.headers.append(header)
             self.parts.append(part)
         return {"array": self._known[key]}
+
+
+def _is_lower(values: np.ndarray) -> bool:
+    """Whether nothing is above the diagonal, as in what a causal mask leaves: only the other half is sent then."""
+    n = len(values)
+    return n > 1 and values.shape == (n, n) and bool(np.isnan(values[np.triu_indices(n, 1)]).all())
 
 
 def with_bytes(header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
@@ -116,12 +125,13 @@ def merged(by: Sequence[str], scenes: Mapping[Case, Scene], present: Case) -> Me
         scenes: by selection; ``present`` is one of them.
     """
     cases = [present, *(case for case in scenes if case != present)]
+    most = 2 * MOST_BYTES if scenes[present].even else MOST_BYTES
     data = encoded(by, scenes, cases, is_coarse=False)
-    is_exact = len(data) <= MOST_BYTES or len(cases) == 1
+    is_exact = len(data) <= most or len(cases) == 1
     if not is_exact:
         data = encoded(by, scenes, cases, is_coarse=True)
-    while len(data) > MOST_BYTES and len(cases) > 1:
-        kept = max(1, min(len(cases) - 1, int(len(cases) * MOST_BYTES / len(data))))
+    while len(data) > most and len(cases) > 1:
+        kept = max(1, min(len(cases) - 1, int(len(cases) * most / len(data))))
         cases = cases[:kept]
         data = encoded(by, scenes, cases, is_coarse=True)
     return Merged(data, frozenset(cases), is_exact)
