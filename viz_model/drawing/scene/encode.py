@@ -8,6 +8,7 @@ than the present one are rounded to one byte, and then the farthest of them are 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import struct
 from collections.abc import Mapping, Sequence
@@ -77,7 +78,7 @@ class _Arrays:
             header: dict[str, Any] = {"type": "f4", "shape": list(values.shape)}
             if _is_lower(values):
                 header["lower"] = True
-                values = values[np.tril_indices(len(values))]
+                values = values[~_above(len(values))]
             part = values.tobytes()
             if is_coarse:
                 finite = np.isfinite(values)
@@ -93,7 +94,13 @@ class _Arrays:
 def _is_lower(values: np.ndarray) -> bool:
     """Whether nothing is above the diagonal, as in what a causal mask leaves: only the other half is sent then."""
     n = len(values)
-    return n > 1 and values.shape == (n, n) and bool(np.isnan(values[np.triu_indices(n, 1)]).all())
+    return n > 1 and values.shape == (n, n) and bool(np.isnan(values[_above(n)]).all())
+
+
+@functools.lru_cache(maxsize=64)
+def _above(n: int) -> np.ndarray:
+    """Cells above the diagonal, boolean [n, n]: made once, for a picture of all heads asks for each of them."""
+    return ~np.tri(n, dtype=bool)
 
 
 def with_bytes(header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
@@ -183,6 +190,8 @@ def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
 
     Marks of two kinds are two things, though they may have one name: nothing moves from one to the other.
     """
+    if len(versions) == 1:
+        return [_alone(thing) for thing in versions[0]]
     by_id = [{(thing["id"], thing.get("kind")): thing for thing in things} for things in versions]
     found = []
     for key in dict.fromkeys(key for things in by_id for key in things):
@@ -195,6 +204,14 @@ def _merged_by_id(versions: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
             made["present"] = {"case": [thing is not None for thing in those]}
         found.append(made)
     return found
+
+
+def _alone(thing: Mapping[str, Any]) -> dict[str, Any]:
+    """A thing of one version."""
+    made = {name: value for name, value in thing.items() if value is not None}
+    if "marks" in made:
+        made["marks"] = [_alone(mark) for mark in made["marks"]]
+    return made
 
 
 def _plain_scene(scene: Scene, arrays: _Arrays, is_coarse: bool) -> dict[str, Any]:
@@ -259,7 +276,7 @@ def _plain(value: Any, arrays: _Arrays, is_coarse: bool) -> Any:
         case Where():
             return value.meta["cells"]
         case Select():
-            return {"select": {name: n for name, n in dataclasses.asdict(value).items() if n is not None}}
+            return {"select": {name: n for name, n in vars(value).items() if n is not None}}
         case Pick():
             return {"pick": value.value}
         case np.generic():

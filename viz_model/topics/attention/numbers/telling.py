@@ -9,29 +9,35 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.attention.numbers import heads
 
 
-def choosiness(pattern: np.ndarray, marks: tuple[int, ...] = (), is_cross: bool = False) -> float:
-    """Pattern [Tq, Tk] -> how firmly each query reads one word that others do not: from 0 to 1.
+MOST_CELLS = 1_000_000
+"""Weights that are held together: of a long text one head's at a time."""
+
+
+def choosiness(patterns: np.ndarray, marks: tuple[int, ...] = (), is_cross: bool = False) -> np.ndarray:
+    """Patterns […, Tq, Tk] -> how firmly each query of each reads one word that others do not: […], from 0 to 1.
 
     The mean, over queries that see such a word, of the largest lead that one has over the mean weight it gets from
     all queries. The first position, a query's own and control tokens (``marks``) are no such words: what rests on
     them often fetches nothing. In cross-attention, where the keys are another text, only control tokens are left out.
     """
-    words = np.ones(pattern.shape, dtype=bool)
+    words = np.ones(patterns.shape[-2:], dtype=bool)
     words[:, list(marks)] = False
     if not is_cross:
         np.fill_diagonal(words, False)
         words[:, 0] = False
-    lead = np.where(words, pattern - pattern.mean(0), 0.0).max(-1)
-    choosing = ((pattern > 0) & words).any(-1)
-    return float(lead[choosing].mean()) if choosing.any() else 0.0
+    lead = np.where(words, patterns - patterns.mean(-2, keepdims=True), 0.0).max(-1)
+    choosing = ((patterns > 0) & words).any(-1)
+    return np.where(choosing, lead, 0.0).sum(-1, dtype=np.float64) / choosing.sum(-1).clip(min=1)
 
 
 def of_layer(trace: Trace, layer: int, part: str = "attn") -> tuple[float, ...]:
-    """Of every head of a layer. ``part`` is "attn" or "cross". One [Tq, Tk] matrix at a time is held."""
+    """Of every head of a layer. ``part`` is "attn" or "cross"."""
     is_cross = part == "cross"
-    marks = heads.marks(trace.at("encoder") if is_cross else trace)
-    site, every = f"blocks.{layer}.{part}.pattern", range(trace.config.n_heads)
-    return tuple(choosiness(trace.head(site, head).numpy(), marks, is_cross) for head in every)
+    source = trace.at("encoder") if is_cross else trace
+    marks, site, n_heads = heads.marks(source), f"blocks.{layer}.{part}.pattern", trace.config.n_heads
+    if n_heads * len(trace) * len(source) <= MOST_CELLS:
+        return tuple(choosiness(trace[site].numpy(), marks, is_cross).tolist())
+    return tuple(float(choosiness(trace.head(site, head).numpy(), marks, is_cross)) for head in range(n_heads))
 
 
 def layers(trace: Trace) -> range:
