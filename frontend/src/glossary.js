@@ -1,26 +1,43 @@
 // Which terms a line of text holds. A form is what must stand before it, the term, and what must stand after.
 
-const plain = text => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+const JOINED = /[\p{L}\p{N}_-]/u, LETTER = /[\p{L}\p{N}_]/u
+const lower = /^[a-z]/
+const before = (text, at) => at > 0 && JOINED.test(text.slice(Math.max(0, at - 2), at).match(/.$/su)[0])
+const after = (text, at) => at < text.length && LETTER.test(String.fromCodePoint(text.codePointAt(at)))
 // A sentence may begin with a term.
-const begun = text => /^[a-z]/.test(text) ? `[${text[0]}${text[0].toUpperCase()}]${plain(text.slice(1))}` : plain(text)
+const begins = (text, form, at) => text.startsWith(form, at) ||
+  lower.test(form) && text[at] === form[0].toUpperCase() && text.startsWith(form.slice(1), at + 1)
 
-// `rows` are [forms, says, source]; `spaced` is whether the language has spaces between words.
+// Forms by the character that the term begins with: at each character of a text only few are tried, of those that begin
+// at one place the longest first. `rows` are [forms, says, source]; `spaced` is whether the language has spaces between words.
 export function patterns(rows, spaced) {
-  const [left, right] = spaced ? ["(?<![\\p{L}\\p{N}_-])", "(?![\\p{L}\\p{N}_])"] : ["", ""]
-  const forms = rows.flatMap(([forms, says, source]) => {
+  const all = rows.flatMap(([forms, says, source]) => {
     const term = { name: forms[0][1], says, source }
     return forms.map(form => ({ form, term }))
   })
-  // Of forms that begin at one place, the longest.
-  forms.sort((a, b) => b.form.join("").length - a.form.join("").length)
-  const one = ({ form: [before, core, after] }) =>
-    `(${before ? `(?<=${left}${begun(before)})` : left}${begun(core)}${after ? `(?=${plain(after)}${right})` : right})`
-  return { pattern: new RegExp(forms.map(one).join("|"), "gu"), terms: forms.map(({ term }) => term) }
+  all.sort((a, b) => b.form.join("").length - a.form.join("").length)
+  const byFirst = new Map()
+  for (const one of all) {
+    const [first] = one.form[1]
+    for (const letter of new Set([first, lower.test(first) ? first.toUpperCase() : first])) {
+      byFirst.set(letter, [...(byFirst.get(letter) ?? []), one])
+    }
+  }
+  return { byFirst, spaced }
 }
 
-export function* found(text, { pattern, terms }) {
-  for (const match of text.matchAll(pattern)) {
-    const which = match.findIndex((group, n) => n > 0 && group !== undefined) - 1
-    yield { term: terms[which], start: match.index, end: match.index + match[0].length }
+function stands(text, at, [lead, core, rest], spaced) {
+  const start = at - lead.length, end = at + core.length
+  return begins(text, core, at) && start >= 0 && begins(text, lead, start) && text.startsWith(rest, end) &&
+    !(spaced && (before(text, start) || after(text, end + rest.length)))
+}
+
+export function* found(text, { byFirst, spaced }) {
+  for (let at = 0; at < text.length; at++) {
+    const one = byFirst.get(text[at])?.find(({ form }) => stands(text, at, form, spaced))
+    if (!one) continue
+    const end = at + one.form[1].length
+    yield { term: one.term, start: at, end }
+    at = end - 1
   }
 }
