@@ -3,7 +3,7 @@
 Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
 deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
 another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons or
-weights. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+weights, and such as look at other positions; score biases that read ids. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from unittest import mock
 from fresh_feedforwards import (
     Branches,
     BranchesConfig,
+    Convolved,
+    ConvolvedConfig,
     Cut,
     CutConfig,
     Deep,
@@ -30,6 +32,10 @@ from fresh_feedforwards import (
     PartedConfig,
     Refined,
     RefinedConfig,
+    Shifted,
+    ShiftedConfig,
+    Spatial,
+    SpatialConfig,
     Squared,
     SquaredConfig,
 )
@@ -50,6 +56,8 @@ from fresh_positions import (
     AskedConfig,
     Fading,
     FadingConfig,
+    KeyToken,
+    KeyTokenConfig,
     Leaving,
     LeavingConfig,
     Logarithmic,
@@ -58,6 +66,8 @@ from fresh_positions import (
     NearConfig,
     Pull,
     PullConfig,
+    SameToken,
+    SameTokenConfig,
     Sunk,
     SunkConfig,
     Turned,
@@ -78,6 +88,8 @@ POSITIONS: Mapping[type, type[positions.Position]] = {
     TurnedConfig: Turned,
     SunkConfig: Sunk,
     LeavingConfig: Leaving,
+    SameTokenConfig: SameToken,
+    KeyTokenConfig: KeyToken,
 }
 NORMS: Mapping[type, type[norms.Norm]] = {
     SquashConfig: Squash,
@@ -94,6 +106,9 @@ FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     NarrowConfig: Narrow,
     PartedConfig: Parted,
     CutConfig: Cut,
+    ShiftedConfig: Shifted,
+    ConvolvedConfig: Convolved,
+    SpatialConfig: Spatial,
 }
 
 
@@ -179,6 +194,25 @@ def sinking_configs() -> list[ModelConfig]:
         tiny_config("post", kind="encoder_decoder", position=LeavingConfig(), start_id=0),
         tiny_config(position=own[0], positions=own, n_heads=4, n_kv_heads=2, d_head=6),
         tiny_config(kind="encoder", position=LeavingConfig(), head=config.MaskedHead(), score_cap=5.0),
+    ]
+
+
+def looking_configs() -> list[ModelConfig]:
+    """Feed-forwards that look at other positions or count them, and score biases that read ids."""
+    shifted, convolved, spatial = ShiftedConfig(), ConvolvedConfig(), SpatialConfig(context=32)
+    same, pulls = SameTokenConfig(), (KeyTokenConfig(layer=0), KeyTokenConfig(layer=1))
+    masked: dict[str, Any] = {"kind": "encoder", "head": config.MaskedHead()}
+    pair: dict[str, Any] = {"kind": "encoder_decoder", "start_id": 0}
+    shared: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+    return [
+        tiny_config(position=same, ffn=shifted),
+        tiny_config("post", position=pulls[0], positions=pulls, ffn=convolved, ffns=(config.Gated(), convolved), **shared),
+        tiny_config("post", position=pulls[0], ffn=shifted, **masked),
+        tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), n_segments=2, **masked),
+        tiny_config(position=same, ffn=convolved, ffns=(shifted, config.Dense()), n_encoder_layers=3, **pair, **shared),
+        tiny_config("post", position=config.Rope(), ffn=shifted, ffns=(spatial, convolved), **pair),
+        tiny_config(parallel=True, position=config.Alibi(), positions=(same, config.Alibi()), ffn=spatial),
+        tiny_config("branch", position=pulls[0], ffn=config.Dense(), ffns=(config.Dense(), spatial), score_cap=5.0),
     ]
 
 
