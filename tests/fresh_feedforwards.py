@@ -263,9 +263,9 @@ class ShiftedConfig(Variant):
 
 
 class Shifted(feedforward.TokenMixing):
-    """σ(r·W_r) ⊙ max(0, k·W_k)²·W_v, r and k mixed of x and of the position before (Peng et al. 2023, equations 16-18).
+    """σ(r·W_r) ⊙ max(0, k·W_k)²·W_v, r and k mixed of x and of the position before: RWKV's channel mixing.
 
-    RWKV's channel mixing with its token shift.
+    Peng et al. 2023, its token shift included.
     """
 
     def __init__(self, ffn: ShiftedConfig, d_model: int, d_ffn: int) -> None:
@@ -309,7 +309,7 @@ class ConvolvedConfig(Variant):
 
 
 class Convolved(feedforward.TokenMixing):
-    """FFN(x) = max(0, c)²·W₂, c a causal depthwise convolution of x·W₁ over positions (cf. So et al. 2021, section 4.1)."""
+    """FFN(x) = max(0, c)²·W₂, c a causal depthwise convolution of x·W₁ over positions (cf. So et al. 2021)."""
 
     def __init__(self, ffn: ConvolvedConfig, d_model: int, d_ffn: int) -> None:
         super().__init__()
@@ -351,7 +351,7 @@ class SpatialConfig(Variant):
 
 
 class Spatial(feedforward.TokenMixing):
-    """FFN(x) = (x·W₁ ⊙ S·(x·W₂))·W₃, S a trained weight for each pair of positions (cf. Liu et al. 2021, section 2.1)."""
+    """FFN(x) = (x·W₁ ⊙ S·(x·W₂))·W₃, S a trained weight for each pair of positions (cf. Liu et al. 2021)."""
 
     def __init__(self, ffn: SpatialConfig, d_model: int, d_ffn: int) -> None:
         super().__init__()

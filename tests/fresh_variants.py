@@ -3,7 +3,8 @@
 Score biases that read places, queries or keys, and queries and keys that change without turning; norms without mean or
 deviation, number by number, by a measure of the vector or of its parts, or of all numbers together; feed-forwards of
 another activation, of three layers, with a norm of their own, of a width of their own, without hidden neurons or
-weights, and such as look at other positions; score biases that read ids. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
+weights, and such as look at other positions; score biases that read ids; rows of tokens made of two factors. They stand
+in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from fresh_feedforwards import (
     Squared,
     SquaredConfig,
 )
+from fresh_inputs import Factorised, FactorisedConfig
 from fresh_norms import (
     Grouped,
     GroupedConfig,
@@ -77,7 +79,7 @@ from tiny_models import tiny_config
 
 from viz_model import config
 from viz_model.config import ModelConfig, fields
-from viz_model.model import feedforward, norms, positions
+from viz_model.model import feedforward, inputs, norms, positions
 
 POSITIONS: Mapping[type, type[positions.Position]] = {
     LogarithmicConfig: Logarithmic,
@@ -110,6 +112,7 @@ FFNS: Mapping[type, type[feedforward.FeedForward]] = {
     ConvolvedConfig: Convolved,
     SpatialConfig: Spatial,
 }
+INPUTS: Mapping[type, type[inputs.Input]] = {FactorisedConfig: Factorised}
 
 
 @contextlib.contextmanager
@@ -118,15 +121,15 @@ def installed() -> Iterator[None]:
     known = fields.hints(ModelConfig)
     unions = {
         field: functools.reduce(operator.or_, classes, known[field])
-        for field, classes in {"position": POSITIONS, "norm": NORMS, "ffn": FFNS}.items()
+        for field, classes in {"position": POSITIONS, "norm": NORMS, "ffn": FFNS, "inputs": INPUTS}.items()
     }
     by_layer = {"positions": (unions["position"], ...), "ffns": (unions["ffn"], ...)}
     wider = {**known, **unions, **{field: types.GenericAlias(tuple, of) for field, of in by_layer.items()}}
-    classes: dict[type, Any] = {**POSITIONS, **NORMS, **FFNS}
+    classes: dict[type, Any] = {**POSITIONS, **NORMS, **FFNS, **INPUTS}
     config.variants.cache_clear()
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(fields._HINTS, {ModelConfig: wider}))
-        for module in (positions, norms, feedforward):
+        for module in (positions, norms, feedforward, inputs):
             kind = module.kind
             stack.enter_context(
                 mock.patch.object(module, "kind", lambda choice, kind=kind: classes.get(type(choice)) or kind(choice))
@@ -198,20 +201,24 @@ def sinking_configs() -> list[ModelConfig]:
 
 
 def looking_configs() -> list[ModelConfig]:
-    """Feed-forwards that look at other positions or count them, and score biases that read ids."""
+    """Feed-forwards that look at other positions or count them, score biases that read ids, rows of two factors."""
     shifted, convolved, spatial = ShiftedConfig(), ConvolvedConfig(), SpatialConfig(context=32)
     same, pulls = SameTokenConfig(), (KeyTokenConfig(layer=0), KeyTokenConfig(layer=1))
     masked: dict[str, Any] = {"kind": "encoder", "head": config.MaskedHead()}
     pair: dict[str, Any] = {"kind": "encoder_decoder", "start_id": 0}
+    factors: dict[str, Any] = {"inputs": FactorisedConfig(), "tie_embeddings": False, "scale_embedding": False}
     shared: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
     return [
         tiny_config(position=same, ffn=shifted),
-        tiny_config("post", position=pulls[0], positions=pulls, ffn=convolved, ffns=(config.Gated(), convolved), **shared),
+        tiny_config(
+            "post", position=pulls[0], positions=pulls, ffn=convolved, ffns=(config.Gated(), convolved), **shared
+        ),
         tiny_config("post", position=pulls[0], ffn=shifted, **masked),
         tiny_config("both", position=same, ffn=convolved, ffns=(convolved, shifted), n_segments=2, **masked),
         tiny_config(position=same, ffn=convolved, ffns=(shifted, config.Dense()), n_encoder_layers=3, **pair, **shared),
-        tiny_config("post", position=config.Rope(), ffn=shifted, ffns=(spatial, convolved), **pair),
+        tiny_config("post", position=config.Rope(), ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
         tiny_config(parallel=True, position=config.Alibi(), positions=(same, config.Alibi()), ffn=spatial),
+        tiny_config(position=config.NoPosition(), ffn=shifted, **factors),
         tiny_config("branch", position=pulls[0], ffn=config.Dense(), ffns=(config.Dense(), spatial), score_cap=5.0),
     ]
 

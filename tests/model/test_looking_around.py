@@ -1,4 +1,4 @@
-"""Feed-forwards that look at other positions, score biases that read ids: whatever way a run is made, it is the same."""
+"""Feed-forwards that look at other positions, biases that read ids: whatever way a run is made, it is the same."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import fresh_variants
 import pytest
 import torch
-from fresh_feedforwards import Convolved, ConvolvedConfig, Shifted, ShiftedConfig, Spatial, SpatialConfig
-from fresh_positions import KeyTokenConfig, SameTokenConfig
-from tiny_models import close, language_model, random_model, run_both, tiny_config
+from fresh_feedforwards import ConvolvedConfig, ShiftedConfig, SpatialConfig
+from tiny_models import close, language_model, tiny_config
 
 from viz_model import config
-from viz_model.config import ModelConfig, PositionScheme, Variant
+from viz_model.config import ModelConfig, Variant
 from viz_model.model import sites
 from viz_model.model.neighbours import Neighbours
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoPosition, ShuffleTokens, Skip
@@ -20,7 +19,7 @@ from viz_model.runs.generation import Decoder
 from viz_model.runs.record import Keep, record
 from viz_model.runs.trace import Trace
 
-N = 8
+N = 9
 IDS, TARGET = [3, 1, 4, 1, 5, 9, 1], [2, 7, 1, 2, 7]
 
 
@@ -59,8 +58,10 @@ def test_the_cache_changes_nothing(n: int, pieces: list[int]) -> None:
         close(torch.cat(read, dim=1), model(ids[:, :4], ids))
     copied = [block.copy() for block in cache]
     new = torch.tensor([[1], [2]])
-    read = [model(new, cache=one) if config_.kind == "decoder" else model.decode(new, source, cache=one)
-            for one in (copied, cache)]
+    read = [
+        model(new, cache=one) if config_.kind == "decoder" else model.decode(new, source, cache=one)
+        for one in (copied, cache)
+    ]
     close(*read)
 
 
@@ -81,7 +82,9 @@ def test_padding_is_not_seen_on_either_side(n: int) -> None:
 def test_nothing_is_read_of_padding_in_front() -> None:
     x, padding = torch.arange(1.0, 7.0).view(1, 3, 2), torch.tensor([[True, False, False]])
     around = Neighbours(padding=padding)
-    assert around.near("x", x, 1)[..., 0].tolist() == [[0, 0, 3, 5]] and around.all("x", x)[..., 0].tolist() == [[0, 3, 5]]
+    assert around.near("x", x, 1)[..., 0].tolist() == [[0, 0, 3, 5]] and around.all("x", x)[..., 0].tolist() == [
+        [0, 3, 5]
+    ]
 
 
 @pytest.mark.parametrize("n", range(N))
@@ -125,8 +128,9 @@ EDITS: list[tuple[Edit, ...]] = [
 @pytest.mark.parametrize("n", range(N))
 @pytest.mark.parametrize("edits", EDITS, ids=lambda edits: edits[0].tag)
 def test_interventions_are_made_in_either_kind_of_run(n: int, edits: tuple[Edit, ...]) -> None:
-    everything, stream, plain = (run(looking(n), keep, made) for keep, made in
-                                 (("everything", edits), ("stream", edits), ("everything", ())))
+    everything, stream, plain = (
+        run(looking(n), keep, made) for keep, made in (("everything", edits), ("stream", edits), ("everything", ()))
+    )
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
     last = everything.at(everything.config.sides[-1]).leaving

@@ -36,7 +36,7 @@ class Input(nn.Module, ABC):
     """What stands at the positions, ids [B, T], and the pixels of a picture where one is read -> rows [B, T, D].
 
     ``module`` is what it is called in a model, ``ids`` the value that holds what stands at the positions. One that
-    reads tokens is called ``embedding``, and its ``weight`` [V, D] are the rows that tokens have before they are scaled.
+    reads tokens is called ``embedding``, and its ``weight`` [V, D] are the rows of tokens before they are scaled.
     """
 
     module: ClassVar[str]

@@ -139,9 +139,7 @@ def reads_ids(position: Position) -> bool:
     return type(position).token_bias is not Position.token_bias
 
 
-def of_content(
-    position: Position, q: Tensor, k: Tensor, ids: Tensor | None, start: int, scale: float
-) -> Tensor | None:
+def of_content(position: Position, q: Tensor, k: Tensor, ids: Tensor | None, start: int, scale: float) -> Tensor | None:
     """What a scheme adds to the scores that does not follow from the places alone, [.., H, Tq, Tk]; None for nothing.
 
     ``ids`` [.., Tk] are those of all positions; the other arguments are those of :meth:`Position.content_bias`.

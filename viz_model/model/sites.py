@@ -27,6 +27,7 @@ __all__ = [
     "ids",
     "in_order",
     "leaving",
+    "looks_around",
     "n_neurons",
     "recorded",
     "split_name",
@@ -122,6 +123,11 @@ def stands_alone(config: ModelConfig, side: Side, layer: int) -> bool:
     prefix = f"{side}." if len(config.sides) > 1 else ""
     own = (site for name, site in in_order(config) if name.startswith(f"{prefix}blocks.{layer}.ffn."))
     return not any(_looks_around(site.expression, place) for site in own for place in site.index if place.axis == "T")
+
+
+def looks_around(config: ModelConfig) -> bool:
+    """Whether a feed-forward of some layer reads more than the vector at its own position."""
+    return not all(stands_alone(config, side, layer) for side in config.sides for layer in range(config.depth(side)))
 
 
 def _looks_around(part: Expression, place: Index) -> bool:

@@ -213,6 +213,8 @@ def _read(
     cache: Sequence[BlockCache],
     until: float,
 ) -> Reading:
-    cached, runs = timed(lambda: [block.copy() for block in cache], lambda kept: _step(model, ids[-1:], source, kept), until)
+    cached, runs = timed(
+        lambda: [block.copy() for block in cache], lambda kept: _step(model, ids[-1:], source, kept), until
+    )
     fresh, runs_fresh = timed(model.new_cache, lambda kept: _step(model, ids, source, kept), until)
     return Reading(len(ids), drawn, cached, fresh, min(runs, runs_fresh))
