@@ -318,23 +318,22 @@ class Convolved(feedforward.TokenMixing):
         self.down = nn.Linear(d_ffn, d_model, bias=False)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbours: Neighbours = ALONE) -> Tensor:
-        length, width = x.shape[-2], len(self.kernel)
+        width, channels = self.kernel.shape
         up = neighbours.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
-        back = [up[..., width - 1 - k : width - 1 - k + length, :] for k in range(width)]
-        convolved = tap("convolved", torch.stack(back, -2).mul(self.kernel).sum(-2))
+        convolved = tap("convolved", F.conv1d(up.mT, self.kernel.T[:, None], groups=channels).mT)
         return tap("out", self.down(tap("act", F.relu(convolved).square())))
 
     @staticmethod
     def declare(ffn: ConvolvedConfig, at: Scope, x: Vector) -> Value:
         of = at.with_axis("R", ffn.width)
-        t, f, k = at.index("T"), at.index("F"), of.index("R", "k")
+        t, f, k, last = at.index("T"), at.index("F"), of.index("R", "k"), ffn.width - 1
         up = at.value(
             "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=False),
             symbol="u", label="hidden neurons before the convolution", role="ffn",
         )  # fmt: skip
         kernel = of.weight("kernel", "c", "R", "F")
         convolved = of.value(
-            "convolved", (t, f), Sum(k, kernel[k, f] * where(t >= k, up[t - k, f], 0)),
+            "convolved", (t, f), Sum(k, kernel[k, f] * where(t + k >= last, up[t + k - last, f], 0)),
             symbol="v", label="hidden neurons, convolved over positions", role="ffn",
         )  # fmt: skip
         act = at.value("act", (t, f), relu(convolved[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")

@@ -27,19 +27,18 @@ class Multiplications(NamedTuple):
     projections: int
     scores: int
     position: int
-    """What a scheme multiplies for each pair, such as a query with the vector of a distance, or for a sink.
-
-    And what a feed-forward multiplies for each pair, where it mixes all positions.
-    """
+    """What a scheme multiplies for each pair, such as a query with the vector of a distance, or for a sink."""
     mixing: int
     cross: int
     ffn: int
     head: int
+    places: int = 0
+    """What a feed-forward multiplies for each pair of positions, where it mixes all of them."""
 
     @property
     def pairs(self) -> int:
-        """What grows with the square of the length: scores, with what position adds to them, and mixing."""
-        return self.scores + self.position + self.mixing
+        """What grows with the square of the length: scores, with what position adds to them, mixing, and places."""
+        return self.scores + self.position + self.mixing + self.places
 
     @property
     def total(self) -> int:
@@ -50,7 +49,7 @@ def group(site: Site) -> str:
     """The field of :class:`Multiplications` that a value's multiplications belong to, by its name and axes."""
     part, _, step = site.name.partition(".")
     if part == "ffn":
-        return "position" if _runs_over_positions(site.expression) else "ffn"
+        return "places" if _runs_over_positions(site.expression) else "ffn"
     if part == "cross":
         return part
     if part == "patches":
