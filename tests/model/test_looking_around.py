@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import fresh_variants
 import pytest
 import torch
-from fresh_feedforwards import ConvolvedConfig, ShiftedConfig, SpatialConfig
+from fresh_feedforwards import ConvolvedConfig, NarrowConfig, RefinedConfig, ShiftedConfig, SpatialConfig
 from tiny_models import close, language_model, tiny_config
 
 from viz_model import config
@@ -128,20 +128,18 @@ EDITS: list[tuple[Edit, ...]] = [
 @pytest.mark.parametrize("n", range(N))
 @pytest.mark.parametrize("edits", EDITS, ids=lambda edits: edits[0].tag)
 def test_interventions_are_made_in_either_kind_of_run(n: int, edits: tuple[Edit, ...]) -> None:
-    everything, stream, plain = (
-        run(looking(n), keep, made) for keep, made in (("everything", edits), ("stream", edits), ("everything", ()))
-    )
+    everything, stream = run(looking(n), "everything", edits), run(looking(n), "stream", edits)
+    plain = run(looking(n), "everything")
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
-    last = everything.at(everything.config.sides[-1]).leaving
-    seen = [one.at(one.config.sides[-1])[last] for one in (everything, plain)]
-    assert not torch.allclose(*seen)
+    last = sites.leaving(everything.config, everything.config.sides[-1])
+    assert not torch.allclose(everything[last], plain[last])
 
 
 def test_what_looks_around_is_read_off_the_declaration() -> None:
     kinds: list[tuple[Variant, bool]] = [
         (config.Dense(), True), (config.Gated(), True), (config.Experts(n_experts=3, top_k=1), True),
-        (fresh_variants.NarrowConfig(), True), (fresh_variants.RefinedConfig(), True),
+        (NarrowConfig(), True), (RefinedConfig(), True),
         (ShiftedConfig(), False), (ConvolvedConfig(), False), (SpatialConfig(), False),
     ]  # fmt: skip
     for ffn, alone in kinds:

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from viz_model.config import Layer, ModelConfig, RMSNorm, Side
 from viz_model.model import masks, norms, ops, positions
 from viz_model.model.neighbours import Neighbours
-from viz_model.model.positions import Position, reads_content, rotates, sinks
+from viz_model.model.positions import Position, reads_content, reads_ids, rotates, sinks
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector, inlined
 from viz_model.values.expression import Expression
@@ -145,7 +145,9 @@ class Attention(nn.Module):
         if attn_bias is None and (reads_content(given.position) or sinks(given.position)):
             attn_bias = ops.additive(masks.causal(q.shape[-2], k.shape[-2]).to(q.device))
         if attn_bias is not None and reads_content(given.position):
-            ids = given.ids if cache is None or given.ids is None else cache.extend_ids(given.ids)  # [B, Tk]
+            ids = given.ids
+            if cache is not None and ids is not None and reads_ids(given.position):
+                ids = cache.extend_ids(ids)  # [B, Tk]
             own = positions.of_content(given.position, q, ops.share_heads(k, self.n_heads), ids, start, self.scale)
             attn_bias = attn_bias if own is None else attn_bias + own
         return self.mix(q, k, v, attn_bias, tap, given.position.sink(q, start, self.scale))

@@ -172,7 +172,7 @@ def kind(inputs: config.Input) -> type[Input]:
 
 
 def build(model: ModelConfig) -> Input:
-    return kind(model.inputs)(model.inputs, model)  # type: ignore[call-arg]
+    return kind(model.inputs)(model.inputs, model)
 
 
 def declare(config: ModelConfig, side: Side, at: Scope) -> Value:
